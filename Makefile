@@ -1,0 +1,58 @@
+# Every target does its own set-up. `make` alone lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-pure test-spark lint format bench lock clean
+
+# Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_SUBMIT_ARGS
+
+BIN := .venv/bin
+PURE_TESTS := src/streamshed tests --ignore=tests/spark
+BENCHMARKS ?= throughput overhead burst
+BENCH_FOLDER ?= out/bench
+UV_COMPILE := uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	--no-emit-index-url --no-annotate --no-header
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## create or update .venv (Python, Java and locked packages); PYTHON=/path chooses the interpreter
+	@PYTHON='$(PYTHON)' bash scripts/setup.sh
+
+demo: setup ## watch a network of queries survive a burst (at most four minutes)
+	$(BIN)/streamshed demo
+
+test: test-pure test-spark ## run all tests: doctests, unit and property tests, then those on Spark
+
+test-pure: setup ## run the doctests, unit and property tests (no Spark)
+	$(BIN)/python -m pytest $(PURE_TESTS)
+
+test-spark: setup ## run the tests on Spark
+	$(BIN)/python -m pytest tests/spark
+
+lint: setup ## check style, format, types and the direction of dependencies
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+
+format: setup ## format the sources and repair what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## run the benchmarks; BENCHMARKS="burst" chooses, QUICK=1 shortens
+	@mkdir -p $(BENCH_FOLDER)
+	@set -e; for name in $(BENCHMARKS); do \
+		$(BIN)/streamshed bench $$name $(if $(QUICK),--quick) --json $(BENCH_FOLDER)/$$name.json; \
+	done
+
+lock: ## renew the lock files from pyproject.toml (needs uv)
+	@command -v uv >/dev/null || { echo 'make lock needs uv: pipx install uv' >&2; exit 1; }
+	$(UV_COMPILE) --group build --output-file requirements-build.lock
+	$(UV_COMPILE) --group dev --output-file requirements.lock pyproject.toml
+
+clean: ## remove the environment, caches and outputs
+	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis out build dist
+	rm -rf spark-warehouse artifacts metastore_db derby.log src/*.egg-info
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""When to shed: observe, estimate, plan, guard, apply, and keep a journal of it."""

@@ -1,0 +1,36 @@
+"""Less time for a plan whose prediction is in doubt."""
+
+import math
+from dataclasses import replace
+
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.budget import Budget
+from streamshed.planning.plan import SheddingPlan
+from streamshed.planning.policies import Planner
+from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.load_model import NOISE_DEVIATION
+
+LARGEST_CAUTION = 1.5
+"""The factor by which doubt may shrink a budget."""
+
+
+def plan_cautiously(
+    planner: Planner, network: QueryNetwork, statistics: Statistics, budget: Budget
+) -> tuple[SheddingPlan, Budget]:
+    """Plan, and where the prediction behind the plan is in doubt, plan again with less time.
+
+    A load model that has only seen small micro-batches hardly knows which part of their cost was fixed, so a
+    first large one may take much longer than predicted. The doubt is the standard deviation of ln(seconds) at
+    the planned sampling rates; what exceeds the ordinary noise shrinks the budget. It fades with the
+    measurements that such a micro-batch brings.
+
+    Returns:
+        The plan, and the budget that it had to fit.
+    """
+    plan = planner(network, statistics, budget)
+    doubt = statistics.load_model.doubt(statistics.offered_rows, plan.sampling_rates)
+    caution = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
+    if caution == 1:
+        return plan, budget
+    cautious = replace(budget, caution=caution)
+    return planner(network, statistics, cautious), cautious

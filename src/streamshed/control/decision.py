@@ -1,0 +1,91 @@
+"""What the control loop is asked before a micro-batch runs, and what it answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streamshed.control.guard import Clamp
+from streamshed.planning.plan import SheddingPlan
+from streamshed.planning.quantization import WHOLE, sampling_rate_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upcoming:
+    """The micro-batch that is about to run.
+
+    Args:
+        micro_batch_id: Its number; later micro-batches have larger ones.
+        offered_rows: Its rows by stream, as far as they are known.
+        sizes_known: Whether `offered_rows` may be relied on; otherwise sizes are estimated from arrivals.
+        backlog_rows: Rows that wait and that it does not take.
+        now_seconds: When it takes its rows, on the caller's clock.
+
+    Raises:
+        ValueError: A count is negative.
+    """
+
+    micro_batch_id: int
+    offered_rows: Mapping[str, int]
+    sizes_known: bool
+    backlog_rows: int
+    now_seconds: float
+
+    def __post_init__(self) -> None:
+        for stream, rows in (*self.offered_rows.items(), ("backlog", self.backlog_rows)):
+            if rows < 0:
+                raise ValueError(
+                    f"micro-batch {self.micro_batch_id}: rows of {stream!r} must be at least 0, got {rows}"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The sampling rates of one micro-batch, with everything needed to understand and judge them later.
+
+    Args:
+        micro_batch_id: Which micro-batch.
+        sampling_codes: What applies, for every stream; all 0 in advisory mode.
+        proposed_sampling_codes: What the planner proposed, before hysteresis and guard.
+        plan: What would apply if advisory mode were off.
+        reason: Short and stable: `within_budget`, `larger_micro_batch`, `overload`, `saturated` or `leaving`.
+        explanation: The same as a sentence with figures.
+        advisory: Whether the plan is only advice.
+        clamps: What the guard changed.
+        offered_rows: The sizes it is based on.
+        sizes_known: Whether those were known or estimated.
+        backlog_rows: Rows that stay behind.
+        budget_seconds: What the plan may fill.
+        correction: The regulator's factor on predicted seconds.
+        now_seconds: When the micro-batch takes its rows.
+        decided_at_seconds: When this was decided, on the loop's clock.
+    """
+
+    micro_batch_id: int
+    sampling_codes: Mapping[str, int]
+    proposed_sampling_codes: Mapping[str, int]
+    plan: SheddingPlan
+    reason: str
+    explanation: str
+    advisory: bool
+    clamps: tuple[Clamp, ...] = field(default=())
+    offered_rows: Mapping[str, int]
+    sizes_known: bool
+    backlog_rows: int
+    budget_seconds: float
+    correction: float
+    now_seconds: float
+    decided_at_seconds: float
+
+    @property
+    def shedding(self) -> bool:
+        """Whether any stream loses rows."""
+        return any(code != WHOLE for code in self.sampling_codes.values())
+
+    @property
+    def sampling_rates(self) -> dict[str, float]:
+        """What each stream's sampler keeps, in (0, 1]."""
+        return {stream: sampling_rate_of(code) for stream, code in self.sampling_codes.items()}
+
+    @property
+    def expected_seconds(self) -> float:
+        """How long the micro-batch is predicted to take under what applies."""
+        return self.plan.unshed_seconds if self.advisory else self.plan.expected_seconds

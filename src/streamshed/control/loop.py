@@ -1,0 +1,100 @@
+"""The control loop: asked before every micro-batch, told after it."""
+
+import threading
+from collections.abc import Callable
+
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.journal import JournalEntry
+from streamshed.control.settings import ControlSettings
+from streamshed.control.state import ControlState
+from streamshed.control.steps import decide, learn
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.policies import policy_named
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+
+class ControlLoop:
+    """Decides what each micro-batch sheds, and learns from how long it took.
+
+    `plan` and `record` may be called from different threads, and `record` may lag behind.
+
+    Args:
+        network: What runs.
+        settings: What the user asks.
+        clock: Tells the seconds that decisions are stamped with.
+
+    Raises:
+        UnsheddableQueryError: The network holds a query that the policy cannot answer, and
+            `settings.unscalable` is `refuse`.
+    """
+
+    def __init__(
+        self, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]
+    ) -> None:
+        if settings.unscalable == "refuse":
+            policy_named(settings.policy).check(network)
+        self._network = network
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._state = ControlState.initial([stream.name for stream in network.streams], settings)
+
+    @property
+    def settings(self) -> ControlSettings:
+        """What the user asks."""
+        return self._settings
+
+    @property
+    def state(self) -> ControlState:
+        """A snapshot of what was learned and decided so far."""
+        return self._state
+
+    def plan(self, upcoming: Upcoming) -> Decision:
+        """Decide the sampling rates of the coming micro-batch.
+
+        Asked again for the same micro-batch, it gives the same answer, whatever was learned meanwhile.
+
+        Raises:
+            ValueError: `upcoming` holds rows of an unknown stream.
+        """
+        with self._lock:
+            known = self._state.decision(upcoming.micro_batch_id)
+            if known is not None:
+                return known
+            self._state, decision = decide(
+                self._network, self._settings, self._state, upcoming, decided_at_seconds=self._clock()
+            )
+            return decision
+
+    def record(self, outcome: MicroBatchOutcome) -> JournalEntry:
+        """Learn from a finished micro-batch; an outcome that is known already teaches nothing again.
+
+        Raises:
+            ValueError: `outcome` holds rows of an unknown stream.
+        """
+        with self._lock:
+            self._state, entry = learn(self._state, outcome)
+            return entry
+
+    def to_json(self) -> str:
+        """Write down what was learned and decided, for a restart."""
+        return self._state.to_json()
+
+    @classmethod
+    def from_json(
+        cls, text: str, *, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]
+    ) -> "ControlLoop":
+        """Build a loop that goes on where the one that wrote `text` stopped.
+
+        The network and the settings may differ from those before: streams that are still there keep what was
+        learned about them.
+
+        Raises:
+            ValueError: The text cannot be used.
+            UnsheddableQueryError: As on construction.
+        """
+        loop = cls(network, settings, clock)
+        loop._state = ControlState.from_json(
+            text, streams=[stream.name for stream in network.streams], settings=settings
+        )
+        return loop

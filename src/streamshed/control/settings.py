@@ -1,0 +1,100 @@
+"""What the user asks of the control loop."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from streamshed.control.hysteresis import HysteresisSettings
+from streamshed.control.regulator import RegulatorSettings
+from streamshed.errors import near_miss
+from streamshed.planning.policies import policy_named
+from streamshed.statistics.load_prior import LoadPrior
+
+Unscalable = Literal["refuse", "keep"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlSettings:
+    """Goals and limits of the control loop.
+
+    Args:
+        trigger_interval_seconds: How often a micro-batch should start.
+        latency_seconds: The goal for the time from a row's arrival to its answer. A row waits for at most one
+            trigger interval before its micro-batch starts, so the goal must be longer than that. By default
+            two trigger intervals.
+        headroom: The share of the time that a plan may fill, in (0, 1]; the rest is for noise.
+        policy: How to shed, one of `planning.policies.POLICIES`.
+        advisory: Plan, but apply nothing.
+        unscalable: What to do about approximate queries that the policy cannot answer: `refuse` them before
+            anything runs, or `keep` their streams whole.
+        larger_micro_batches: Let a micro-batch take longer than the trigger interval, as far as the latency
+            goal allows, before anything is shed.
+        prior: What is believed of costs until they were measured.
+        regulator: Gains of the feedback.
+        hysteresis: When shedding begins and ends.
+
+    Raises:
+        ValueError: A setting is out of range.
+
+    Example:
+        >>> ControlSettings(trigger_interval_seconds=2.0).deadline_seconds
+        2.0
+        >>> ControlSettings(trigger_interval_seconds=2.0, latency_seconds=3.0).deadline_seconds
+        1.0
+        >>> ControlSettings(
+        ...     trigger_interval_seconds=2.0, latency_seconds=10.0, larger_micro_batches=True
+        ... ).deadline_seconds
+        5.0
+    """
+
+    trigger_interval_seconds: float
+    latency_seconds: float | None = None
+    headroom: float = 0.8
+    policy: str = "uniform"
+    advisory: bool = False
+    unscalable: Unscalable = "refuse"
+    larger_micro_batches: bool = False
+    prior: LoadPrior = field(default_factory=LoadPrior)
+    regulator: RegulatorSettings = field(default_factory=RegulatorSettings)
+    hysteresis: HysteresisSettings = field(default_factory=HysteresisSettings)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.trigger_interval_seconds) and self.trigger_interval_seconds > 0):
+            raise ValueError(
+                f"trigger_interval_seconds must be positive and finite, got {self.trigger_interval_seconds}"
+            )
+        if not 0 < self.headroom <= 1:
+            raise ValueError(f"headroom must be in (0, 1], got {self.headroom}")
+        if not self.latency_goal_seconds > self.trigger_interval_seconds:
+            raise ValueError(
+                f"latency_seconds must be longer than the trigger interval of"
+                f" {self.trigger_interval_seconds} s, because a row may wait that long for its micro-batch;"
+                f" got {self.latency_seconds}"
+            )
+        if self.unscalable not in get_args(Unscalable):
+            raise ValueError(
+                f"unscalable must be refuse or keep, got {self.unscalable!r}"
+                + near_miss(self.unscalable, get_args(Unscalable))
+            )
+        policy_named(self.policy)
+
+    @property
+    def latency_goal_seconds(self) -> float:
+        """The latency goal, given or by default."""
+        return 2 * self.trigger_interval_seconds if self.latency_seconds is None else self.latency_seconds
+
+    @property
+    def deadline_seconds(self) -> float:
+        """How long a micro-batch may take.
+
+        A row waits at most for the micro-batch before its own, or one trigger interval T, and then for its
+        own. If none takes longer than D, its latency is at most max(T, D) + D. Within the goal L that allows
+        D = L − T up to T, and D = L/2 beyond.
+        """
+        longest = max(
+            self.latency_goal_seconds - self.trigger_interval_seconds
+            if self.latency_goal_seconds < 2 * self.trigger_interval_seconds
+            else self.latency_goal_seconds / 2,
+            0.0,
+        )
+        return longest if self.larger_micro_batches else min(longest, self.trigger_interval_seconds)

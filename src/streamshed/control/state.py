@@ -1,0 +1,132 @@
+"""Everything the control loop remembers."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from streamshed.control.decision import Decision
+from streamshed.control.guard import Clamp
+from streamshed.control.hysteresis import Hysteresis
+from streamshed.control.regulator import Regulator
+from streamshed.control.settings import ControlSettings
+from streamshed.planning.plan import Remedy, SheddingPlan
+from streamshed.statistics.arrivals import Arrivals
+from streamshed.statistics.load_model import LoadModel
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+REMEMBERED_DECISIONS = 16
+"""Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlState:
+    """What was learned, and the latest decisions.
+
+    Args:
+        load_model: Costs.
+        arrivals: Arrival rates.
+        regulator: Correction of the load model.
+        hysteresis: Whether shedding is on.
+        decisions: The latest, oldest first.
+        last_outcome: The latest that was learned from; None before the first.
+    """
+
+    load_model: LoadModel
+    arrivals: Arrivals
+    regulator: Regulator
+    hysteresis: Hysteresis
+    decisions: tuple[Decision, ...] = ()
+    last_outcome: MicroBatchOutcome | None = None
+
+    @classmethod
+    def initial(cls, streams: Sequence[str], settings: ControlSettings) -> "ControlState":
+        """Return the state before the first micro-batch."""
+        return cls(
+            load_model=LoadModel.initial(streams, settings.prior),
+            arrivals=Arrivals(),
+            regulator=Regulator(settings.regulator),
+            hysteresis=Hysteresis(settings=settings.hysteresis),
+        )
+
+    @property
+    def last_cut_seconds(self) -> float | None:
+        """When a micro-batch last took its rows, as far as known."""
+        known = [decision.now_seconds for decision in self.decisions[-1:]]
+        if self.arrivals.last_cut_seconds is not None:
+            known.append(self.arrivals.last_cut_seconds)
+        return max(known, default=None)
+
+    def decision(self, micro_batch_id: int) -> Decision | None:
+        """Return what was decided for a micro-batch, while it is remembered."""
+        return next((known for known in self.decisions if known.micro_batch_id == micro_batch_id), None)
+
+    def with_decision(self, decision: Decision, hysteresis: Hysteresis) -> "ControlState":
+        """Return the state after a decision; one for a micro-batch of the past changes nothing."""
+        if self.decisions and decision.micro_batch_id <= self.decisions[-1].micro_batch_id:
+            return self
+        decisions = (*self.decisions, decision)[-REMEMBERED_DECISIONS:]
+        return replace(self, decisions=decisions, hysteresis=hysteresis)
+
+    def to_json(self) -> str:
+        """Write the state down, for `from_json`."""
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "load_model": self.load_model.to_json(),
+                "arrivals": _fields(self.arrivals),
+                "regulator": [self.regulator.integral, self.regulator.proportional],
+                "hysteresis": {
+                    "shedding": self.hysteresis.shedding,
+                    "calm_micro_batches": self.hysteresis.calm_micro_batches,
+                },
+                "decisions": [_fields(decision) for decision in self.decisions],
+                "last_outcome": None if self.last_outcome is None else _fields(self.last_outcome),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str, *, streams: Sequence[str], settings: ControlSettings) -> "ControlState":
+        """Restore what `to_json` wrote, under settings and streams that may have changed since.
+
+        Raises:
+            ValueError: The text was not written by `to_json`, or by another release.
+        """
+        try:
+            known = json.loads(text)
+            if known["format"] != FORMAT:
+                raise ValueError(f"its format is {known['format']}, expected {FORMAT}")
+            integral, proportional = known["regulator"]
+            return cls(
+                load_model=LoadModel.from_json(known["load_model"], streams=streams, prior=settings.prior),
+                arrivals=Arrivals(**known["arrivals"]),
+                regulator=Regulator(settings.regulator, integral, proportional),
+                hysteresis=Hysteresis(settings=settings.hysteresis, **known["hysteresis"]),
+                decisions=tuple(map(_decision, known["decisions"])),
+                last_outcome=known["last_outcome"] and MicroBatchOutcome(**known["last_outcome"]),
+            )
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ValueError(
+                f"the control loop's saved state cannot be used: {problem!r}; was it written by another"
+                " release? Without it the loop starts from the prior"
+            ) from problem
+
+
+def _fields(instance: Arrivals | Decision | MicroBatchOutcome) -> dict[str, Any]:
+    return asdict(instance)
+
+
+def _decision(fields: dict[str, Any]) -> Decision:
+    plan = fields["plan"]
+    protected = {stream: tuple(queries) for stream, queries in plan["protected_streams"].items()}
+    return Decision(
+        **{
+            **fields,
+            "plan": SheddingPlan(
+                **{**plan, "remedy": Remedy(plan["remedy"]), "protected_streams": protected}
+            ),
+            "clamps": tuple(Clamp(**clamp) for clamp in fields["clamps"]),
+        }
+    )

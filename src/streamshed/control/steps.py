@@ -1,0 +1,114 @@
+"""The two steps of the control loop, as pure functions of its state."""
+
+from dataclasses import replace
+
+from streamshed.control.caution import plan_cautiously
+from streamshed.control.deadline import allotted
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.guard import GuardedPlan, guarded
+from streamshed.control.hysteresis import settled
+from streamshed.control.journal import JournalEntry
+from streamshed.control.rise import limited
+from streamshed.control.settings import ControlSettings
+from streamshed.control.state import ControlState
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.policies import policy_named
+from streamshed.planning.quantization import WHOLE
+from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+
+def decide(
+    network: QueryNetwork,
+    settings: ControlSettings,
+    state: ControlState,
+    upcoming: Upcoming,
+    *,
+    decided_at_seconds: float,
+) -> tuple[ControlState, Decision]:
+    """Decide the sampling rates of the coming micro-batch: estimate, plan, settle, guard, apply."""
+    elapsed_seconds = _elapsed_seconds(settings, state, upcoming)
+    statistics = _estimated(network, state, upcoming, elapsed_seconds)
+    allowed_time = allotted(settings, elapsed_seconds=elapsed_seconds, backlog_rows=upcoming.backlog_rows)
+    planner = policy_named(settings.policy).plan
+    proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
+    hysteresis = state.hysteresis.updated(
+        unshed_seconds=proposed.unshed_seconds, budget_seconds=budget.seconds
+    )
+    steady = limited(proposed, state.last_outcome, statistics=statistics, budget=budget)
+    steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
+    allowed = guarded(network, steady, statistics=statistics, budget=budget)
+    sampling_codes = allowed.plan.sampling_codes
+    decision = Decision(
+        micro_batch_id=upcoming.micro_batch_id,
+        sampling_codes=dict.fromkeys(sampling_codes, WHOLE) if settings.advisory else sampling_codes,
+        proposed_sampling_codes=proposed.sampling_codes,
+        plan=allowed.plan,
+        reason=allowed.plan.reason,
+        explanation=_explanation(allowed, advisory=settings.advisory),
+        advisory=settings.advisory,
+        clamps=allowed.clamps,
+        offered_rows=statistics.offered_rows,
+        sizes_known=upcoming.sizes_known,
+        backlog_rows=upcoming.backlog_rows,
+        budget_seconds=budget.seconds,
+        correction=statistics.correction,
+        now_seconds=upcoming.now_seconds,
+        decided_at_seconds=decided_at_seconds,
+    )
+    return state.with_decision(decision, hysteresis), decision
+
+
+def learn(state: ControlState, outcome: MicroBatchOutcome) -> tuple[ControlState, JournalEntry]:
+    """Learn from a finished micro-batch, once, and compare it with what was expected."""
+    decision = state.decision(outcome.micro_batch_id)
+    if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
+        return state, _entry(state, decision, outcome, learned=False)
+    load_model = state.load_model.updated(outcome)
+    learned = replace(
+        state,
+        load_model=load_model,
+        arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
+        regulator=state.regulator.updated(
+            measured_seconds=outcome.processing_seconds,
+            predicted_seconds=load_model.seconds(outcome.offered_rows, outcome.sampling_rates),
+            correction=state.regulator.correction if decision is None else decision.correction,
+        ),
+        last_outcome=outcome,
+    )
+    return learned, _entry(learned, decision, outcome, learned=True)
+
+
+def _elapsed_seconds(settings: ControlSettings, state: ControlState, upcoming: Upcoming) -> float:
+    if state.last_cut_seconds is None:
+        return settings.trigger_interval_seconds
+    return max(0.0, upcoming.now_seconds - state.last_cut_seconds)
+
+
+def _estimated(
+    network: QueryNetwork, state: ControlState, upcoming: Upcoming, elapsed_seconds: float
+) -> Statistics:
+    offered_rows = {
+        stream.name: state.arrivals.expected_rows(stream.name, elapsed_seconds) for stream in network.streams
+    }
+    if upcoming.sizes_known:
+        offered_rows |= upcoming.offered_rows
+    return Statistics(
+        offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction
+    )
+
+
+def _explanation(allowed: GuardedPlan, *, advisory: bool) -> str:
+    changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
+    return f"{allowed.plan.explanation}{changes}" + ("; advisory, nothing is shed" if advisory else "")
+
+
+def _entry(
+    state: ControlState, decision: Decision | None, outcome: MicroBatchOutcome, *, learned: bool
+) -> JournalEntry:
+    return JournalEntry(
+        decision=decision,
+        outcome=outcome,
+        model_seconds=state.load_model.seconds(outcome.offered_rows, outcome.sampling_rates),
+        learned=learned,
+    )

@@ -1,0 +1,45 @@
+"""Reading the SQL of a document: parsed by streamshed, and perhaps by the engine that will run it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.aggregate import AggregateCall, parse_aggregate
+from streamshed.network.document_problem import Place
+from streamshed.network.expression import Expression, parse_expression
+
+ExpressionChecker: TypeAlias = Callable[[str], str | None]
+"""Tells why an engine cannot parse an SQL expression; None where it can."""
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlReader:
+    """Parses expressions and aggregate calls.
+
+    Attributes:
+        checker: What else has to accept the text; None: nothing.
+    """
+
+    checker: ExpressionChecker | None = None
+
+    def expression(self, place: Place, text: str) -> Expression | None:
+        """Parse an expression over one row; where it cannot be, report why and return None."""
+        return self._parsed(place, text, parse_expression)
+
+    def aggregate(self, place: Place, text: str) -> AggregateCall | None:
+        """Parse an aggregate call; where it cannot be, report why and return None."""
+        return self._parsed(place, text, parse_aggregate)
+
+    def _parsed(self, place: Place, text: str, parse: Callable[[str], _Result]) -> _Result | None:
+        complaint = None if self.checker is None else self.checker(text)
+        if complaint is not None:
+            place.report(text, complaint)
+            return None
+        try:
+            return parse(text)
+        except InvalidNetworkError as error:
+            place.report_all(text, error.problems)
+            return None

@@ -1,0 +1,145 @@
+"""Reading the streams of a document."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+from streamshed.network.columns import Column, declared_name, parse_schema
+from streamshed.network.document_problem import Place, problems_of
+from streamshed.network.document_values import duration_at, is_given, mapping_at, options_of, path_in, text_at
+from streamshed.network.identity import Identity, IdentityKind, row_identity
+from streamshed.network.names import name_problem
+from streamshed.network.parsing import Parse, TextFormat
+from streamshed.network.sources import FileFormat, FolderSource, RateSource, Source
+from streamshed.network.stream import Stream
+
+_KEYS_OF_PROBLEMS = (
+    (re.compile("a stream cannot be named"), ()),
+    (re.compile("a clock cannot be named"), ("clock",)),
+    (re.compile("what is to be parsed|only text can be parsed"), ("parse", "")),
+    (re.compile('".*" is parsed out of|the columns ".*" have the same name'), ("parse", "schema")),
+    (re.compile("its time"), ("time",)),
+    (re.compile("(its|an|the) identity"), ("identity",)),
+    (re.compile("idle_after"), ("idle_after",)),
+)
+
+
+def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Path) -> Stream | None:
+    """Read one stream.
+
+    Args:
+        place: Where it stands, and where its problems go.
+        name: Its name.
+        body: What the document says of it, as far as its shape is right.
+        folder: Where relative paths begin.
+
+    Returns:
+        The stream; where it has problems, one with the columns it would have, so that operators can be checked;
+        None where not even those are known.
+    """
+    source = _read_source(place.at("source"), mapping_at(body, "source"), folder)
+    parse = _read_parse(place.at("parse"), mapping_at(body, "parse"))
+    columns = source and _columns(place, body, source)
+    if source is None or columns is None or (parse is None and is_given(place, body, "parse")):
+        _report_names(place, name, body)
+        duration_at(place, body, "watermark")
+        duration_at(place, body, "idle_after")
+        return None
+    all_columns = (*columns, *(parse.schema if parse else ()))
+    time = text_at(body, "time") or _some_time(all_columns)
+    identity = _read_identity(place.at("identity"), body.get("identity"), source, columns)
+    stream = partial(
+        Stream,
+        name=name,
+        source=source,
+        schema=columns,
+        time=time,
+        watermark_microseconds=duration_at(place, body, "watermark") or 0,
+        parse=parse,
+        identity=identity,
+        idle_after_microseconds=duration_at(place, body, "idle_after"),
+        clock=text_at(body, "clock") or "time",
+    )
+    if problems := problems_of(stream):
+        _report(place, name, body, problems)
+        return _stand_in(source, all_columns, time)
+    return stream()
+
+
+def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Source | None:
+    rows_per_second = mapping_at(body, "rate").get("rows_per_second")
+    if isinstance(rows_per_second, int | float):
+        return RateSource(int(rows_per_second))
+    path, schema, limit = text_at(body, "folder"), text_at(body, "schema"), body.get("max_files_per_micro_batch")
+    if path is None or any(place.at(key).is_unusable for key in ("format", "schema")):
+        return None
+    if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
+        return None
+    return place.attempt(
+        path,
+        lambda: FolderSource(
+            path_in(folder, path),
+            FileFormat(text_at(body, "format") or FileFormat.PARQUET),
+            schema,
+            options_of(body),
+            int(limit) if isinstance(limit, int | float) else None,
+        ),
+    )
+
+
+def _columns(place: Place, body: Mapping[str, object], source: Source) -> tuple[Column, ...] | None:
+    path = text_at(mapping_at(body, "source"), "folder")
+    return place.at("source", "folder").attempt(path, lambda: source.columns)
+
+
+def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
+    schema = text_at(body, "schema")
+    columns = None if schema is None else place.at("schema").attempt(schema, lambda: parse_schema(schema))
+    for text_format in TextFormat:
+        column = text_at(body, text_format)
+        if column is not None and columns is not None:
+            return Parse(text_format, column, columns, options_of(body))
+    return None
+
+
+def _read_identity(place: Place, asked: object, source: Source, columns: tuple[Column, ...]) -> Identity:
+    names = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else None
+    word = asked if isinstance(asked, str) else None
+    found = place.attempt(asked, lambda: row_identity(names or word, source, columns))
+    return found or Identity(IdentityKind.NONE)
+
+
+def _some_time(columns: tuple[Column, ...]) -> str:
+    """A column that can be event time, for a stream whose document names none."""
+    return next((column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time")
+
+
+def _stand_in(source: Source, columns: tuple[Column, ...], time: str) -> Stream:
+    """A stream with the columns that one with problems would have."""
+    types: dict[str, str | None] = {}
+    for column in columns:
+        if declared_name(column.name, types) is None:
+            types[column.name] = column.type
+    types[declared_name(time, types) or time] = "timestamp"
+    schema = tuple(Column(name, kind) for name, kind in types.items())
+    return Stream("stream", source, schema, time, 0, None, Identity(IdentityKind.NONE))
+
+
+def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
+    """Report names that cannot be, where the stream itself is not known well enough to be built."""
+    clock = text_at(body, "clock") or "time"
+    problems = (name_problem("stream", name), name_problem("clock", clock))
+    _report(place, name, body, [problem for problem in problems if problem is not None])
+
+
+def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[str]) -> None:
+    """Report what the model says of a stream where the document says it."""
+    text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
+    for problem in problems:
+        sentence = problem.removeprefix(f'stream "{name}": ')
+        keys = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
+        value: object = body
+        for key in (keys := tuple(key or text_format for key in keys)):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        place.at(*keys).report_all(value if keys else name, [sentence])

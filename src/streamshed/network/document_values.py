@@ -1,0 +1,62 @@
+"""Values of a document that several of its parts hold: texts, durations, paths, options."""
+
+import os.path
+from collections.abc import Mapping
+from pathlib import Path
+
+from streamshed.network.document_problem import Place
+from streamshed.network.duration import parse_duration
+
+
+def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
+    """The mapping under a key; empty where there is none."""
+    value = body.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def text_at(body: Mapping[str, object], key: str) -> str | None:
+    """The text under a key; None where there is none."""
+    value = body.get(key)
+    return value if isinstance(value, str) else None
+
+
+def texts_at(body: Mapping[str, object], key: str) -> dict[int, str]:
+    """The texts of a list under a key, by index; empty where there is none."""
+    value = body.get(key)
+    items = value if isinstance(value, list) else []
+    return {index: item for index, item in enumerate(items) if isinstance(item, str)}
+
+
+def is_given(place: Place, body: Mapping[str, object], key: str) -> bool:
+    """Whether the document says something under a key, be it right or wrong."""
+    return key in body or place.at(key).is_unusable
+
+
+def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | None:
+    """The microseconds of the duration under a key; None where there is none, or none that can be read."""
+    text = text_at(body, key)
+    return None if text is None else place.at(key).attempt(text, lambda: parse_duration(text))
+
+
+def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Spark's options, as the texts that Spark takes, sorted by name.
+
+    Example:
+        >>> options_of({"options": {"sep": ";", "header": True, "maxColumns": 9}})
+        (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
+    """
+    return tuple(sorted((name, _option(value)) for name, value in mapping_at(body, "options").items()))
+
+
+def path_in(folder: Path, path: str) -> str:
+    """Make a path absolute that is relative to the document's folder; URIs stay as they are.
+
+    Example:
+        >>> path_in(Path("/flows"), "../data/packets"), path_in(Path("/flows"), "s3a://flows/packets")
+        ('/data/packets', 's3a://flows/packets')
+    """
+    return path if "://" in path else os.path.normpath(folder.absolute() / path)
+
+
+def _option(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,221 @@
+"""Windows, group keys and aggregates over the rows of a node."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from streamshed.network.aggregate import AggregateCall, parse_aggregate
+from streamshed.network.duration import parse_duration
+from streamshed.network.expression import Expression, parse_expression, quoted
+from streamshed.network.names import name_problem
+from streamshed.network.node import Node
+from streamshed.network.operators import place
+from streamshed.network.problems import Problems, declared_columns, unknown_columns
+from streamshed.network.window import WindowSpecification
+
+if TYPE_CHECKING:
+    from streamshed.network.query import AnswerMode, Query
+    from streamshed.network.stream import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """One value that the rows of a group have in common; null is a value, too."""
+
+    name: str
+    expression: Expression
+
+
+NamedCall: TypeAlias = tuple[str, AggregateCall]
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """Aggregates over each window, and each group in it, of the rows of `input`.
+
+    Attributes:
+        input: Where the rows come from.
+        window: The windows over event time.
+        keys: What rows are grouped by, in order; empty: all rows of a window are one group.
+        aggregates: (name, call), in order.
+    """
+
+    input: Node
+    window: WindowSpecification
+    keys: tuple[GroupKey, ...]
+    aggregates: tuple[NamedCall, ...]
+
+    def __post_init__(self) -> None:
+        problems = Problems(place(self.input, "aggregate"))
+        problems.add_all(_name_problems(self))
+        for expression in self._expressions:
+            problems.add_all(unknown_columns(expression, self.input.columns))
+        problems.raise_if_any()
+        columns = self.input.columns
+        keys = (GroupKey(key.name, declared_columns(key.expression, columns)) for key in self.keys)
+        object.__setattr__(self, "keys", tuple(keys))
+        calls = ((name, _declared_call(call, columns)) for name, call in self.aggregates)
+        object.__setattr__(self, "aggregates", tuple(calls))
+
+    @property
+    def stream(self) -> "Stream":
+        """The stream that its rows come from."""
+        return self.input.stream
+
+    @property
+    def used_columns(self) -> frozenset[str]:
+        """The columns of the input that keys and aggregates use."""
+        return frozenset().union(*(expression.columns for expression in self._expressions))
+
+    @cached_property
+    def definition(self) -> tuple[object, ...]:
+        """What it does, without its input and its names, the same in every process and release."""
+        window = self.window
+        return (
+            "aggregate",
+            (window.size_microseconds, window.slide_microseconds, window.offset_microseconds),
+            tuple(key.expression.canonical for key in self.keys),
+            tuple(call.canonical for _, call in self.aggregates),
+        )
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return (self.window, self.keys, self.aggregates, self.input)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    @property
+    def _expressions(self) -> list[Expression]:
+        arguments = [call.argument for _, call in self.aggregates if call.argument is not None]
+        return [*(key.expression for key in self.keys), *arguments]
+
+    def query(
+        self, name: str, weight: float = 1.0, *, priority: int = 0, mode: "AnswerMode | str" = "approximate"
+    ) -> "Query":
+        """Ask for the answers.
+
+        Args:
+            name: The query's name.
+            weight: How much its error counts beside that of others.
+            priority: Queries of higher priority are shed last.
+            mode: "approximate", "exact" or "subset".
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        from streamshed.network.query import make_query
+
+        return make_query(name, self, weight, priority, mode)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Aggregate):
+            return NotImplemented
+        return self._hash == other._hash and self.key == other.key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is cached: hashes hold in one process only."""
+        return {name: self.__dict__[name] for name in ("input", "window", "keys", "aggregates")}
+
+    def __str__(self) -> str:
+        by = f" by {', '.join(key.name for key in self.keys)}" if self.keys else ""
+        calls = ", ".join(f"{name} = {call}" for name, call in self.aggregates)
+        return f"{calls} over {self.window}{by}"
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """The rows of a node cut into windows, perhaps grouped: what `agg` aggregates."""
+
+    node: Node
+    window: WindowSpecification
+    keys: tuple[GroupKey, ...] = ()
+
+    def by(self, *columns: str, **expressions: str) -> "Windowed":
+        """Group the rows of each window.
+
+        Args:
+            *columns: Columns to group by.
+            **expressions: SQL expressions to group by, by the name of the key, such as
+                `port_class="src_port div 1000"`.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        problems = Problems(place(self.node, "by"))
+        named = {**{name: quoted(name) for name in columns}, **expressions}
+        keys = list(self.keys)
+        for name, sql in named.items():
+            expression = problems.attempt(partial(parse_expression, sql))
+            if expression is not None:
+                problems.add_all(unknown_columns(expression, self.node.columns))
+                keys.append(GroupKey(name, expression))
+        problems.raise_if_any()
+        return Windowed(self.node, self.window, tuple(keys))
+
+    def agg(self, **aggregates: str) -> Aggregate:
+        """Aggregate each window and group.
+
+        Args:
+            **aggregates: Calls such as `sum(size)` or `count(*)`, by the name of the answer.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        problems = Problems(place(self.node, "agg"))
+        calls: list[NamedCall] = []
+        for name, sql in aggregates.items():
+            call = problems.attempt(partial(parse_aggregate, sql))
+            if call is not None:
+                calls.append((name, call))
+        if len(calls) < len(aggregates):
+            for _, call in calls:
+                if call.argument is not None:
+                    problems.add_all(unknown_columns(call.argument, self.node.columns))
+        problems.raise_if_any()
+        return Aggregate(self.node, self.window, self.keys, tuple(calls))
+
+
+def make_windowed(node: Node, size: str, every: str | None, offset: str | None) -> Windowed:
+    """Cut the rows of a node into windows; see `Node.window`."""
+    problems = Problems(place(node, "window"))
+    length, slide, start = (
+        None if text is None else problems.attempt(partial(parse_duration, text))
+        for text in (size, every, offset)
+    )
+    problems.raise_if_any()
+    length = length or 0
+    window = problems.require(
+        lambda: WindowSpecification(length, length if slide is None else slide, start or 0)
+    )
+    return Windowed(node, window)
+
+
+def _name_problems(aggregate: Aggregate) -> Iterator[str]:
+    if not aggregate.aggregates:
+        yield 'nothing to aggregate, write a name and a call, such as agg(n="count(*)")'
+    for kind, names in (
+        ("key", [key.name for key in aggregate.keys]),
+        ("aggregate", [name for name, _ in aggregate.aggregates]),
+    ):
+        seen: set[str] = set()
+        for name in names:
+            if kind == "aggregate" and (problem := name_problem(kind, name)) is not None:
+                yield problem
+            if name.lower() in seen:
+                yield f'the {kind} "{name}" is given twice'
+            seen.add(name.lower())
+
+
+def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:
+    if call.argument is None:
+        return call
+    return AggregateCall(call.kind, declared_columns(call.argument, columns))

@@ -1,0 +1,151 @@
+"""Lookups in stored relations: the foreign-key join and the semijoin."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.columns import declared_name
+from streamshed.network.node import Node
+from streamshed.network.operators import Operator, place
+from streamshed.network.problems import Problems, unknown_column
+from streamshed.network.relation import Relation
+
+
+class LookupKind(StrEnum):
+    """JOIN adds columns of the row's partner, SEMIJOIN asks only whether there is one."""
+
+    JOIN = "join"
+    SEMIJOIN = "semijoin"
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup(Operator):
+    """The rows of `input` that have a partner in a stored relation.
+
+    Attributes:
+        input: Where the rows come from.
+        relation: The relation.
+        on: The key: pairs (column of the stream, column of the relation).
+        columns_added: For JOIN: the relation's columns that rows get.
+        kind: JOIN or SEMIJOIN.
+        negate: For SEMIJOIN: the rows without a partner instead.
+    """
+
+    input: Node
+    relation: Relation
+    on: tuple[tuple[str, str], ...]
+    columns_added: tuple[str, ...]
+    kind: LookupKind
+    negate: bool = False
+
+    def __post_init__(self) -> None:
+        problems = Problems(place(self.input, f'lookup in "{self.relation.name}"'))
+        object.__setattr__(self, "kind", LookupKind(self.kind))
+        problems.add_all(_key_problems(self))
+        problems.add_all(_column_problems(self))
+        problems.raise_if_any()
+        types = self.relation.types or {}
+        on = ((declared_name(a, self.input.columns), declared_name(b, types) or b) for a, b in self.on)
+        object.__setattr__(self, "on", tuple(on))
+        added = (declared_name(name, types) or name for name in self.columns_added)
+        object.__setattr__(self, "columns_added", tuple(added))
+
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns of its input and those added."""
+        types = self.relation.types or {}
+        return {**self.input.columns, **{name: types.get(name) for name in self.columns_added}}
+
+    @cached_property
+    def definition(self) -> tuple[object, ...]:
+        """The relation's name, the key, sorted, and the columns added, sorted."""
+        on = sorted((a.lower(), b.lower()) for a, b in self.on)
+        added = sorted(name.lower() for name in self.columns_added)
+        return ("lookup", str(self.kind), self.negate, self.relation.name, *on, "adds", *added)
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return ("lookup", self.relation, self.on, self.columns_added, self.kind, self.negate, self.input)
+
+    def __str__(self) -> str:
+        verb = "lookup" if self.kind is LookupKind.JOIN else "anti-semijoin" if self.negate else "semijoin"
+        return f"{verb} {self.relation.name} on " + ", ".join(
+            a if a == b else f"{a} = {b}" for a, b in self.on
+        )
+
+
+def make_join(
+    node: Node,
+    relation: Relation,
+    on: str | Sequence[str] | Mapping[str, str],
+    columns: Sequence[str] | None,
+) -> Lookup:
+    """Add a foreign-key join below a node; see `Node.lookup`."""
+    problems = Problems(place(node, "lookup"))
+    pairs = problems.require(lambda: _pairs(relation, on))
+    if isinstance(columns, str):
+        problems.add(f'columns is a list, got "{columns}": write ["{columns}"]')
+    elif columns is None and relation.columns is None:
+        problems.add(
+            f'the columns of "{relation.name}" are not known: say which to add, columns=[...], or its schema'
+        )
+    problems.raise_if_any()
+    if columns is None:
+        keys = {theirs.lower() for _, theirs in pairs}
+        columns = [column.name for column in relation.columns or () if column.name.lower() not in keys]
+    return Lookup(node, relation, pairs, tuple(columns), LookupKind.JOIN)
+
+
+def make_semijoin(
+    node: Node, relation: Relation, on: str | Sequence[str] | Mapping[str, str], *, negate: bool
+) -> Lookup:
+    """Add a semijoin below a node; see `Node.semijoin`."""
+    problems = Problems(place(node, "semijoin"))
+    pairs = problems.require(lambda: _pairs(relation, on))
+    return Lookup(node, relation, pairs, (), LookupKind.SEMIJOIN, negate)
+
+
+def _pairs(relation: object, on: str | Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    if not isinstance(relation, Relation):
+        raise InvalidNetworkError(
+            f'a lookup needs relation("name", ...), got {type(relation).__name__}: {relation!r}'
+        )
+    if isinstance(on, Mapping):
+        return tuple(on.items())
+    names = (on,) if isinstance(on, str) else tuple(on)
+    return tuple((name, name) for name in names)
+
+
+def _key_problems(lookup: Lookup) -> Iterator[str]:
+    if not lookup.on:
+        yield "no key: say which columns must be equal, on=..."
+    types = lookup.relation.types
+    for ours, theirs in lookup.on:
+        if declared_name(ours, lookup.input.columns) is None:
+            yield f"its key in the stream: {unknown_column(ours, lookup.input.columns)}"
+        if types is not None and declared_name(theirs, types) is None:
+            yield f"its key in the relation: {unknown_column(theirs, types)}"
+
+
+def _column_problems(lookup: Lookup) -> Iterator[str]:
+    if lookup.kind is LookupKind.SEMIJOIN:
+        if lookup.columns_added:
+            yield f"a semijoin adds no columns, got {', '.join(lookup.columns_added)}"
+        return
+    if lookup.negate:
+        yield "only a semijoin can be negated: a row without a partner has no columns to add"
+    if not lookup.columns_added:
+        yield "adds no column: use a semijoin to keep the rows that have a partner"
+    types = lookup.relation.types
+    seen: set[str] = set()
+    for name in lookup.columns_added:
+        if types is not None and declared_name(name, types) is None:
+            yield f"what it adds: {unknown_column(name, types)}"
+        elif name.lower() in seen:
+            yield f'adds "{name}" twice'
+        elif (present := declared_name(name, lookup.input.columns)) is not None:
+            yield f'adds "{name}", but there is "{present}" already: leave it out (columns=...) or rename it'
+        seen.add(name.lower())

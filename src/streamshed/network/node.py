@@ -1,0 +1,173 @@
+"""What all nodes share: the way up, equality by structure, and the methods that add a node below."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamshed.network.grouping import Windowed
+    from streamshed.network.query import AnswerMode, Query
+    from streamshed.network.relation import Relation
+    from streamshed.network.stream import Stream
+
+
+class Node(ABC):
+    """Rows of one kind: a stream, or what an operator makes of it.
+
+    Nodes are frozen; equal structure is equal objects, so the same operator written twice is shared.
+    """
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, str | None]:
+        """Type by column name, in order; None where only Spark will know the type."""
+
+    @property
+    @abstractmethod
+    def stream(self) -> "Stream":
+        """The stream that its rows come from."""
+
+    @property
+    @abstractmethod
+    def path(self) -> "tuple[Node, ...]":
+        """The nodes from the stream, first, to this one, last."""
+
+    @property
+    @abstractmethod
+    def definition(self) -> tuple[object, ...]:
+        """What this node does, without its input, the same in every process and release."""
+
+    @property
+    @abstractmethod
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Node):
+            return NotImplemented
+        return self._hash == other._hash and self.key == other.key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is cached: hashes hold in one process only."""
+        fields: Mapping[str, object] = getattr(type(self), "__dataclass_fields__", {})
+        return {name: value for name, value in self.__dict__.items() if name in fields}
+
+    def filter(self, predicate: str) -> "Node":
+        """Keep the rows for which an SQL predicate is true.
+
+        Raises:
+            InvalidExpressionError: The predicate cannot be read.
+            InvalidNetworkError: It uses a column that does not exist.
+        """
+        from streamshed.network.operators import make_filter
+
+        return make_filter(self, predicate)
+
+    def map(self, **columns: str) -> "Node":
+        """Add or replace columns by SQL expressions, all over the columns as they are before.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        from streamshed.network.operators import make_map
+
+        return make_map(self, columns)
+
+    def lookup(
+        self,
+        relation: "Relation",
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        columns: Sequence[str] | None = None,
+    ) -> "Node":
+        """Add the columns of the relation's row with the same key; a row without a partner leaves.
+
+        Args:
+            relation: The stored relation, one row per key.
+            on: The key: a column of both, several, or {column of the stream: column of the relation}.
+            columns: Which columns to add; None: all but the key.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        from streamshed.network.lookup import make_join
+
+        return make_join(self, relation, on, columns)
+
+    def semijoin(
+        self, relation: "Relation", *, on: str | Sequence[str] | Mapping[str, str], negate: bool = False
+    ) -> "Node":
+        """Keep the rows that have a partner in the relation.
+
+        Args:
+            relation: The stored relation.
+            on: The key: a column of both, several, or {column of the stream: column of the relation}.
+            negate: Keep those that have none instead.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        from streamshed.network.lookup import make_semijoin
+
+        return make_semijoin(self, relation, on, negate=negate)
+
+    def apply(
+        self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str
+    ) -> "Node":
+        """Add a column computed by a vectorised Python function.
+
+        Args:
+            function: Takes one pandas Series per column and returns one; or its name, "module:function".
+            columns: The columns it is given, in order.
+            into: The column for what it returns.
+            returns: The type of that column, such as "double".
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        from streamshed.network.operators import make_apply
+
+        return make_apply(self, function, columns, into, returns)
+
+    def window(self, size: str, every: str | None = None, offset: str | None = None) -> "Windowed":
+        """Cut event time into windows, to be grouped and aggregated.
+
+        Args:
+            size: How long a window is, such as "5 minutes".
+            every: How far apart windows start; None: one after the other.
+            offset: When the first window starts after 1970-01-01 00:00:00 UTC; None: at once.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong, such as a slide that exceeds the size.
+        """
+        from streamshed.network.grouping import make_windowed
+
+        return make_windowed(self, size, every, offset)
+
+    def query(
+        self, name: str, weight: float = 1.0, *, priority: int = 0, mode: "AnswerMode | str" = "approximate"
+    ) -> "Query":
+        """Ask for the rows themselves.
+
+        Args:
+            name: The query's name.
+            weight: How much its error counts beside that of others.
+            priority: Queries of higher priority are shed last.
+            mode: "approximate", "exact" or "subset".
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+        """
+        from streamshed.network.query import make_query
+
+        return make_query(name, self, weight, priority, mode)

@@ -1,0 +1,222 @@
+"""Operators over the rows of one input: filter, map, user function."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from streamshed.network.columns import declared_name, duplicate_names, normal_type
+from streamshed.network.expression import Expression, conjuncts, parse_expression
+from streamshed.network.function import FunctionReference, function_reference
+from streamshed.network.given import is_filled_text
+from streamshed.network.node import Node
+from streamshed.network.problems import Problems, declared_columns, unknown_column, unknown_columns
+
+if TYPE_CHECKING:
+    from streamshed.network.stream import Stream
+
+
+class Operator(Node):
+    """A node with one input."""
+
+    input: Node
+
+    @cached_property
+    def stream(self) -> "Stream":
+        """The stream that its rows come from."""
+        return self.input.stream
+
+    @cached_property
+    def path(self) -> tuple[Node, ...]:
+        """The nodes from the stream, first, to this one, last."""
+        return (*self.input.path, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Filter(Operator):
+    """The rows of `input` for which `predicate` is true; the order of its conjuncts does not matter."""
+
+    input: Node
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        problems = Problems(place(self.input, "filter"))
+        problems.add_all(unknown_columns(self.predicate, self.input.columns))
+        problems.raise_if_any()
+        object.__setattr__(self, "predicate", declared_columns(self.predicate, self.input.columns))
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns of its input."""
+        return self.input.columns
+
+    @cached_property
+    def definition(self) -> tuple[object, ...]:
+        """The conjuncts, sorted."""
+        return ("filter", *sorted({part.canonical for part in conjuncts(self.predicate)}))
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return (*self.definition, self.input)
+
+    def __str__(self) -> str:
+        return f"filter {self.predicate}"
+
+
+@dataclass(frozen=True, eq=False)
+class Map(Operator):
+    """The rows of `input` with columns added or replaced, each computed from the columns before."""
+
+    input: Node
+    assignments: tuple[tuple[str, Expression], ...]
+
+    def __post_init__(self) -> None:
+        problems = Problems(place(self.input, "map"))
+        if not self.assignments:
+            problems.add(
+                'nothing to compute, write a column and its SQL, such as map(kilobytes="size / 1024")'
+            )
+        problems.add_all(duplicate_names(name for name, _ in self.assignments))
+        problems.add_all(_assignment_problems(self.assignments, self.input))
+        problems.raise_if_any()
+        declared = (
+            (
+                declared_name(name, self.input.columns) or name,
+                declared_columns(expression, self.input.columns),
+            )
+            for name, expression in self.assignments
+        )
+        object.__setattr__(self, "assignments", tuple(declared))
+
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns of its input and those assigned; a copied column keeps its type."""
+        types = {name: _type(expression, self.input.columns) for name, expression in self.assignments}
+        return {**self.input.columns, **types}
+
+    @cached_property
+    def definition(self) -> tuple[object, ...]:
+        """The assignments, sorted by column."""
+        return ("map", *sorted((name.lower(), expression.canonical) for name, expression in self.assignments))
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return (
+            "map",
+            *sorted((name, expression.canonical) for name, expression in self.assignments),
+            self.input,
+        )
+
+    def __str__(self) -> str:
+        return "map " + ", ".join(f"{name} = {expression}" for name, expression in self.assignments)
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Operator):
+    """The rows of `input` with one column added or replaced by a vectorised function of others."""
+
+    input: Node
+    function: FunctionReference
+    arguments: tuple[str, ...]
+    into: str
+    returns: str
+
+    def __post_init__(self) -> None:
+        problems = Problems(place(self.input, f'apply "{self.function.name}"'))
+        if not self.arguments:
+            problems.add("the function needs at least one column")
+        problems.add_all(
+            unknown_column(name, self.input.columns)
+            for name in self.arguments
+            if declared_name(name, self.input.columns) is None
+        )
+        if not is_filled_text(self.into):
+            problems.add(f"the column for the result is text that is not empty, got {self.into!r}")
+        else:
+            problems.add_all(time_problems(self.into, self.input))
+        returns = problems.attempt(lambda: normal_type(self.returns))
+        problems.raise_if_any()
+        declared = tuple(declared_name(name, self.input.columns) for name in self.arguments)
+        object.__setattr__(self, "arguments", declared)
+        object.__setattr__(self, "into", declared_name(self.into, self.input.columns) or self.into)
+        object.__setattr__(self, "returns", returns)
+
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns of its input and that of the result."""
+        return {**self.input.columns, self.into: self.returns}
+
+    @cached_property
+    def definition(self) -> tuple[object, ...]:
+        """The function, its arguments and its result."""
+        arguments = tuple(name.lower() for name in self.arguments)
+        return ("apply", self.function.definition, arguments, self.into.lower(), self.returns)
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return ("apply", self.function, self.arguments, self.into, self.returns, self.input)
+
+    def __str__(self) -> str:
+        return f"apply {self.into} = {self.function.name}({', '.join(self.arguments)})"
+
+
+def make_filter(node: Node, predicate: str) -> Filter:
+    """Add a filter below a node; see `Node.filter`."""
+    problems = Problems(place(node, "filter"))
+    return Filter(node, problems.require(lambda: parse_expression(predicate)))
+
+
+def make_map(node: Node, columns: Mapping[str, str]) -> Map:
+    """Add a map below a node; see `Node.map`."""
+    problems = Problems(place(node, "map"))
+    assignments = []
+    for name, sql in columns.items():
+        expression = problems.attempt(partial(parse_expression, sql))
+        if expression is not None:
+            assignments.append((name, expression))
+    if len(assignments) < len(columns):
+        problems.add_all(_assignment_problems(assignments, node))
+    problems.raise_if_any()
+    return Map(node, tuple(assignments))
+
+
+def make_apply(
+    node: Node, function: Callable[..., Any] | str, columns: Sequence[str], into: str, returns: str
+) -> Apply:
+    """Add a user's function below a node; see `Node.apply`."""
+    problems = Problems(place(node, "apply"))
+    if isinstance(columns, str):
+        problems.add(f'columns is a list, got "{columns}": write ["{columns}"]')
+    reference = problems.require(lambda: function_reference(function))
+    problems.raise_if_any()
+    return Apply(node, reference, tuple(columns), into, returns)
+
+
+def place(node: Node, operator: str) -> str:
+    """Say where an operator stands, for messages."""
+    return f'stream "{node.stream.name}", {operator}'
+
+
+def time_problems(name: str, node: Node) -> list[str]:
+    """Tell if a column to be written is the event time, which windows and watermark both need."""
+    if name.lower() != node.stream.time.lower():
+        return []
+    return [
+        f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream'
+    ]
+
+
+def _assignment_problems(assignments: Iterable[tuple[str, Expression]], node: Node) -> Iterator[str]:
+    for name, expression in assignments:
+        yield from unknown_columns(expression, node.columns)
+        yield from time_problems(name, node)
+
+
+def _type(expression: Expression, columns: Mapping[str, str | None]) -> str | None:
+    if len(expression.columns) != 1:
+        return None
+    (name,) = expression.columns
+    return columns[name] if expression.canonical.strip("`") == name.lower() else None

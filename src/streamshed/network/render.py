@@ -1,0 +1,174 @@
+"""Pictures of a network, all drawn from one snapshot: text, Mermaid, Graphviz, JSON."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from streamshed.network.duration import format_duration
+from streamshed.network.grouping import Aggregate
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.stream import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSnapshot:
+    """A node as others may see it.
+
+    Attributes:
+        id: Its name in the pictures.
+        kind: "stream", "filter", "map", "lookup", "apply" or "aggregate".
+        label: What it does, on one line.
+        input: The id of its input; None for streams.
+        columns: Type by column name after it; empty for aggregates.
+    """
+
+    id: str
+    kind: str
+    label: str
+    input: str | None
+    columns: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySnapshot:
+    """A query as others may see it; `node` is the id of what it asks for."""
+
+    name: str
+    node: str
+    weight: float
+    priority: int
+    mode: str
+    definition_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSnapshot:
+    """A network as others may see it: each node after its input, queries as given."""
+
+    nodes: tuple[NodeSnapshot, ...]
+    queries: tuple[QuerySnapshot, ...]
+
+
+def snapshot(network: QueryNetwork) -> NetworkSnapshot:
+    """Take a snapshot of a network."""
+    ids = {node: f"n{index}" for index, node in enumerate(network.nodes)}
+    nodes = tuple(_node_snapshot(node, ids) for node in network.nodes)
+    queries = tuple(
+        QuerySnapshot(q.name, ids[q.node], q.weight, q.priority, str(q.mode), q.definition_id)
+        for q in network.queries
+    )
+    return NetworkSnapshot(nodes, queries)
+
+
+def to_text(picture: NetworkSnapshot) -> str:
+    """Draw a network as a tree of lines, streams at the left.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = stream("ticks", rate(100), time="timestamp")
+        >>> even = ticks.filter("value % 2 = 0")
+        >>> count = even.window("1 minute").agg(n="count(*)").query("even")
+        >>> print(to_text(snapshot(network(count, even.query("rows", weight=2)))))
+        ticks (time timestamp, watermark 0 seconds)
+        └─ filter value % 2 = 0
+           ├─ n = count(*) over 1 minute
+           │  └─ query even
+           └─ query rows (weight 2)
+    """
+    lines: list[str] = []
+    for root in picture.nodes:
+        if root.input is None:
+            lines.append(root.label)
+            lines += _branches(picture, root.id)
+    return "\n".join(lines)
+
+
+def to_mermaid(picture: NetworkSnapshot) -> str:
+    """Draw a network as a Mermaid flowchart."""
+    lines = ["flowchart TD"]
+    for node in picture.nodes:
+        left, right = ("[(", ")]") if node.input is None else ("[", "]")
+        lines.append(f"  {node.id}{left}{_mermaid_text(node.label)}{right}")
+    lines += [f"  {node.input} --> {node.id}" for node in picture.nodes if node.input is not None]
+    for index, query in enumerate(picture.queries):
+        lines.append(f"  {query.node} --> q{index}([{_mermaid_text(_query_label(query))}])")
+    return "\n".join(lines)
+
+
+def to_dot(picture: NetworkSnapshot) -> str:
+    """Draw a network in Graphviz's language."""
+    lines = ["digraph network {", "  node [shape=box];"]
+    for node in picture.nodes:
+        shape = ", shape=cylinder" if node.input is None else ""
+        lines.append(f"  {node.id} [label={_dot_text(node.label)}{shape}];")
+    lines += [f"  {node.input} -> {node.id};" for node in picture.nodes if node.input is not None]
+    for index, query in enumerate(picture.queries):
+        lines.append(f"  q{index} [label={_dot_text(_query_label(query))}, shape=oval];")
+        lines.append(f"  {query.node} -> q{index};")
+    return "\n".join([*lines, "}"])
+
+
+def to_json(picture: NetworkSnapshot) -> str:
+    """Write a network as JSON: an object of `nodes` and `queries`, with the fields of the snapshots."""
+    return json.dumps(asdict(picture), indent=2, ensure_ascii=False)
+
+
+def _node_snapshot(node: Node | Aggregate, ids: Mapping[Node | Aggregate, str]) -> NodeSnapshot:
+    kind = type(node).__name__.lower()
+    if isinstance(node, Stream):
+        label = f"{node} (time {node.time}, watermark {format_duration(node.watermark_microseconds)})"
+        return NodeSnapshot(ids[node], kind, label, None, node.columns)
+    columns = {} if isinstance(node, Aggregate) else node.columns
+    above = node.input if isinstance(node, Aggregate) else node.path[-2]
+    return NodeSnapshot(ids[node], kind, str(node), ids[above], columns)
+
+
+def _branches(picture: NetworkSnapshot, root: str) -> Iterator[str]:
+    """The lines below a node; every line is told how its ancestors' branches go on."""
+    below: dict[str, list[tuple[str, str | None]]] = {}
+    for node in picture.nodes:
+        if node.input is not None:
+            below.setdefault(node.input, []).append((node.label, node.id))
+    for query in picture.queries:
+        below.setdefault(query.node, []).append((f"query {_query_label(query)}", None))
+    waiting = _indented(below.get(root, []), "")
+    while waiting:
+        line, deeper, id_ = waiting.pop()
+        yield line
+        if id_ is not None:
+            waiting += _indented(below.get(id_, []), deeper)
+
+
+def _indented(children: list[tuple[str, str | None]], prefix: str) -> list[tuple[str, str, str | None]]:
+    """Per child, last first: its line, the prefix of the lines below it, its id."""
+    lines = []
+    for index, (label, id_) in enumerate(children):
+        is_last = index == len(children) - 1
+        lines.append(
+            (f"{prefix}{'└' if is_last else '├'}─ {label}", prefix + ("   " if is_last else "│  "), id_)
+        )
+    return lines[::-1]
+
+
+def _query_label(query: QuerySnapshot) -> str:
+    notes = []
+    if query.weight != 1:
+        notes.append(f"weight {query.weight:g}")
+    if query.priority:
+        notes.append(f"priority {query.priority}")
+    if query.mode != "approximate":
+        notes.append(query.mode)
+    return f"{query.name} ({', '.join(notes)})" if notes else query.name
+
+
+def _mermaid_text(text: str) -> str:
+    escaped = text.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    return f'"{" ".join(escaped.split())}"'
+
+
+def _dot_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{" ".join(escaped.split())}"'

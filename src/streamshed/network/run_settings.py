@@ -1,0 +1,88 @@
+"""How a network is to be run: what the `run` part of a document says."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.duration import format_duration
+
+Unscalable: TypeAlias = Literal["refuse", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSink:
+    """Answers are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSink:
+    """Answers are written as Parquet into the folder `path`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySink:
+    """Answers are kept in memory as the table `name`."""
+
+    name: str
+
+
+Sink: TypeAlias = ConsoleSink | ParquetSink | MemorySink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """How a network is to be run.
+
+    Attributes:
+        trigger_microseconds: How often a micro-batch should start, more than 0.
+        latency_microseconds: The goal from a row's arrival to its answer, more than the trigger; None: two
+            triggers.
+        headroom: The share of the time that a plan may fill, in (0, 1].
+        policy: How load is shed, by name.
+        checkpoint: The checkpoint's folder; None: a run starts anew.
+        sink: Where answers go.
+        advisory: Plan, but shed nothing.
+        unscalable: What to do about approximate queries that the policy cannot answer: "refuse" them before
+            anything runs, or "keep" their streams whole.
+        confidence: How sure error bounds are, in (0, 1).
+
+    Raises:
+        InvalidNetworkError: Listing all that is wrong.
+
+    Example:
+        >>> RunSettings(trigger_microseconds=5_000_000, latency_microseconds=4_000_000)
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: the latency must be longer than the trigger of 5 seconds, because a
+        row may wait that long for its micro-batch, got 4 seconds
+    """
+
+    trigger_microseconds: int = 2_000_000
+    latency_microseconds: int | None = None
+    headroom: float = 0.8
+    policy: str = "uniform"
+    checkpoint: str | None = None
+    sink: Sink = ConsoleSink()
+    advisory: bool = False
+    unscalable: Unscalable = "refuse"
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        problems = []
+        trigger, latency = self.trigger_microseconds, self.latency_microseconds
+        if trigger <= 0:
+            problems.append(f"the trigger must be longer than nothing, got {trigger} microseconds")
+        elif latency is not None and latency <= trigger:
+            problems.append(
+                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row may"
+                f" wait that long for its micro-batch, got {format_duration(max(latency, 0))}"
+            )
+        if not 0 < self.headroom <= 1:
+            problems.append(f"the headroom must be more than 0 and at most 1, got {self.headroom}")
+        if not 0 < self.confidence < 1:
+            problems.append(f"the confidence must be between 0 and 1, got {self.confidence}")
+        if self.unscalable not in {"refuse", "keep"}:
+            problems.append(f'unscalable is "refuse" or "keep", got {self.unscalable!r}')
+        if problems:
+            raise InvalidNetworkError(*problems)

@@ -1,0 +1,141 @@
+"""Operators and queries in the network document, as JSON Schema."""
+
+from streamshed.network.schema_forms import (
+    by_name,
+    choice,
+    duration,
+    flag,
+    mapping,
+    names,
+    number,
+    reference,
+    sql,
+    text,
+    whole_number,
+)
+
+FROM = text("The stream or operator whose rows come in.", examples=["packets"])
+_ON = {
+    "type": ["object", "array", "string"],
+    "items": {"type": "string", "minLength": 1},
+    "additionalProperties": {"type": "string", "minLength": 1},
+    "minItems": 1,
+    "minProperties": 1,
+    "minLength": 1,
+    "description": "The key: {column of the stream: column of the relation}; a column or a list of columns "
+    "where both have the same names.",
+    "examples": [{"src_host": "host"}],
+}
+FILTER = mapping(
+    "The rows for which a predicate is true.",
+    {"filter": sql("The predicate, SQL.", "dest_port IN (80, 443)"), "from": FROM},
+    "filter",
+    "from",
+)
+MAP = mapping(
+    "The rows with columns added or replaced, each computed from the columns before.",
+    {
+        "map": by_name(
+            "SQL by column.",
+            sql("What the column becomes, SQL.", "size / 1024"),
+            minProperties=1,
+            examples=[{"kilobytes": "size / 1024"}],
+        ),
+        "from": FROM,
+    },
+    "map",
+    "from",
+)
+LOOKUP = mapping(
+    "The rows with columns of their partner in a relation; a row without partner leaves.",
+    {
+        "lookup": text("The relation, one row per key.", examples=["hosts"]),
+        "from": FROM,
+        "on": _ON,
+        "columns": names("The relation's columns to add; by default all but the key.", ["subnet"]),
+    },
+    "lookup",
+    "from",
+    "on",
+)
+SEMIJOIN = mapping(
+    "The rows that have a partner in a relation.",
+    {
+        "semijoin": text("The relation.", examples=["hosts"]),
+        "from": FROM,
+        "on": _ON,
+        "negate": flag("Keep the rows that have none instead."),
+    },
+    "semijoin",
+    "from",
+    "on",
+)
+APPLY = mapping(
+    "The rows with a column computed by a vectorised Python function.",
+    {
+        "apply": text(
+            'The function, "module:function"; it takes a pandas Series per column and returns one.',
+            examples=["scores:anomaly"],
+        ),
+        "from": FROM,
+        "columns": {**names("The columns it is given, in order.", ["size"]), "uniqueItems": False},
+        "into": text("The column for what it returns.", examples=["score"]),
+        "returns": text("The type of that column.", examples=["double"]),
+    },
+    "apply",
+    "from",
+    "columns",
+    "into",
+    "returns",
+)
+QUERY = mapping(
+    "A query: aggregates over windows, or, without `window` and `aggregates`, the rows themselves.",
+    {
+        "from": FROM,
+        "where": sql("Only the rows for which this predicate is true; by default all.", "size >= 1000"),
+        "window": reference("window"),
+        "by": {
+            "type": "array",
+            "items": {
+                "type": ["string", "object"],
+                "additionalProperties": sql("What to group by, SQL.", "src_port div 1000"),
+                "minLength": 1,
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+            "uniqueItems": True,
+            "default": [],
+            "description": "What rows are grouped by: columns, or {name: SQL}.",
+            "examples": [["subnet", {"port_class": "src_port div 1000"}]],
+        },
+        "aggregates": by_name(
+            "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop.",
+            sql("The call.", "sum(size)"),
+            minProperties=1,
+            examples=[{"bytes": "sum(size)", "packets": "count(*)"}],
+        ),
+        "weight": number("How much its error counts beside that of others.", minimum=0, default=1),
+        "priority": whole_number("Queries of higher priority are shed last.", default=0),
+        "mode": choice(
+            "Its answers under overload: approximate (every window, scaled, with an error bound), exact "
+            "(never shed), subset (exact, some windows missing).",
+            ["approximate", "exact", "subset"],
+            default="approximate",
+        ),
+    },
+    "from",
+    dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},
+)
+WINDOW = mapping(
+    "Windows over event time.",
+    {
+        "size": duration("How long a window is.", "5 minutes"),
+        "slide": duration(
+            "How far apart windows start, at most the size; by default the size.", "10 seconds"
+        ),
+        "offset": duration(
+            "When the first window starts after 1970-01-01 00:00:00 UTC.", "0 seconds", default="0 seconds"
+        ),
+    },
+    "size",
+)

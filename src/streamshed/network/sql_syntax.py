@@ -1,0 +1,209 @@
+"""Spark's SQL expressions as tokens and trees, by sqlglot.
+
+The parser has no function builders: those rewrite and drop arguments, and every column must keep its place.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
+
+from streamshed.errors import InvalidExpressionError
+
+_BEFORE = "SELECT ("
+_AFTER = "\n)"
+_CLOSING = {")": "(", "]": "["}
+
+Tree: TypeAlias = exp.Expr
+
+
+class _RowExpressionParser(SparkParser):
+    FUNCTIONS = {}  # noqa: RUF012 - sqlglot declares it so
+
+    def _parse_paren(self) -> Any:
+        opening = self._curr
+        node = super()._parse_paren()
+        if isinstance(node, exp.Paren):
+            node.meta["start"] = opening.start
+            node.meta["end"] = self._prev.end
+        return node
+
+
+class TokenKind(Enum):
+    """What a token is, as far as naming and comparing expressions need to know."""
+
+    WORD = "word"
+    QUOTED = "quoted"
+    STRING = "string"
+    NUMBER = "number"
+    SYMBOL = "symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of an expression: its exact text, and its place [start, end) in the source."""
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+
+    def is_word(self, *words: str) -> bool:
+        """Whether this is one of the given lower-case words, not quoted."""
+        return self.kind is TokenKind.WORD and self.text.lower() in words
+
+    def is_symbol(self, *symbols: str) -> bool:
+        """Whether this is one of the given symbols."""
+        return self.kind is TokenKind.SYMBOL and self.text in symbols
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Syntax:
+    """An expression that was read: never change its tree.
+
+    Attributes:
+        text: Its source.
+        tokens: Its tokens, without comments.
+        tree: Its tree.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    tree: Tree
+
+    def place(self, node: Tree) -> tuple[int, int]:
+        """Where an identifier or a pair of parentheses stands in the source: [start, end)."""
+        return node.meta["start"] - len(_BEFORE), node.meta["end"] + 1 - len(_BEFORE)
+
+
+@lru_cache(maxsize=2048)
+def read_sql(text: str) -> Syntax:
+    """Read one SQL expression of Spark.
+
+    Raises:
+        InvalidExpressionError: It cannot be parsed, with the position of what is not understood.
+
+    Example:
+        >>> [token.text for token in read_sql("a.`b c` >= 1L -- why").tokens]
+        ['a', '.', '`b c`', '>=', '1L']
+        >>> read_sql("size > 3)")
+        Traceback (most recent call last):
+        streamshed.errors.InvalidExpressionError: cannot parse "size > 3)" at character 9: ")" closes nothing
+    """
+    source = _BEFORE + text + _AFTER
+    dialect = Spark()
+    try:
+        raw = dialect.tokenize(source)
+        tokens = _tokens(text, raw)
+        _check_brackets(text, tokens)
+        parser = _RowExpressionParser(dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+        statement = parser.parse(raw, source)[0]
+    except TokenError as error:
+        raise InvalidExpressionError(f'cannot read "{text}": is a quote left open?') from error
+    except ParseError as error:
+        raise InvalidExpressionError(_syntax_problem(text, error)) from error
+    except RecursionError as error:
+        raise InvalidExpressionError(f'"{text[:80]}..." is nested too deeply') from error
+    tree = _single_expression(text, statement)
+    _check_shifts(text, tokens, tree)
+    return Syntax(text, tokens, tree)
+
+
+def matching_pairs(tokens: tuple[Token, ...]) -> Iterator[tuple[int, int]]:
+    """Yield the indexes of each opening parenthesis and of the one that closes it."""
+    open_indexes = []
+    for index, token in enumerate(tokens):
+        if token.is_symbol("("):
+            open_indexes.append(index)
+        elif token.is_symbol(")"):
+            yield open_indexes.pop(), index
+
+
+def _tokens(text: str, raw: list[Any]) -> tuple[Token, ...]:
+    """The tokens between what is put around the text; the tokenizer makes three of `1L`, in one place."""
+    tokens: list[Token] = []
+    for token in raw[2:-1]:
+        start = token.start - len(_BEFORE)
+        if not tokens or start >= tokens[-1].end:
+            end = token.end + 1 - len(_BEFORE)
+            tokens.append(Token(_kind(text[start:end]), text[start:end], start, end))
+    return tuple(tokens)
+
+
+def _kind(source: str) -> TokenKind:
+    first = source[0]
+    if first == "`":
+        return TokenKind.QUOTED
+    if source[-1] in "'\"":
+        return TokenKind.STRING
+    if first.isdigit() or (first == "." and len(source) > 1):
+        return TokenKind.NUMBER
+    return TokenKind.WORD if first.isalpha() or first == "_" else TokenKind.SYMBOL
+
+
+def _single_expression(text: str, statement: Tree | None) -> Tree:
+    if not isinstance(statement, exp.Select) or len(statement.expressions) != 1:
+        raise InvalidExpressionError(f'"{text}" is no expression: backquote a column named like a keyword')
+    tree = statement.expressions[0]
+    if isinstance(tree, exp.Paren):
+        tree = tree.this
+    if isinstance(tree, exp.Tuple):
+        raise InvalidExpressionError(f'"{text}" holds several expressions, expected one')
+    if isinstance(tree, exp.Alias):
+        raise InvalidExpressionError(
+            f'"{text}" is no expression: is an operator missing before "{tree.alias}"?'
+        )
+    if not isinstance(tree, exp.Expr):
+        raise InvalidExpressionError(f'"{text}" is no expression')
+    return tree
+
+
+def _check_brackets(text: str, tokens: tuple[Token, ...]) -> None:
+    if not tokens:
+        raise InvalidExpressionError("the expression is empty")
+    waiting: list[Token] = []
+    for token in tokens:
+        if token.is_symbol(";"):
+            raise InvalidExpressionError(f'{_at(text, token)}: ";" ends no expression')
+        if token.is_symbol("(", "["):
+            waiting.append(token)
+        elif token.is_symbol(*_CLOSING) and (not waiting or waiting.pop().text != _CLOSING[token.text]):
+            raise InvalidExpressionError(f'{_at(text, token)}: "{token.text}" closes nothing')
+    if waiting:
+        raise InvalidExpressionError(f'{_at(text, waiting[-1])}: "{waiting[-1].text}" is never closed')
+
+
+def _check_shifts(text: str, tokens: tuple[Token, ...], tree: Tree) -> None:
+    """The parser takes `> >` for `>>`, Spark does not."""
+    if not any(left.text == right.text and left.is_symbol("<", ">") for left, right in pairwise(tokens)):
+        return
+    if tree.find(exp.BitwiseLeftShift, exp.BitwiseRightShift) is None:
+        return
+    for left, right in pairwise(tokens):
+        if left.text == right.text and left.is_symbol("<", ">") and left.end != right.start:
+            raise InvalidExpressionError(f'{_at(text, right)}: unexpected "{right.text}"')
+
+
+def _at(text: str, token: Token) -> str:
+    return f'cannot parse "{text}" at character {token.start + 1}'
+
+
+def _syntax_problem(text: str, error: ParseError) -> str:
+    if not error.errors:
+        return f'cannot parse "{text}"'
+    found = error.errors[0]
+    before = sum(len(line) + 1 for line in text.split("\n")[: found["line"] - 1])
+    prefix = len(_BEFORE) if found["line"] == 1 else 0
+    token = found["highlight"]
+    position = before + found["col"] - prefix - len(token) + 1
+    if position > len(text):
+        return f'cannot parse "{text}": something is missing'
+    return f'cannot parse "{text}" at character {position}: unexpected "{token}"'

@@ -1,0 +1,181 @@
+"""Streams, the roots of a network: source, event time, how text becomes columns, what identifies a row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from streamshed.network.columns import Column, declared_name, duplicate_names
+from streamshed.network.duration import parse_duration
+from streamshed.network.identity import Identity, IdentityKind, row_identity
+from streamshed.network.names import name_problem
+from streamshed.network.node import Node
+from streamshed.network.parsing import Parse, TextFormat, parse_csv, parse_json
+from streamshed.network.problems import Problems, unknown_column
+from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, Source, as_source
+
+__all__ = ["Identity", "IdentityKind", "Parse", "Stream", "TextFormat", "parse_csv", "parse_json", "stream"]
+
+_TIME_TYPES = frozenset({"timestamp", "timestamp_ntz"})
+_TEXT_TYPES = frozenset({"string", "binary"})
+
+
+@dataclass(frozen=True, eq=False)
+class Stream(Node):
+    """A stream of rows; made by `stream`.
+
+    Attributes:
+        name: Its name in the network.
+        source: Where its rows come from.
+        schema: The columns its source delivers; `columns` are those after parsing.
+        time: The column of its event time.
+        watermark_microseconds: How far rows may be out of order before they are late.
+        parse: How the text of one column becomes columns; None: there is none to parse.
+        identity: What tells its rows apart.
+        idle_after_microseconds: After how long a silence others no longer wait; None: the engine's choice.
+        clock: Streams with the same clock share a time domain.
+    """
+
+    name: str
+    source: Source
+    schema: tuple[Column, ...]
+    time: str
+    watermark_microseconds: int
+    parse: Parse | None
+    identity: Identity
+    idle_after_microseconds: int | None = None
+    clock: str = "time"
+
+    def __post_init__(self) -> None:
+        problems = Problems(f'stream "{self.name}"')
+        problems.add_all(filter(None, (name_problem("stream", self.name), name_problem("clock", self.clock))))
+        problems.add_all(duplicate_names(self.columns))
+        problems.add_all(_parse_problems(self))
+        problems.add_all(_time_problems(self))
+        problems.add_all(_identity_problems(self))
+        if self.watermark_microseconds < 0:
+            problems.add(f"the watermark cannot be negative, got {self.watermark_microseconds} microseconds")
+        if self.idle_after_microseconds is not None and self.idle_after_microseconds <= 0:
+            problems.add("idle_after must be longer than nothing")
+        problems.raise_if_any()
+        object.__setattr__(self, "time", declared_name(self.time, self.columns))
+
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """Type by column name: the source's, without the text that is parsed, then the parsed ones."""
+        if self.parse is None:
+            return {column.name: column.type for column in self.schema}
+        text = self.parse.column.lower()
+        rest = [column for column in self.schema if column.name.lower() != text]
+        return {column.name: column.type for column in (*rest, *self.parse.schema)}
+
+    @property
+    def stream(self) -> "Stream":
+        """The stream itself."""
+        return self
+
+    @property
+    def path(self) -> tuple[Node, ...]:
+        """The stream alone."""
+        return (self,)
+
+    @property
+    def definition(self) -> tuple[object, ...]:
+        """What identifies the stream in every process; its columns count where they are used."""
+        return ("stream", self.name, self.time.lower())
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return (
+            *("stream", self.name, self.source, self.schema, self.time, self.watermark_microseconds),
+            *(self.parse, self.identity, self.idle_after_microseconds, self.clock),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def stream(
+    name: str,
+    source: object,
+    *,
+    time: str,
+    watermark: str = "0 seconds",
+    parse: Parse | None = None,
+    identity: str | Sequence[str] | None = None,
+    idle_after: str | None = None,
+    clock: str = "time",
+) -> Stream:
+    """Declare a stream.
+
+    Args:
+        name: Its name in the network.
+        source: A streaming DataFrame, `folder(...)` or `rate(...)`.
+        time: The column of its event time; it may come out of `parse`.
+        watermark: How far rows may be out of order before they are late, such as "1 second".
+        parse: `parse_json(...)` or `parse_csv(...)` where one column holds text.
+        identity: The columns that tell its rows apart, "file_row" (Parquet: path and row number) or "none";
+            by default what the source offers.
+        idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
+        clock: Streams with the same clock share a time domain.
+
+    Raises:
+        InvalidNetworkError: Listing all that is wrong.
+        SourceUnavailableError: The source's columns cannot be read.
+    """
+    problems = Problems(f'stream "{name}"')
+    watermark_microseconds = problems.attempt(lambda: parse_duration(watermark)) or 0
+    idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
+    known_source = problems.require(lambda: as_source(source))
+    columns = known_source.columns
+    chosen = problems.require(lambda: row_identity(identity, known_source, columns))
+    problems.raise_if_any()
+    return Stream(name, known_source, columns, time, watermark_microseconds, parse, chosen, idle, clock)
+
+
+def _parse_problems(stream: Stream) -> list[str]:
+    parse = stream.parse
+    if parse is None:
+        return []
+    types = {column.name: column.type for column in stream.schema}
+    text = declared_name(parse.column, types)
+    if text is None:
+        return [f"what is to be parsed: {unknown_column(parse.column, types)}"]
+    problems = []
+    if types[text] is not None and types[text] not in _TEXT_TYPES:
+        problems.append(f'only text can be parsed, "{text}" is a {types[text]}')
+    rest = {name: kind for name, kind in types.items() if name != text}
+    problems += [
+        f'"{column.name}" is parsed out of "{text}" but is a column of the source, too: rename one of them'
+        for column in parse.schema
+        if declared_name(column.name, rest) is not None
+    ]
+    return problems
+
+
+def _time_problems(stream: Stream) -> list[str]:
+    name = declared_name(stream.time, stream.columns)
+    if name is None:
+        return [f"its time: {unknown_column(stream.time, stream.columns)}"]
+    kind = stream.columns[name]
+    if kind is not None and kind not in _TIME_TYPES:
+        return [
+            f'its time "{name}" is a {kind}, expected a timestamp: cast it, or declare it so in the schema'
+        ]
+    return []
+
+
+def _identity_problems(stream: Stream) -> list[str]:
+    identity, source = stream.identity, stream.source
+    known = {**{column.name: column.type for column in stream.schema}, **stream.columns}
+    problems = [
+        f"its identity: {unknown_column(name, known)}"
+        for name in identity.columns
+        if declared_name(name, known) is None
+    ]
+    has_rows = isinstance(source, DataFrameSource) or (
+        isinstance(source, FolderSource) and source.format is FileFormat.PARQUET
+    )
+    if identity.kind is IdentityKind.FILE_ROW and not has_rows:
+        problems.append('the identity "file_row" needs Parquet files: others do not number their rows')
+    return problems

@@ -1,0 +1,93 @@
+"""Which windows a row belongs to: size, slide and offset over the windowing attribute."""
+
+from dataclasses import dataclass
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.duration import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The instants {phase + k·period : k an integer} at which windows start or end, in microseconds.
+
+    Equal sets of instants are equal objects: the phase is kept modulo the period.
+    """
+
+    period_microseconds: int
+    phase_microseconds: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "phase_microseconds", self.phase_microseconds % self.period_microseconds)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpecification:
+    """Window k is [θ + kδ, θ + kδ + ω): size ω, slide δ, offset θ, all in microseconds.
+
+    0 < slide ≤ size. The offset is kept modulo the slide, since it names the same windows.
+
+    Example:
+        >>> minute = 60_000_000
+        >>> WindowSpecification(5 * minute, minute, 7 * minute).offset_microseconds
+        0
+    """
+
+    size_microseconds: int
+    slide_microseconds: int
+    offset_microseconds: int = 0
+
+    def __post_init__(self) -> None:
+        size, slide = self.size_microseconds, self.slide_microseconds
+        if size <= 0:
+            raise InvalidNetworkError(f"a window's size must be positive, got {_text(size)}")
+        if slide <= 0:
+            raise InvalidNetworkError(f"a window's slide must be positive, got {_text(slide)}")
+        if slide > size:
+            raise InvalidNetworkError(
+                f"a window's slide cannot exceed its size, got a slide of {_text(slide)} and a size of"
+                f" {_text(size)}: rows in between would belong to no window (are the two swapped?)"
+            )
+        object.__setattr__(self, "offset_microseconds", self.offset_microseconds % slide)
+
+    @property
+    def is_tumbling(self) -> bool:
+        """Whether each instant lies in exactly one window."""
+        return self.size_microseconds == self.slide_microseconds
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The instants at which windows start, and those at which they end where these are others.
+
+        Example:
+            >>> WindowSpecification(10, 5).edges
+            (Edge(period_microseconds=5, phase_microseconds=0),)
+            >>> [edge.phase_microseconds for edge in WindowSpecification(7, 5, 1).edges]
+            [1, 3]
+        """
+        starts = Edge(self.slide_microseconds, self.offset_microseconds)
+        ends = Edge(self.slide_microseconds, self.offset_microseconds + self.size_microseconds)
+        return (starts,) if starts == ends else (starts, ends)
+
+    def windows_containing(self, time_microseconds: int) -> range:
+        """The starts, ascending, of the windows that contain an instant.
+
+        Example:
+            >>> list(WindowSpecification(10, 4).windows_containing(9))
+            [0, 4, 8]
+        """
+        since_start = (time_microseconds - self.offset_microseconds) % self.slide_microseconds
+        last = time_microseconds - since_start
+        count = (self.size_microseconds - since_start - 1) // self.slide_microseconds + 1
+        return range(last - (count - 1) * self.slide_microseconds, last + 1, self.slide_microseconds)
+
+    def __str__(self) -> str:
+        text = format_duration(self.size_microseconds)
+        if not self.is_tumbling:
+            text += f" every {format_duration(self.slide_microseconds)}"
+        if self.offset_microseconds:
+            text += f" offset {format_duration(self.offset_microseconds)}"
+        return text
+
+
+def _text(microseconds: int) -> str:
+    return format_duration(microseconds) if microseconds >= 0 else f"{microseconds} microseconds"

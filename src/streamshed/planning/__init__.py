@@ -1,0 +1,1 @@
+"""What to shed: plans, the planners that make them, and what no plan may touch."""

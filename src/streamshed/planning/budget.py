@@ -1,0 +1,63 @@
+"""How much time a micro-batch may take."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The time a plan may fill: (headroom · deadline − drain) / caution.
+
+    Args:
+        trigger_interval_seconds: How often a micro-batch should start.
+        deadline_seconds: How long one may take; longer than the trigger interval where the latency goal
+            allows larger micro-batches.
+        headroom: The share of it that a plan may fill, in (0, 1].
+        drain_seconds: What of that is kept free to catch up.
+        caution: A factor of at least 1 by which the prediction may well be too low.
+
+    Raises:
+        ValueError: A duration or the headroom is out of range, or nothing is left.
+
+    Example:
+        >>> budget = Budget(
+        ...     trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8, drain_seconds=0.4)
+        >>> round(budget.seconds, 3), round(budget.lossless_seconds, 3)
+        (1.2, 1.2)
+    """
+
+    trigger_interval_seconds: float
+    deadline_seconds: float
+    headroom: float
+    drain_seconds: float = 0.0
+    caution: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.trigger_interval_seconds) and self.trigger_interval_seconds > 0):
+            raise ValueError(
+                f"budget: trigger_interval_seconds must be positive, got {self.trigger_interval_seconds}"
+            )
+        if not (0 < self.headroom <= 1):
+            raise ValueError(f"budget: headroom must be in (0, 1], got {self.headroom}")
+        if not 0 <= self.drain_seconds < self.headroom * self.deadline_seconds:
+            raise ValueError(
+                f"budget: drain_seconds must be at least 0 and leave something of the"
+                f" {self.headroom * self.deadline_seconds} s to fill, got {self.drain_seconds}"
+            )
+
+        if not 1 <= self.caution < math.inf:
+            raise ValueError(f"budget: caution must be at least 1, got {self.caution}")
+
+    @property
+    def seconds(self) -> float:
+        """What a plan may fill."""
+        return (self.headroom * self.deadline_seconds - self.drain_seconds) / self.caution
+
+    @property
+    def lossless_seconds(self) -> float:
+        """Up to here micro-batches keep pace with the trigger; beyond they grow, or rows are shed."""
+        return min(self.seconds, self.headroom * self.trigger_interval_seconds / self.caution)
+
+    def utilization(self, seconds: float) -> float:
+        """Return `seconds` as a share of the trigger interval."""
+        return seconds / self.trigger_interval_seconds

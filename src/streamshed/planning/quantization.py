@@ -1,0 +1,47 @@
+"""Sampling rates in 32 steps a decade, so that few of them ever stand in a state key."""
+
+import math
+
+STEPS_PER_DECADE = 32
+WHOLE = 0
+"""The code of sampling rate 1: nothing is shed."""
+SMALLEST = 255
+"""The largest code, and the smallest sampling rate: about one row in a hundred million."""
+
+
+def sampling_rate_of(code: int) -> float:
+    """Return the sampling rate 10^(−code/32) of a code.
+
+    Raises:
+        ValueError: The code is outside 0 to 255.
+
+    Example:
+        >>> sampling_rate_of(0), sampling_rate_of(32), round(sampling_rate_of(1), 4)
+        (1.0, 0.1, 0.9306)
+    """
+    if not WHOLE <= code <= SMALLEST:
+        raise ValueError(f"sampling code must be in {WHOLE} to {SMALLEST}, got {code}")
+    return float(10.0 ** (-code / STEPS_PER_DECADE))
+
+
+def code_of(sampling_rate: float) -> int:
+    """Return the code of the largest representable sampling rate that does not exceed `sampling_rate`.
+
+    Rounding goes down, so a quantized plan never exceeds the budget it was solved for. Below the smallest
+    representable rate, that one is returned.
+
+    Example:
+        >>> code_of(1.0), code_of(0.5), round(sampling_rate_of(code_of(0.5)), 4)
+        (0, 10, 0.487)
+        >>> all(code_of(sampling_rate_of(code)) == code for code in range(256))
+        True
+    """
+    if sampling_rate >= 1:
+        return WHOLE
+    if sampling_rate <= sampling_rate_of(SMALLEST):
+        return SMALLEST
+    code = math.ceil(-STEPS_PER_DECADE * math.log10(sampling_rate))
+    # The logarithm may be off by one unit in the last place, on either side of a step.
+    if sampling_rate_of(code) > sampling_rate:
+        return code + 1
+    return code - 1 if sampling_rate_of(code - 1) <= sampling_rate else code

@@ -1,0 +1,70 @@
+"""Which aggregates can be scaled up from a sample, and which queries must therefore see every row."""
+
+from typing import assert_never
+
+from streamshed.errors import UnsheddableQueryError
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.network import QueryNetwork
+from streamshed.network.nodes import Aggregate
+from streamshed.network.query import AnswerMode, Query
+
+
+def obstacle(kind: AggregateKind) -> str | None:
+    """Say why policy `uniform` cannot answer an aggregate from a sample; None where it can.
+
+    Example:
+        >>> obstacle(AggregateKind.SUM) is None
+        True
+        >>> obstacle(AggregateKind.MAX)
+        'the extreme row may be among those dropped, and nothing kept tells by how much'
+    """
+    match kind:
+        case AggregateKind.COUNT | AggregateKind.SUM | AggregateKind.AVG:
+            return None
+        case AggregateKind.MIN | AggregateKind.MAX:
+            return "the extreme row may be among those dropped, and nothing kept tells by how much"
+        case (
+            AggregateKind.VARIANCE | AggregateKind.VAR_POP | AggregateKind.STDDEV | AggregateKind.STDDEV_POP
+        ):
+            return "this policy knows no error bound for a spread computed from a sample"
+    assert_never(kind)
+
+
+def check_scalable(network: QueryNetwork) -> None:
+    """Refuse a network that asks for approximate answers which policy `uniform` cannot give.
+
+    Raises:
+        UnsheddableQueryError: It names every such query and aggregate, the reason and the ways out.
+    """
+    problems = [
+        f"query {query.name!r}: {name} = {kind.value}(...) cannot be scaled up from a sample: {reason}"
+        for query in network.queries
+        if query.mode is AnswerMode.APPROXIMATE
+        for name, kind, reason in _unscalable(query)
+    ]
+    if problems:
+        raise UnsheddableQueryError(
+            "; ".join(problems)
+            + '. Either give the query mode="exact" (its stream is then never shed), or run with'
+            ' unscalable="keep" (the same for all such queries), or leave the aggregate out'
+        )
+
+
+def protected_streams(network: QueryNetwork) -> dict[str, tuple[str, ...]]:
+    """Return the streams that must be kept whole, each with the names of the queries for which.
+
+    Those are the streams of queries in another mode than approximate, since dropping rows at random leaves
+    no answer exact, and of queries with an aggregate that cannot be scaled.
+    """
+    protected: dict[str, list[str]] = {}
+    for query in network.queries:
+        if query.mode is not AnswerMode.APPROXIMATE or _unscalable(query):
+            protected.setdefault(query.node.stream.name, []).append(query.name)
+    return {stream: tuple(queries) for stream, queries in sorted(protected.items())}
+
+
+def _unscalable(query: Query) -> tuple[tuple[str, AggregateKind, str], ...]:
+    if not isinstance(query.node, Aggregate):
+        return ()
+    obstacles = ((name, call.kind, obstacle(call.kind)) for name, call in query.node.aggregates)
+    return tuple((name, kind, reason) for name, kind, reason in obstacles if reason is not None)

@@ -1,0 +1,96 @@
+"""Drop rows at the inputs, all streams alike: the baseline of [B04] §5.1."""
+
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.budget import Budget
+from streamshed.planning.plan import Remedy, SheddingPlan
+from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
+from streamshed.planning.scalability import protected_streams
+from streamshed.statistics.forecast import Statistics
+
+
+def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) -> SheddingPlan:
+    """Plan the largest single sampling rate, for every stream that may be shed, that fits the budget.
+
+    With U the seconds that nothing can save (fixed cost, reading, protected streams) and W the seconds of
+    work on rows that may be shed, the load equation U + P·W = budget gives P = (budget − U) / W, rounded down
+    to a representable rate.
+
+    Args:
+        network: Whose streams are shed; those of queries that need every row are kept whole.
+        statistics: The coming rows and what they cost.
+        budget: The time to fill.
+
+    Returns:
+        A plan for every stream of the network. Where even P = 0 would not fit, it is saturated and asks for
+        the smallest rate there is.
+    """
+    protected = protected_streams(network)
+    streams = [stream.name for stream in network.streams]
+    sheddable = [stream for stream in streams if stream not in protected]
+    unshed_seconds = statistics.seconds({})
+    work_seconds = sum(statistics.work_seconds(stream) for stream in sheddable)
+    code = _largest_fitting(unshed_seconds, work_seconds, budget.seconds)
+    sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
+    expected_seconds = statistics.seconds(
+        {stream: sampling_rate_of(code) for stream, code in sampling_codes.items()}
+    )
+    unsheddable_seconds = unshed_seconds - work_seconds
+    remedy = _remedy(unshed_seconds, unsheddable_seconds, budget)
+    return SheddingPlan(
+        sampling_codes=sampling_codes,
+        reason=REASONS[remedy],
+        explanation=_explanation(remedy, unshed_seconds, unsheddable_seconds, budget, code),
+        remedy=remedy,
+        expected_seconds=expected_seconds,
+        expected_utilization=budget.utilization(expected_seconds),
+        unshed_seconds=unshed_seconds,
+        unsheddable_seconds=unsheddable_seconds,
+        saturated=remedy is Remedy.REFUSE,
+        protected_streams=protected,
+    )
+
+
+REASONS = {
+    Remedy.NONE: "within_budget",
+    Remedy.LARGER_MICRO_BATCH: "larger_micro_batch",
+    Remedy.SHED: "overload",
+    Remedy.REFUSE: "saturated",
+}
+
+
+def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds: float) -> int:
+    excess = unshed_seconds - budget_seconds
+    if excess <= 0:
+        return WHOLE
+    if excess >= work_seconds:
+        return SMALLEST
+    return code_of(1 - excess / work_seconds)
+
+
+def _remedy(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> Remedy:
+    if unshed_seconds <= budget.lossless_seconds:
+        return Remedy.NONE
+    if unshed_seconds <= budget.seconds:
+        return Remedy.LARGER_MICRO_BATCH
+    return Remedy.SHED if unsheddable_seconds < budget.seconds else Remedy.REFUSE
+
+
+def _explanation(
+    remedy: Remedy, unshed_seconds: float, unsheddable_seconds: float, budget: Budget, code: int
+) -> str:
+    need = f"{unshed_seconds:.3g} s of work for {budget.seconds:.3g} s"
+    match remedy:
+        case Remedy.NONE:
+            return f"{need}: everything is kept"
+        case Remedy.LARGER_MICRO_BATCH:
+            return (
+                f"{need}, longer than the trigger interval of {budget.trigger_interval_seconds:.3g} s:"
+                " the latency goal allows larger micro-batches, everything is kept"
+            )
+        case Remedy.SHED:
+            return f"{need}: {sampling_rate_of(code):.3g} of the rows are kept"
+        case Remedy.REFUSE:
+            return (
+                f"{need}, of which shedding cannot save {unsheddable_seconds:.3g} s (fixed cost, reading,"
+                " streams kept whole): refuse queries or streams, or add workers"
+            )

@@ -1,0 +1,102 @@
+"""What a network asks of each of its streams: the straight line, the sharing classes, and who gets which slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamshed.network.grouping import Aggregate
+from streamshed.network.query import Query
+from streamshed.network.stream import Stream
+from streamshed.sharing.instructions import Place, StreamProgram
+from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
+from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
+
+
+@dataclass(frozen=True)
+class AggregateSlot:
+    """Where one aggregate of one query is computed.
+
+    Attributes:
+        query: The query.
+        aggregate: Name of the aggregate.
+        slot: Index of its argument among the distinct arguments of the query's aggregates.
+        value: SQL of the argument over the straight line; None for count(*).
+        keys: SQL of the grouping keys over the straight line.
+    """
+
+    query: Query
+    aggregate: str
+    slot: int
+    value: str | None
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StreamWork:
+    """What one stream contributes to a network.
+
+    Attributes:
+        program: Its straight line.
+        classes: The sharing classes of its aggregate queries.
+        slots: The aggregates of its queries.
+        row_queries: Its set-valued queries.
+    """
+
+    program: StreamProgram
+    classes: tuple[SharingClass, ...]
+    slots: tuple[AggregateSlot, ...]
+    row_queries: tuple[Query, ...]
+
+    @property
+    def stream(self) -> Stream:
+        """The stream."""
+        return self.program.stream
+
+
+def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
+    """Lay out what the queries over one stream share.
+
+    Queries with one definition are computed once. Queries over other streams are passed over.
+    """
+    own = [query for query in queries if query.stream == stream]
+    program = resolve_stream(stream, [query.rows for query in own])
+    slots: list[AggregateSlot] = []
+    shares: dict[tuple[int, int], Share] = {}
+    for query in own:
+        if query.aggregate is None:
+            continue
+        place = program.places[query.rows]
+        for slot in _slots(query, query.aggregate, place):
+            slots.append(slot)
+            shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place))
+    rows = tuple(query for query in own if query.aggregate is None)
+    return StreamWork(program, sharing_classes(stream.name, list(shares.values())), tuple(slots), rows)
+
+
+def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:
+    """One slot per distinct argument, in the order given; count(*) rides on the first."""
+    keys = tuple(physical(key.expression, place) for key in aggregate.keys)
+    arguments: dict[str, str] = {}
+    for _, call in aggregate.aggregates:
+        if call.argument is not None:
+            arguments.setdefault(canonical_physical(call.argument, place), physical(call.argument, place))
+    order = list(arguments)
+    slots = []
+    for name, call in aggregate.aggregates:
+        canonical = None if call.argument is None else canonical_physical(call.argument, place)
+        index = 0 if canonical is None else order.index(canonical)
+        value = arguments[order[index]] if order else None
+        slots.append(AggregateSlot(query, name, index, value, keys))
+    return slots
+
+
+def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place) -> Share:
+    return Share(
+        keys=slot.keys,
+        value=slot.value,
+        conditions=tuple(sorted(place.conditions)),
+        definition_id=slot.query.definition_id,
+        slot=slot.slot,
+        window=aggregate.window,
+    )

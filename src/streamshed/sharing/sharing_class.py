@@ -1,0 +1,151 @@
+"""Sharing classes: queries that are computed from the same partial aggregates of the same slices."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from streamshed.network.window import WindowSpecification
+from streamshed.sharing.slice_grid import SliceGrid
+
+UNGROUPED_SELECTIONS = 10
+"""Most selections in a class without keys: a slice has at most 2^10 partial aggregates, in practice a few dozen."""
+
+GROUPED_SELECTIONS = 2
+"""Most selections in a class with keys, where each combination may multiply the groups held in state."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A query's share in a class: which bit of the mask selects its rows, and which of its value slots this is.
+
+    Attributes:
+        bit: Index of the query's selection among the class's.
+        definition_id: The query (`Query.definition_id`).
+        slot: Index of the value among the query's distinct aggregated values.
+        window: The query's windows.
+        counts_only: Whether the query needs no value of the row.
+    """
+
+    bit: int
+    definition_id: int
+    slot: int
+    window: WindowSpecification
+    counts_only: bool
+
+
+@dataclass(frozen=True)
+class SharingClass:
+    """Queries with one stream, one key, one aggregated value and one slice grid.
+
+    A row carries a mask with one bit per selection, so that it updates ONE partial aggregate, of its (slice, mask,
+    key), however many queries want it; a query is the sum over the masks that hold its bit.
+
+    Attributes:
+        stream: Name of the stream.
+        keys: SQL of the grouping keys over the stream's straight line.
+        value: SQL of the aggregated value, None where rows are only counted.
+        selections: Per bit, the condition columns a row has to pass.
+        grid: The slices.
+        members: The queries.
+    """
+
+    stream: str
+    keys: tuple[str, ...]
+    value: str | None
+    selections: tuple[tuple[str, ...], ...]
+    grid: SliceGrid
+    members: tuple[Member, ...]
+
+    @cached_property
+    def class_id(self) -> int:
+        """A positive 63-bit number that follows from the definition; state rows name their class by it."""
+        text = repr((self.stream, self.keys, self.value, self.selections, self.grid.edges, self.members))
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+    @property
+    def value_mask(self) -> int:
+        """The bits whose rows need the value; a query that only counts must not cause its evaluation."""
+        return sum({1 << member.bit for member in self.members if not member.counts_only})
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one query asks of a class: everything about it but which class."""
+
+    keys: tuple[str, ...]
+    value: str | None
+    conditions: tuple[str, ...]
+    definition_id: int
+    slot: int
+    window: WindowSpecification
+
+
+def sharing_classes(stream: str, shares: Sequence[Share]) -> tuple[SharingClass, ...]:
+    """Group the shares of a stream's queries into classes.
+
+    Shares with the same key and value go together where their windows nest, so that no query's windows are put
+    together from more slices than the finest of the class needs; what only counts joins a class that has its
+    windows, whatever is aggregated there.
+    """
+    families: dict[tuple[tuple[str, ...], str | None], list[Share]] = {}
+    for share in shares:
+        families.setdefault((share.keys, share.value), []).append(share)
+    _board_counters(families)
+    return tuple(
+        _as_class(stream, keys, value, nested, chunk)
+        for (keys, value), family in sorted(families.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+        for nested in _nested(family)
+        for chunk in _chunks(nested, GROUPED_SELECTIONS if keys else UNGROUPED_SELECTIONS)
+    )
+
+
+def _board_counters(families: dict[tuple[tuple[str, ...], str | None], list[Share]]) -> None:
+    """Move shares that only count to the first family of their key that aggregates a value."""
+    for keys, value in sorted(families, key=repr):
+        host = next((other for other in sorted(families, key=repr) if other[0] == keys and other[1] is not None), None)
+        if value is None and host is not None:
+            families[host] += families.pop((keys, value))
+
+
+def _nested(family: list[Share]) -> Iterator[list[Share]]:
+    """Split a family into groups whose windows nest: the finest one's slices serve all of its group."""
+    grids: list[tuple[SliceGrid, list[Share]]] = []
+    for share in sorted(family, key=lambda share: (-SliceGrid.of([share.window]).slices_per_second, repr(share))):
+        own = SliceGrid.of([share.window])
+        host = next((group for grid, group in grids if grid.merged(own) == grid), None)
+        if host is None:
+            grids.append((own, [share]))
+        else:
+            host.append(share)
+    return (group for _, group in grids)
+
+
+def _chunks(shares: list[Share], most: int) -> Iterator[list[Share]]:
+    """Split shares so that no chunk has more than `most` selections, like conditions side by side."""
+    selections = sorted({share.conditions for share in shares})
+    for first in range(0, len(selections), most):
+        chosen = set(selections[first : first + most])
+        yield [share for share in shares if share.conditions in chosen]
+
+
+def _as_class(
+    stream: str, keys: tuple[str, ...], value: str | None, nested: list[Share], shares: list[Share]
+) -> SharingClass:
+    selections = tuple(sorted({share.conditions for share in shares}))
+    members = sorted(
+        {
+            Member(
+                bit=selections.index(share.conditions),
+                definition_id=share.definition_id,
+                slot=share.slot,
+                window=share.window,
+                counts_only=share.value is None,
+            )
+            for share in shares
+        },
+        key=repr,
+    )
+    return SharingClass(stream, keys, value, selections, SliceGrid.of(share.window for share in nested), tuple(members))

@@ -1,0 +1,176 @@
+"""A micro-batch engine in virtual time: what Spark does to the control loop, without Spark."""
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.journal import JournalEntry
+from streamshed.simulator.costs import TrueCosts
+from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.queue import ArrivalQueue
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+
+class Controller(Protocol):
+    """What the engine asks; `ControlLoop` is one."""
+
+    def plan(self, upcoming: Upcoming) -> Decision:
+        """Decide what the coming micro-batch sheds."""
+
+    def record(self, outcome: MicroBatchOutcome) -> JournalEntry:
+        """Learn from a finished micro-batch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """How the engine behaves.
+
+    Args:
+        trigger_interval_seconds: How often a micro-batch should start.
+        sizes_known: Whether the controller is told the sizes of a micro-batch before it runs.
+        outcomes_late_by: After how many further micro-batches an outcome reaches the controller.
+        largest_micro_batch_rows: How many rows a micro-batch takes of each stream at most; None for all.
+        seed: Of the noise.
+    """
+
+    trigger_interval_seconds: float
+    sizes_known: bool = True
+    outcomes_late_by: int = 0
+    largest_micro_batch_rows: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedMicroBatch:
+    """What happened to one micro-batch.
+
+    Args:
+        micro_batch_id: Its number, from 0.
+        started_at_seconds: When it took its rows.
+        offered_rows: Its rows, by stream.
+        decision: What was decided for it.
+        processing_seconds: How long it took.
+        utilization: The same as a share of the trigger interval.
+        latency_seconds: From the arrival of its oldest row to its answers.
+        backlog_rows: Rows that wait at its end although a micro-batch on time would have taken them.
+    """
+
+    micro_batch_id: int
+    started_at_seconds: float
+    offered_rows: Mapping[str, int]
+    decision: Decision
+    processing_seconds: float
+    utilization: float
+    latency_seconds: float
+    backlog_rows: int
+
+
+def simulate(
+    controller: Controller,
+    *,
+    load: Mapping[str, LoadProfile],
+    costs: TrueCosts,
+    settings: EngineSettings,
+    micro_batches: int,
+) -> tuple[SimulatedMicroBatch, ...]:
+    """Run a controller against a load and return what happened, micro-batch by micro-batch.
+
+    As on Spark, a micro-batch takes all rows that have arrived, and the next one starts at the first trigger
+    boundary after its start, or at its end if that is later. The first starts after one trigger interval.
+
+    Args:
+        controller: Usually a `ControlLoop`.
+        load: What arrives, by stream.
+        costs: What it truly costs.
+        settings: How the engine behaves.
+        micro_batches: How many to run.
+    """
+    return tuple(_micro_batches(controller, load, costs, settings, micro_batches))
+
+
+def _micro_batches(
+    controller: Controller,
+    load: Mapping[str, LoadProfile],
+    costs: TrueCosts,
+    settings: EngineSettings,
+    micro_batches: int,
+) -> Iterator[SimulatedMicroBatch]:
+    nature = np.random.default_rng(settings.seed)
+    interval = settings.trigger_interval_seconds
+    queues = {
+        stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()
+    }
+    undelivered: deque[MicroBatchOutcome] = deque()
+    now_seconds = interval
+    for micro_batch_id in range(micro_batches):
+        oldest_seconds = min(queue.oldest_seconds for queue in queues.values())
+        upcoming = _upcoming(micro_batch_id, queues, now_seconds, sizes_known=settings.sizes_known)
+        decision = controller.plan(upcoming.seen)
+        processing_seconds = costs.seconds(
+            micro_batch_id, upcoming.offered_rows, decision.sampling_rates, now_seconds, nature
+        )
+        undelivered.append(_outcome(decision, upcoming.offered_rows, processing_seconds, interval))
+        while len(undelivered) > settings.outcomes_late_by:
+            controller.record(undelivered.popleft())
+        end_seconds = now_seconds + processing_seconds
+        yield SimulatedMicroBatch(
+            micro_batch_id=micro_batch_id,
+            started_at_seconds=now_seconds,
+            offered_rows=upcoming.offered_rows,
+            decision=decision,
+            processing_seconds=processing_seconds,
+            utilization=processing_seconds / interval,
+            latency_seconds=end_seconds - oldest_seconds,
+            backlog_rows=sum(
+                queue.waiting_rows + queue.arriving(now_seconds + interval, end_seconds)
+                for queue in queues.values()
+            ),
+        )
+        now_seconds = max(_next_boundary(now_seconds, interval), end_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The rows that a micro-batch really holds, and what the controller is told of them."""
+
+    offered_rows: Mapping[str, int]
+    seen: Upcoming
+
+
+def _upcoming(
+    micro_batch_id: int, queues: Mapping[str, ArrivalQueue], now_seconds: float, *, sizes_known: bool
+) -> _Cut:
+    offered_rows = {stream: queue.take(now_seconds) for stream, queue in queues.items()}
+    seen = Upcoming(
+        micro_batch_id=micro_batch_id,
+        offered_rows=offered_rows if sizes_known else {},
+        sizes_known=sizes_known,
+        backlog_rows=sum(queue.waiting_rows for queue in queues.values()),
+        now_seconds=now_seconds,
+    )
+    return _Cut(offered_rows, seen)
+
+
+def _outcome(
+    decision: Decision, offered_rows: Mapping[str, int], processing_seconds: float, interval: float
+) -> MicroBatchOutcome:
+    kept = decision.sampling_rates
+    return MicroBatchOutcome(
+        micro_batch_id=decision.micro_batch_id,
+        offered_rows=offered_rows,
+        admitted_rows={stream: rows * kept[stream] for stream, rows in offered_rows.items()},
+        sampling_rates=kept,
+        processing_seconds=processing_seconds,
+        trigger_interval_seconds=interval,
+        started_at_seconds=decision.now_seconds,
+    )
+
+
+def _next_boundary(started_at_seconds: float, interval: float) -> float:
+    """Return the first multiple of the interval after a time; one that is reached but for rounding is past."""
+    return (math.floor(started_at_seconds / interval + 1e-9) + 1) * interval

@@ -1,0 +1,1 @@
+"""How a network runs on Spark: the only package that imports pyspark."""

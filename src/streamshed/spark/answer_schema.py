@@ -1,0 +1,34 @@
+"""The schema of answers: one row per query, window, key and aggregate; the same for every network and sink."""
+
+ANSWER_SCHEMA = (
+    ("kind", "string"),
+    ("query", "string"),
+    ("window_start", "timestamp"),
+    ("window_end", "timestamp"),
+    ("key", "array<string>"),
+    ("aggregate", "string"),
+    ("value", "double"),
+    ("value_text", "string"),
+    ("lower", "double"),
+    ("upper", "double"),
+    ("confidence", "double"),
+    ("standard_error", "double"),
+    ("sampling_rate", "double"),
+    ("rows_used", "bigint"),
+    ("rows_estimated", "double"),
+    ("exact", "boolean"),
+    ("low", "boolean"),
+    ("reason", "string"),
+)
+"""Name and type of each column; `docs/answers.md` says what they mean."""
+
+ANSWER_DDL = ", ".join(f"{name} {kind}" for name, kind in ANSWER_SCHEMA)
+
+ANSWER = "answer"
+"""An aggregate of a window."""
+ROW = "row"
+"""A row of a set-valued query, as JSON."""
+LATE = "late"
+"""How many (row, window) pairs of a query came when the window had closed."""
+UNREADABLE = "unreadable"
+"""A row that could not be read."""

@@ -1,0 +1,164 @@
+"""From window partials to answers: value, bounds, and whether the answer is exact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.network.aggregate import AggregateKind
+from streamshed.spark.aggregate_values import exact_text, sampled_variance, value_of
+from streamshed.spark.answer_outputs import Output, outputs_of
+from streamshed.spark.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, UNREADABLE
+from streamshed.spark.group_keys import key_texts
+from streamshed.spark.notation import key_as_written
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.unreadable import unreadable_field
+
+SHED = "__shed"
+"""Column of the plan: what was shed of late, an array of structs (stream, from, until, sampling_rate)."""
+
+FEW_ROWS = 100
+"""With fewer rows than this behind it, the interval of a sampled answer is flagged `low`."""
+
+SAMPLED, NO_ROW_KEPT = "sampled", "no row kept"
+
+
+@dataclass(frozen=True)
+class AnswerSettings:
+    """What answers depend on beside the data.
+
+    Attributes:
+        confidence: Of the intervals (lower, upper).
+        layout: The state layout.
+    """
+
+    confidence: float
+    layout: StateLayout
+
+
+def answers(
+    partials: DataFrame, outputs: Sequence[Output], plan: DataFrame | None, settings: AnswerSettings
+) -> DataFrame:
+    """Turn window partials into answers.
+
+    Args:
+        partials: What `window_partials` returns.
+        outputs: What the network's queries ask.
+        plan: One row with `SHED`; None: nothing was ever shed.
+        settings: Confidence and state layout.
+
+    Returns:
+        Rows of `ANSWER_SCHEMA`.
+    """
+    rows = partials if plan is None else partials.crossJoin(F.broadcast(plan))
+    rows = rows if plan is not None else rows.withColumn(SHED, F.lit(None).cast(SHED_TYPE))
+    asked = F.when(F.col("kind") == UNREADABLE, _unreadable_output()).otherwise(outputs_of(outputs))
+    named = rows.select("*", F.explode(asked).alias("asked")).where(_is_wanted())
+    figured = named.withColumns({"__kept_rate": _least_rate_of_the_window()})
+    figured = figured.withColumns(_figures(settings))
+    return figured.select(*[column.alias(name) for name, column in _answer_columns(settings).items()])
+
+
+SHED_TYPE = "array<struct<stream: string, from: bigint, until: bigint, sampling_rate: double>>"
+
+
+def _is_wanted() -> Column:
+    """Late pairs are told once per query, and only if there are any."""
+    is_late = F.col("kind") == LATE
+    return ~is_late | ((F.col("rows") > 0) & (F.col("slot") == 0) & F.col("asked.first"))
+
+
+def _unreadable_output() -> Column:
+    text = F.col("key_text")
+    return F.array(
+        F.struct(
+            unreadable_field(text, "stream").alias("query"),
+            unreadable_field(text, "stream").alias("stream"),
+            F.lit("").alias("aggregate"),
+            F.lit(str(AggregateKind.COUNT)).alias("function"),
+            F.lit(True).alias("counts_rows"),
+            F.lit("").alias("carriage"),
+            F.lit("").alias("notation"),
+            F.lit(0).alias("scale"),
+            F.array().cast("array<string>").alias("key_notations"),
+            F.lit(True).alias("first"),
+        )
+    )
+
+
+def _least_rate_of_the_window() -> Column:
+    """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
+    start, end = F.unix_micros("window.start"), F.unix_micros("window.end")
+    touching = F.filter(
+        F.col(SHED),
+        lambda shed: (shed["stream"] == F.col("asked.stream")) & (shed["from"] < end) & (shed["until"] >= start),
+    )
+    journaled = F.array_min(F.transform(touching, lambda shed: shed["sampling_rate"]))
+    seen = F.lit(1.0) / F.coalesce(F.col("greatest_weight"), F.lit(1.0))
+    return F.least(F.coalesce(journaled, F.lit(1.0)), seen)
+
+
+def _figures(settings: AnswerSettings) -> dict[str, Column]:
+    return {
+        "__exact": F.col("__kept_rate") >= 1.0,
+        "__value": value_of(settings.layout),
+        "__error": F.sqrt(F.greatest(sampled_variance(), F.lit(0.0))),
+        "__text": exact_text(settings.layout),
+        "__counted": F.when(F.col("asked.counts_rows"), F.col("rows")).otherwise(F.col("present")),
+    }
+
+
+def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
+    is_answer = F.col("kind") == ANSWER
+    is_unreadable = F.col("kind") == UNREADABLE
+    exact = F.col("__exact")
+    unsure = is_answer & ~exact
+    lower, upper = _bounds(settings)
+    rows_estimated = F.when(F.col("asked.counts_rows"), F.col("rows_weighted")).otherwise(F.col("present_weighted"))
+    rate = F.when(F.col("rows") > 0, F.least(F.col("rows") / F.col("rows_weighted"), F.lit(1.0)))
+    keys = key_texts(F.col("key_long"), F.col("key_text"), F.size("asked.key_notations"))
+    columns = {
+        "kind": F.col("kind"),
+        "query": F.col("asked.query"),
+        "window_start": F.col("window.start"),
+        "window_end": F.col("window.end"),
+        "key": F.when(is_answer, key_as_written(keys, F.col("asked.key_notations"))).when(
+            is_unreadable, F.array(unreadable_field(F.col("key_text"), "identity"))
+        ),
+        "aggregate": F.when(is_answer, F.col("asked.aggregate")),
+        "value": F.when(is_answer, F.col("__value")).otherwise(F.col("rows").cast("double")),
+        "value_text": F.when(is_answer & exact, F.col("__text")).when(
+            is_unreadable, unreadable_field(F.col("key_text"), "text")
+        ),
+        "lower": F.when(is_answer, F.when(exact, F.col("__value")).otherwise(lower)),
+        "upper": F.when(is_answer, F.when(exact, F.col("__value")).otherwise(upper)),
+        "confidence": F.when(is_answer, F.when(exact, F.lit(1.0)).otherwise(F.lit(settings.confidence))),
+        "standard_error": F.when(is_answer, F.when(exact, F.lit(0.0)).otherwise(F.col("__error"))),
+        "sampling_rate": F.when(is_answer, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))),
+        "rows_used": F.col("__counted"),
+        "rows_estimated": F.when(is_answer, rows_estimated).otherwise(F.col("rows").cast("double")),
+        "exact": exact,
+        "low": unsure & (F.col("__counted") < FEW_ROWS),
+        "reason": F.when(is_unreadable, unreadable_field(F.col("key_text"), "reason")).when(
+            unsure, F.when(F.col("rows") == 0, F.lit(NO_ROW_KEPT)).otherwise(F.lit(SAMPLED))
+        ),
+    }
+    return {name: columns[name].cast(kind) for name, kind in ANSWER_SCHEMA}
+
+
+def _bounds(settings: AnswerSettings) -> tuple[Column, Column]:
+    """A normal interval; a count is at least what was counted, and one of nothing at most ln(1/(1−confidence))/P."""
+    quantile = NormalDist().inv_cdf(0.5 + settings.confidence / 2)
+    spread = F.col("__error") * quantile
+    value = F.col("__value")
+    counts = F.col("asked.function") == str(AggregateKind.COUNT)
+    unseen = F.lit(math.log(1 / (1 - settings.confidence))) / F.col("__kept_rate")
+    blind = F.col("__error") == 0.0
+    lower = F.when(counts, F.greatest(value - spread, F.col("__counted"))).otherwise(F.when(~blind, value - spread))
+    upper = F.when(counts, value + F.when(blind, unseen).otherwise(spread)).otherwise(F.when(~blind, value + spread))
+    return lower, upper

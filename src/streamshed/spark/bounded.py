@@ -1,0 +1,58 @@
+"""Exact answers of a bounded input: the same compile step on static DataFrames."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.network import QueryNetwork
+from streamshed.network.stream import Stream
+from streamshed.spark.answers import AnswerSettings
+from streamshed.spark.compiled import compile_stream, compiled_answers, map_rows, needed_layout
+from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.source_frame import bounded_frame, folder_frame
+
+
+def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, DataFrame] | None = None) -> DataFrame:
+    """Answer a network's queries exactly over bounded input.
+
+    Args:
+        network: The network.
+        spark: The session.
+        inputs: A static DataFrame per stream, by name; streams that are folders may be left out: all that lies in
+            the folder is read.
+
+    Returns:
+        Rows of the answer schema.
+
+    Raises:
+        InvalidNetworkError: A stream that does not exist, or aggregates of types that they do not take.
+        SourceUnavailableError: A stream without input.
+    """
+    given = dict(inputs or {})
+    names = [stream.name for stream in network.streams]
+    if unknown := [name for name in given if name not in names]:
+        raise InvalidNetworkError(*(f'no stream "{name}"{near_miss(name, names)}' for name in unknown))
+    domains = [
+        _domain_answers(network, domain.streams, spark, given) for domain in network.time_domains
+    ]
+    return functools.reduce(DataFrame.unionByName, domains)
+
+
+def _domain_answers(
+    network: QueryNetwork, streams: tuple[Stream, ...], spark: SparkSession, given: Mapping[str, DataFrame]
+) -> DataFrame:
+    compiled = [
+        compile_stream(stream, network.queries, _source(spark, stream, given), Admission()) for stream in streams
+    ]
+    settings = AnswerSettings(confidence=0.95, layout=needed_layout(compiled))
+    classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]
+    return compiled_answers(compiled, map_rows(compiled, lambda _, rows: rows), classes, None, settings)
+
+
+def _source(spark: SparkSession, stream: Stream, given: Mapping[str, DataFrame]) -> DataFrame:
+    rows = given.get(stream.name)
+    return folder_frame(spark, stream) if rows is None else bounded_frame(stream, rows)

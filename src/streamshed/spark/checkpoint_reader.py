@@ -1,0 +1,82 @@
+"""What Spark has written into its checkpoint about a micro-batch before it runs. The layout is Spark's internal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from streamshed.spark.storage import Storage
+
+
+@dataclass(frozen=True)
+class SourceFiles:
+    """The files of one file source in one micro-batch, as URIs."""
+
+    source_index: int
+    paths: tuple[str, ...]
+
+
+def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
+    """Return the watermark with which a micro-batch was planned, 0 for one that is not there.
+
+    Groups that ended by it were emitted in that micro-batch, and rows for them are late in the next one.
+    """
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return 0 if text is None else int(_header(text).get("batchWatermarkMs", 0))
+
+
+def files_of(checkpoint: Storage, micro_batch_id: int) -> tuple[SourceFiles, ...]:
+    """Return the files that each file source contributes to a micro-batch; sources without are left out."""
+    sources = checkpoint.below("sources")
+    found = []
+    for name in sources.names():
+        log = sources.below(name)
+        text = log.read_text(str(micro_batch_id)) or log.read_text(f"{micro_batch_id}.compact")
+        paths = () if text is None else _paths(text, micro_batch_id)
+        if name.isdigit() and paths:
+            found.append(SourceFiles(int(name), paths))
+    return tuple(found)
+
+
+def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, source_index: int) -> int | None:
+    """Return how many rows a source that counts its offsets (Kafka) contributes; None for others.
+
+    Kafka's offset is {topic: {partition: next offset}}.
+    """
+    until = _offset(checkpoint, micro_batch_id, source_index)
+    since = _offset(checkpoint, micro_batch_id - 1, source_index)
+    if not _is_by_partition(until) or not _is_by_partition(since):
+        return None
+    return sum(
+        offset - since.get(topic, {}).get(partition, 0)
+        for topic, partitions in until.items()
+        for partition, offset in partitions.items()
+    )
+
+
+def _header(text: str) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(text.splitlines()[1])
+    return header
+
+
+def _paths(text: str, micro_batch_id: int) -> tuple[str, ...]:
+    entries = [json.loads(line) for line in text.splitlines()[1:] if line]
+    return tuple(entry["path"] for entry in entries if entry["batchId"] == micro_batch_id)
+
+
+def _offset(checkpoint: Storage, micro_batch_id: int, source_index: int) -> Any:
+    lines = (checkpoint.read_text(f"offsets/{micro_batch_id}") or "").splitlines()[2:]
+    if source_index >= len(lines):
+        return None
+    try:
+        return json.loads(lines[source_index])
+    except ValueError:
+        return None
+
+
+def _is_by_partition(offset: Any) -> bool:
+    return isinstance(offset, dict) and bool(offset) and all(
+        isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
+        for partitions in offset.values()
+    )

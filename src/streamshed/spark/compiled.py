@@ -1,0 +1,190 @@
+"""A time domain of a network as DataFrames: one pass over each stream, shared slices, windows, answers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.query import Query
+from streamshed.network.stream import Stream
+from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
+from streamshed.sharing.sharing_class import SharingClass
+from streamshed.spark.answer_outputs import Output
+from streamshed.spark.answers import AnswerSettings, answers
+from streamshed.spark.group_keys import is_long_key
+from streamshed.spark.row_answers import row_answers
+from streamshed.spark.sampled_rows import Admission, sampled_rows
+from streamshed.spark.slice_partials import slice_partials
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.straight_line import run_instructions
+from streamshed.spark.stream_rows import ValueTypes, exploded, stream_rows
+from streamshed.spark.value_kind import Carriage, Notation, ValueKind, value_kind
+from streamshed.spark.window_partials import window_partials
+
+_SUMS = frozenset(
+    {
+        AggregateKind.SUM,
+        AggregateKind.AVG,
+        AggregateKind.VARIANCE,
+        AggregateKind.VAR_POP,
+        AggregateKind.STDDEV,
+        AggregateKind.STDDEV_POP,
+    }
+)
+_DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
+
+
+@dataclass(frozen=True)
+class CompiledStream:
+    """One stream's straight line on Spark, analyzed."""
+
+    work: StreamWork
+    line: DataFrame
+    values: ValueTypes
+    outputs: tuple[Output, ...]
+
+    def rows(self) -> DataFrame:
+        """The rows on their way into slices; see `stream_rows`."""
+        return stream_rows(self.line, self.work, self.values)
+
+
+def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, admission: Admission) -> CompiledStream:
+    """Lay the queries over a stream out on a DataFrame of its source.
+
+    Raises:
+        InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
+    """
+    work = stream_work(stream, queries)
+    line = run_instructions(sampled_rows(source, stream, admission), work.program.instructions)
+    types = _types(line, work)
+    problems = [problem for slot in work.slots for problem in _type_problems(slot, types)]
+    if problems:
+        raise InvalidNetworkError(*problems)
+    outputs = tuple(_output(slot, types) for slot in work.slots)
+    return CompiledStream(work, line, ValueTypes(types, _presence_only(work.slots)), outputs)
+
+
+def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
+    """Return the state layout that the queries need at least."""
+    outputs = [output for stream in streams for output in stream.outputs]
+    orders = {AggregateKind.MIN, AggregateKind.MAX}
+    return StateLayout(
+        decimals=any(_travels(o, Carriage.DECIMAL) and o.function is not AggregateKind.COUNT for o in outputs),
+        texts=any(_travels(o, Carriage.TEXT) and o.function in orders for o in outputs),
+        dispersions=any(o.function in _DISPERSIONS for o in outputs),
+    )
+
+
+def compiled_answers(
+    streams: Sequence[CompiledStream],
+    rows: Mapping[str, DataFrame],
+    classes: Sequence[SharingClass],
+    plan: DataFrame | None,
+    settings: AnswerSettings,
+) -> DataFrame:
+    """Return the answers of a time domain.
+
+    Args:
+        streams: Its streams.
+        rows: Per stream, its rows on their way into slices, watermarked where they stream.
+        classes: Sharing classes whose slices may be in state.
+        plan: One row with the columns that `answers` wants; None in batch mode.
+        settings: Confidence and state layout.
+    """
+    kept = [_in_reach_of_the_watermark(exploded(rows[stream.work.stream.name])) for stream in streams]
+    slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), settings.layout)
+    partials = window_partials(slices, classes, settings.layout)
+    outputs = [output for stream in streams for output in stream.outputs]
+    found = answers(partials, outputs, plan, settings)
+    for stream in streams:
+        if stream.work.row_queries:
+            found = found.unionByName(row_answers(stream.line, stream.work))
+    return found
+
+
+def map_rows(streams: Sequence[CompiledStream], change: Callable[[CompiledStream, DataFrame], DataFrame]) -> dict[str, DataFrame]:
+    """Return each stream's rows by its name, changed."""
+    return {stream.work.stream.name: change(stream, stream.rows()) for stream in streams}
+
+
+def _in_reach_of_the_watermark(rows: DataFrame) -> DataFrame:
+    """Drop what no query wants, above the watermark: Spark pushes a filter that does not read event time below it."""
+    return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
+
+
+def _types(line: DataFrame, work: StreamWork) -> dict[str, T.DataType]:
+    """Ask Spark for the types of all keys and values at once."""
+    texts = sorted({sql for slot in work.slots for sql in (*slot.keys, slot.value) if sql is not None})
+    if not texts:
+        return {}
+    schema = line.select(*[F.expr(sql).alias(f"c{index}") for index, sql in enumerate(texts)]).schema
+    return {sql: field.dataType for sql, field in zip(texts, schema.fields, strict=True)}
+
+
+def _call(slot: AggregateSlot) -> tuple[AggregateKind, bool]:
+    aggregate = slot.query.aggregate
+    if aggregate is None:
+        raise TypeError("a set-valued query has no aggregates")
+    call = dict(aggregate.aggregates)[slot.aggregate]
+    return call.kind, call.argument is None
+
+
+def _presence_only(slots: Sequence[AggregateSlot]) -> frozenset[str]:
+    functions: dict[str, set[AggregateKind]] = {}
+    for slot in slots:
+        if slot.value is not None:
+            functions.setdefault(slot.value, set()).add(_call(slot)[0])
+    return frozenset(value for value, kinds in functions.items() if kinds == {AggregateKind.COUNT})
+
+
+def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[str]:
+    kind, _ = _call(slot)
+    problems = [
+        f'query "{slot.query.name}": cannot group by {types[key].simpleString()} ("{key}")'
+        for key in slot.keys
+        if isinstance(types[key], (T.MapType, T.VariantType))
+    ]
+    if slot.value is None or kind is AggregateKind.COUNT:
+        return problems
+    found = types[slot.value]
+    travels = value_kind(found)
+    if travels is None or (kind in _SUMS and not travels.is_summable):
+        problems.append(
+            f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
+            " cast it to a number first?"
+        )
+    return problems
+
+
+def _output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
+    kind, counts_rows = _call(slot)
+    return Output(
+        query=slot.query.name,
+        stream=slot.query.stream.name,
+        aggregate=slot.aggregate,
+        function=kind,
+        counts_rows=counts_rows,
+        value=None if counts_rows or slot.value is None else value_kind(types[slot.value]),
+        key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
+        definition_id=slot.query.definition_id,
+        slot=slot.slot,
+    )
+
+
+def _key_notation(kind: T.DataType) -> str:
+    if not is_long_key(kind):
+        return str(Notation.TEXT)
+    travels = value_kind(kind)
+    return str(Notation.NUMBER if travels is None else travels.notation)
+
+
+def _travels(output: Output, carriage: Carriage) -> bool:
+    return isinstance(output.value, ValueKind) and output.value.carriage is carriage
+

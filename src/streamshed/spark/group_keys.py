@@ -1,0 +1,128 @@
+"""Group keys of any type in two state columns: injective, null apart from "", NaN equal to NaN, -0.0 to 0.0.
+
+One key of an integral or temporal type stays a number (`key_long`), one of another type its text (`key_text`); several
+keys are escaped and joined into `key_text`. An answer carries them as an array of texts, null elements for nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+_SEPARATOR = "\x1f"
+_NULL = "\\N"
+
+
+def key_columns(keys: Sequence[tuple[Column, T.DataType]]) -> tuple[Column, Column]:
+    """Return (key_long, key_text) of a row.
+
+    Args:
+        keys: The grouping columns with their types; none for an ungrouped query.
+    """
+    nothing = F.lit(None)
+    if not keys:
+        return nothing.cast("bigint"), nothing.cast("string")
+    if len(keys) > 1:
+        return nothing.cast("bigint"), F.concat_ws(_SEPARATOR, *[_escaped(*key) for key in keys])
+    column, kind = keys[0]
+    if is_long_key(kind):
+        return as_long(column, kind), nothing.cast("string")
+    return nothing.cast("bigint"), as_text(column, kind)
+
+
+def is_long_key(kind: T.DataType) -> bool:
+    """Whether a single key of this type is held as a number."""
+    return isinstance(kind, (T.IntegralType, T.BooleanType, T.DateType, T.TimestampType, T.TimestampNTZType))
+
+
+def as_long(column: Column, kind: T.DataType) -> Column:
+    """An integral, Boolean or temporal value as a number that determines it: days or microseconds since the epoch."""
+    match kind:
+        case T.DateType():
+            return F.unix_date(column).cast("bigint")
+        case T.TimestampType():
+            return F.unix_micros(column)
+        case T.TimestampNTZType():
+            return _ntz_microseconds(column)
+        case _:
+            return column.cast("bigint")
+
+
+def as_text(column: Column, kind: T.DataType) -> Column:
+    """A value of any type as text that determines it; null stays null.
+
+    Numbers in their shortest exact form, times as numbers (see `as_long`), binary in hexadecimal, arrays and structs
+    as their escaped and joined elements.
+    """
+    match kind:
+        case T.StringType():
+            return column.cast("string")
+        case T.FloatType() | T.DoubleType():
+            return (column + F.lit(0.0).cast(kind)).cast("string")
+        case T.BinaryType():
+            return F.hex(column)
+        case T.ArrayType():
+            joined = F.concat_ws(_SEPARATOR, F.transform(column, lambda item: _escaped(item, kind.elementType)))
+            return F.when(column.isNotNull(), F.concat(F.size(column).cast("string"), F.lit(":"), joined))
+        case T.StructType():
+            parts = [_escaped(column.getField(field.name), field.dataType) for field in kind.fields]
+            return F.when(column.isNotNull(), F.concat_ws(_SEPARATOR, *parts))
+        case _ if is_long_key(kind):
+            return as_long(column, kind).cast("string")
+        case _:
+            return column.cast("string")
+
+
+def key_texts(key_long: Column, key_text: Column, key_count: Column) -> Column:
+    """The keys of a group as an array of texts, the inverse of `key_columns`.
+
+    Args:
+        key_long: State column.
+        key_text: State column.
+        key_count: How many keys the query has.
+    """
+    parts = F.transform(F.split(key_text, _SEPARATOR), _unescaped)
+    single = F.array(F.coalesce(key_text, key_long.cast("string")))
+    return (
+        F.when(key_count == 0, F.array().cast("array<string>")).when(key_count == 1, single).otherwise(parts)
+    )
+
+
+def from_text(text: Column, kind: T.DataType) -> Column:
+    """A value of an atomic type from the text of it in an answer, for typed views."""
+    match kind:
+        case T.DateType():
+            return F.date_from_unix_date(text.cast("int"))
+        case T.TimestampType():
+            return F.timestamp_micros(text.cast("bigint"))
+        case T.TimestampNTZType():
+            return F.to_timestamp_ntz(F.date_format(F.timestamp_micros(text.cast("bigint")), "yyyy-MM-dd HH:mm:ss.SSSSSS"))
+        case T.BooleanType():
+            return text == F.lit("1")
+        case T.BinaryType():
+            return F.unhex(text)
+        case T.ArrayType() | T.StructType() | T.MapType():
+            return text
+        case _:
+            return text.cast(kind)
+
+
+def _ntz_microseconds(column: Column) -> Column:
+    """Microseconds of a local time since 1970 on the same clock, whatever the session's time zone."""
+    origin = F.to_timestamp_ntz(F.lit("1970-01-01 00:00:00"))
+    return F.timestamp_diff("MICROSECOND", origin, column)
+
+
+def _escaped(column: Column, kind: T.DataType) -> Column:
+    text = as_text(column, kind)
+    if not is_long_key(kind) and not isinstance(kind, T.NumericType):
+        text = F.replace(F.replace(text, F.lit("\\"), F.lit("\\\\")), F.lit(_SEPARATOR), F.lit("\\u"))
+    return F.coalesce(text, F.lit(_NULL))
+
+
+def _unescaped(part: Column) -> Column:
+    pieces = F.transform(F.split(part, r"\\\\"), lambda piece: F.replace(piece, F.lit("\\u"), F.lit(_SEPARATOR)))
+    return F.when(part != F.lit(_NULL), F.array_join(pieces, "\\"))

@@ -1,0 +1,123 @@
+"""The plan row: all that a micro-batch is told when it starts, as the one row of the plan table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from streamshed.planning.quantization import WHOLE, sampling_rate_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPlan:
+    """What one stream is told.
+
+    Attributes:
+        sampling_code: Code of its sampling rate.
+        carrier_from: Event time of the carrier in the micro-batch before, microseconds; None: nothing known yet.
+        carrier_until: Its event time now.
+    """
+
+    sampling_code: int = WHOLE
+    carrier_from: int | None = None
+    carrier_until: int | None = None
+
+    @property
+    def sampling_rate(self) -> float:
+        """The sampling rate that the code stands for."""
+        return sampling_rate_of(self.sampling_code)
+
+    @property
+    def sampling_codes(self) -> str | None:
+        """The code as it stands in state keys: two hexadecimal digits, None for rate 1."""
+        return None if self.sampling_code == WHOLE else f"{self.sampling_code:02x}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShedInterval:
+    """Event times of which rows may have been shed.
+
+    Attributes:
+        stream: Of which stream.
+        start: First such event time, microseconds.
+        until: Last such event time.
+        sampling_rate: The least rate at which they were sampled.
+    """
+
+    stream: str
+    start: int
+    until: int
+    sampling_rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRow:
+    """The plan of one micro-batch.
+
+    Attributes:
+        micro_batch_id: Which.
+        open: The watermark of the micro-batch before, microseconds.
+        streams: Per stream.
+        shed: What was shed of late, this micro-batch included.
+        decided_at_seconds: When, seconds since the epoch.
+    """
+
+    micro_batch_id: int
+    open: int
+    streams: Mapping[str, StreamPlan]
+    shed: tuple[ShedInterval, ...] = ()
+    decided_at_seconds: float = 0.0
+    idle_since_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """Write the row as a JSON object."""
+        return json.dumps(
+            {
+                "micro_batch_id": self.micro_batch_id,
+                "open": self.open,
+                "streams": {name: vars(plan) for name, plan in self.streams.items()},
+                "shed": [vars(interval) for interval in self.shed],
+                "decided_at_seconds": self.decided_at_seconds,
+                "idle_since_seconds": dict(self.idle_since_seconds),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> PlanRow:
+        """Read what `to_json` wrote."""
+        document = json.loads(text)
+        return cls(
+            micro_batch_id=document["micro_batch_id"],
+            open=document["open"],
+            streams={name: StreamPlan(**plan) for name, plan in document["streams"].items()},
+            shed=tuple(ShedInterval(**interval) for interval in document["shed"]),
+            decided_at_seconds=document["decided_at_seconds"],
+            idle_since_seconds=document["idle_since_seconds"],
+        )
+
+
+def remembered(shed: Sequence[ShedInterval], *, since: int) -> tuple[ShedInterval, ...]:
+    """Join intervals of a stream that overlap, and forget those that ended before any open window began.
+
+    Joined intervals keep the least rate, so the list stays short however long a burst lasts.
+
+    >>> first = ShedInterval(stream="s", start=0, until=10, sampling_rate=0.5)
+    >>> second = ShedInterval(stream="s", start=10, until=20, sampling_rate=0.2)
+    >>> remembered([first, second], since=5)
+    (ShedInterval(stream='s', start=0, until=20, sampling_rate=0.2),)
+    >>> remembered([first, second], since=30)
+    ()
+    """
+    joined: list[ShedInterval] = []
+    for interval in sorted(shed, key=lambda interval: (interval.stream, interval.start)):
+        last = joined[-1] if joined else None
+        if last is not None and last.stream == interval.stream and interval.start <= last.until:
+            joined[-1] = replace(
+                last,
+                until=max(last.until, interval.until),
+                sampling_rate=min(last.sampling_rate, interval.sampling_rate),
+            )
+        else:
+            joined.append(interval)
+    return tuple(interval for interval in joined if interval.until >= since)

@@ -1,0 +1,55 @@
+"""Stage 1: one partial aggregate per (slice, class, mask, key, sampling rates), unweighted."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.spark.eviction import evictable_interval
+from streamshed.spark.state_layout import StateLayout
+
+SLICE_KEY = ("interval", "class_id", "slice_start", "mask", "sampling_codes", "key_long", "key_text")
+"""The state key: the interval in which the group closes, what the rows are, and at which rates they were sampled."""
+
+_LOW_BITS = 0xFFFFFFFF
+
+
+def slice_partials(rows: DataFrame, layout: StateLayout) -> DataFrame:
+    """Aggregate rows by slice.
+
+    Args:
+        rows: Columns close_start, close_end (microseconds), those of `SLICE_KEY` but interval, and those of a
+            `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
+
+    Returns:
+        The key's columns and the partials: rows, present (values not null), total and dispersion (Σv, Σ(v−mean)²),
+        sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
+    """
+    interval = evictable_interval(F.col("close_start"), F.col("close_end"), "interval")
+    keyed = rows.select(interval, *[name for name in rows.columns if not name.startswith("close_")])
+    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout))
+
+
+def _partials(layout: StateLayout) -> list[Column]:
+    number, long = F.col("number"), F.col("long")
+    partials = [
+        F.count("counted").alias("rows"),
+        F.count(number).alias("present"),
+        F.sum(number).alias("total"),
+        F.var_pop(number).alias("variance"),
+        F.min(number).alias("least_number"),
+        F.max(number).alias("greatest_number"),
+        F.sum(long.bitwiseAND(F.lit(_LOW_BITS))).alias("sum_low"),
+        F.sum(F.shiftright(long, 32)).alias("sum_high"),
+        F.min(long).alias("least_long"),
+        F.max(long).alias("greatest_long"),
+    ]
+    if layout.decimals:
+        partials += [
+            F.sum("decimal").cast("decimal(38,0)").alias("sum_decimal"),
+            F.min("decimal").alias("least_decimal"),
+            F.max("decimal").alias("greatest_decimal"),
+        ]
+    if layout.texts:
+        partials += [F.min("text").alias("least_text"), F.max("text").alias("greatest_text")]
+    return partials

@@ -1,0 +1,89 @@
+"""A stream's source as a DataFrame: what it reads, with the columns that identify a row."""
+
+from __future__ import annotations
+
+import os
+from typing import assert_never
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamshed.errors import SourceUnavailableError
+from streamshed.network.columns import format_schema
+from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, RateSource
+from streamshed.network.stream import IdentityKind, Stream
+from streamshed.spark.internal_names import CORRUPT, FILE_PATH, FILE_ROW
+
+
+def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+    """Return the streaming DataFrame of a stream's source.
+
+    Raises:
+        SourceUnavailableError: A folder that is not there, a DataFrame that is not streaming.
+    """
+    match stream.source:
+        case FolderSource() as source:
+            if "://" not in source.path and not os.path.isdir(source.path):
+                raise SourceUnavailableError(
+                    f'stream "{stream.name}": the folder "{os.path.abspath(source.path)}" does not exist'
+                )
+            reader = spark.readStream.options(**dict(source.options))
+            if source.max_files_per_micro_batch is not None:
+                reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
+            reader = reader.schema(_read_schema(source))
+            return _identified(reader.format(_read_format(source)).load(os.path.abspath(source.path)), stream)
+        case RateSource() as source:
+            return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
+        case DataFrameSource() as source:
+            frame: DataFrame = source.handle
+            if not frame.isStreaming:
+                raise SourceUnavailableError(
+                    f'stream "{stream.name}": its DataFrame is not streaming: was it made by spark.read instead of'
+                    " spark.readStream?"
+                )
+            return _identified(frame, stream)
+        case _:
+            assert_never(stream.source)
+
+
+def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:
+    """Return a static DataFrame with a stream's columns as its source would deliver it."""
+    return _identified(rows, stream)
+
+
+def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+    """Return all that lies in a folder source now as a static DataFrame.
+
+    Raises:
+        SourceUnavailableError: The stream's source is no folder: what a bounded input is has to be said.
+    """
+    source = stream.source
+    if not isinstance(source, FolderSource):
+        raise SourceUnavailableError(
+            f'stream "{stream.name}": only a folder can be read as a whole; pass a static DataFrame for it'
+        )
+    reader = spark.read.options(**dict(source.options)).schema(_read_schema(source))
+    return _identified(reader.format(_read_format(source)).load(os.path.abspath(source.path)), stream)
+
+
+def _read_format(source: FolderSource) -> str:
+    """JSON is read as text, so that what is shed is never parsed."""
+    return "text" if source.format is FileFormat.JSON else str(source.format)
+
+
+def _read_schema(source: FolderSource) -> str:
+    match source.format:
+        case FileFormat.JSON:
+            return "value string"
+        case FileFormat.CSV:
+            return f"{format_schema(source.columns)}, {CORRUPT} string"
+        case _:
+            return format_schema(source.columns)
+
+
+def _identified(rows: DataFrame, stream: Stream) -> DataFrame:
+    if stream.identity.kind is not IdentityKind.FILE_ROW:
+        return rows
+    return rows.withColumns(
+        {FILE_PATH: F.col("_metadata.file_path"), FILE_ROW: F.col("_metadata.row_index")}
+    )

@@ -1,0 +1,48 @@
+"""Which partial aggregates the state holds: fixed when a checkpoint is made, whatever queries come and go later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateLayout:
+    """The families of partial aggregates beyond those that every checkpoint has.
+
+    Counts, sums, moments and extremes of numbers and times are always there, so that most queries can be added
+    later. What costs every query something is there only if the first network needed it or reserved it.
+
+    Attributes:
+        decimals: Sums and extremes of decimals.
+        texts: Extremes of texts and binaries.
+        dispersions: Lists of the slices' moments, from which variances are merged without loss of digits.
+    """
+
+    decimals: bool = False
+    texts: bool = False
+    dispersions: bool = False
+
+    def covers(self, needed: StateLayout) -> bool:
+        """Tell whether a checkpoint of this layout can hold a network that needs another."""
+        return not self.missing(needed)
+
+    def missing(self, needed: StateLayout) -> tuple[str, ...]:
+        """Name the families that a network needs and this layout lacks."""
+        return tuple(name for name in FAMILIES if getattr(needed, name) and not getattr(self, name))
+
+    def extended(self, *families: str) -> Self:
+        """Return the layout with more families."""
+        return type(self)(**{name: getattr(self, name) or name in families for name in FAMILIES})
+
+    def to_json(self) -> dict[str, bool]:
+        """Return the layout as a JSON object."""
+        return {name: getattr(self, name) for name in FAMILIES}
+
+    @classmethod
+    def from_json(cls, document: dict[str, bool]) -> Self:
+        """Read what `to_json` wrote."""
+        return cls(**{name: bool(document.get(name)) for name in FAMILIES})
+
+
+FAMILIES = ("decimals", "texts", "dispersions")

@@ -1,0 +1,75 @@
+"""Small durable files beside a checkpoint, on whatever file system the checkpoint is on."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+
+from pyarrow import fs
+
+from streamshed.errors import SinkUnavailableError
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A folder; names of files are relative to it."""
+
+    file_system: fs.FileSystem
+    root: str
+
+    @classmethod
+    def at(cls, location: str) -> Storage:
+        """Return the storage at a path or URI, made if need be.
+
+        Raises:
+            SinkUnavailableError: It cannot be made or written to.
+        """
+        try:
+            if "://" in location or location.startswith("file:"):
+                file_system, root = fs.FileSystem.from_uri(location)
+            else:
+                file_system, root = fs.LocalFileSystem(), os.path.abspath(location)
+            storage = cls(file_system, root)
+            storage.write_text(".writable", "")
+            storage.delete(".writable")
+        except OSError as error:
+            raise SinkUnavailableError(f'cannot write to "{location}": {error}') from error
+        return storage
+
+    def below(self, folder: str) -> Storage:
+        """Return the storage of a folder in this one."""
+        return Storage(self.file_system, f"{self.root}/{folder}")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a file as a whole: after a crash it is there with all its text, or not at all."""
+        path = f"{self.root}/{name}"
+        self.file_system.create_dir(os.path.dirname(path), recursive=True)
+        if not isinstance(self.file_system, fs.LocalFileSystem):
+            with self.file_system.open_output_stream(path) as stream:
+                stream.write(text.encode())
+            return
+        draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}.tmp"
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+
+    def read_text(self, name: str) -> str | None:
+        """Read a file; None if it is not there."""
+        try:
+            with self.file_system.open_input_stream(f"{self.root}/{name}") as stream:
+                content: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return content.decode()
+
+    def delete(self, name: str) -> None:
+        """Delete a file."""
+        self.file_system.delete_file(f"{self.root}/{name}")
+
+    def names(self) -> list[str]:
+        """List the files and folders in it, sorted; empty if it is not there."""
+        found = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        return sorted(info.base_name for info in found)

@@ -1,0 +1,117 @@
+"""How a value of some Spark type travels: in which state column, and how an answer writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from streamshed.spark.group_keys import as_long
+
+
+class Carriage(StrEnum):
+    """The state column that carries a value."""
+
+    LONG = "long"
+    DOUBLE = "double"
+    DECIMAL = "decimal"
+    TEXT = "text"
+
+
+class Notation(StrEnum):
+    """How the number in the state column is to be read."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp_ntz"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class ValueKind:
+    """Carriage, notation and, for decimals, the digits after the point."""
+
+    carriage: Carriage
+    notation: Notation
+    scale: int = 0
+
+    @property
+    def is_summable(self) -> bool:
+        """Whether sums, averages and variances of it mean something."""
+        return self.notation is Notation.NUMBER
+
+
+def value_kind(kind: T.DataType) -> ValueKind | None:
+    """Return how values of a type travel; None for types that have no order and no sum."""
+    match kind:
+        case T.DecimalType():
+            return ValueKind(Carriage.DECIMAL, Notation.NUMBER, kind.scale)
+        case T.IntegralType():
+            return ValueKind(Carriage.LONG, Notation.NUMBER)
+        case T.FractionalType():
+            return ValueKind(Carriage.DOUBLE, Notation.NUMBER)
+        case T.BooleanType():
+            return ValueKind(Carriage.LONG, Notation.BOOLEAN)
+        case T.DateType():
+            return ValueKind(Carriage.LONG, Notation.DATE)
+        case T.TimestampType():
+            return ValueKind(Carriage.LONG, Notation.TIMESTAMP)
+        case T.TimestampNTZType():
+            return ValueKind(Carriage.LONG, Notation.TIMESTAMP_NTZ)
+        case T.StringType() | T.BinaryType():
+            return ValueKind(Carriage.TEXT, Notation.TEXT)
+        case _:
+            return None
+
+
+@dataclass(frozen=True)
+class CarriedValue:
+    """The four columns of a row that together carry one value, all null where the value is.
+
+    Attributes:
+        number: The value as a double; for texts, any number that is not null where the text is not.
+        long: The exact integer, or days or microseconds since the epoch.
+        decimal: The unscaled decimal.
+        text: The text.
+    """
+
+    number: Column
+    long: Column
+    decimal: Column
+    text: Column
+
+
+def presence(value: Column) -> CarriedValue:
+    """Return the columns that tell only whether there is a value."""
+    nothing = carried(None, None)
+    return CarriedValue(F.when(value.isNotNull(), F.lit(0.0)), nothing.long, nothing.decimal, nothing.text)
+
+
+def carried(value: Column | None, kind: T.DataType | None) -> CarriedValue:
+    """Return the columns that carry a value of a type; of a type without order, only its presence."""
+    none_long, none_decimal = F.lit(None).cast("bigint"), F.lit(None).cast("decimal(38,0)")
+    none_number, none_text = F.lit(None).cast("double"), F.lit(None).cast("string")
+    if value is None or kind is None:
+        return CarriedValue(none_number, none_long, none_decimal, none_text)
+    travels = value_kind(kind)
+    presence = F.when(value.isNotNull(), F.lit(0.0))
+    if travels is None:
+        return CarriedValue(presence, none_long, none_decimal, none_text)
+    match travels.carriage:
+        case Carriage.LONG:
+            exact = as_long(value, kind)
+            return CarriedValue(exact.cast("double"), exact, none_decimal, none_text)
+        case Carriage.DOUBLE:
+            return CarriedValue(value.cast("double"), none_long, none_decimal, none_text)
+        case Carriage.DECIMAL:
+            power = F.lit(10**travels.scale).cast("decimal(38,0)")
+            unscaled = (value.cast(f"decimal(38,{travels.scale})") * power).cast("decimal(38,0)")
+            return CarriedValue(value.cast("double"), none_long, unscaled, none_text)
+        case Carriage.TEXT:
+            text = F.hex(value) if isinstance(kind, T.BinaryType) else value.cast("string")
+            return CarriedValue(presence, none_long, none_decimal, text)

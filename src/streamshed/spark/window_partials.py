@@ -1,0 +1,168 @@
+"""Stage 2: windows put together from closed slices, each slice's partials weighted by its own sampling rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.planning.quantization import STEPS_PER_DECADE
+from streamshed.sharing.sharing_class import SharingClass
+from streamshed.spark.eviction import evictable_interval
+from streamshed.spark.slice_columns import window_starts
+from streamshed.spark.state_layout import StateLayout
+
+UNREADABLE_CLASS = 0
+"""Class of rows that could not be read; their `key_text` says which and why."""
+
+ANSWER, LATE, UNREADABLE = "answer", "late", "unreadable"
+
+WINDOW_KEY = ("window", "kind", "definition_id", "slot", "key_long", "key_text")
+
+
+def window_partials(slices: DataFrame, classes: Sequence[SharingClass], layout: StateLayout) -> DataFrame:
+    """Merge the partials of slices into those of the windows that hold them.
+
+    A row that came late, when its own slice was closed, has traveled in a slice still open, and counts in the
+    windows that were open with it; the windows that were already closed are counted as late (row, window) pairs.
+
+    Args:
+        slices: What `slice_partials` returns.
+        classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
+        layout: The state layout.
+
+    Returns:
+        One row per window, query and value slot (kind "answer"), per query with late rows ("late"), and per
+        unreadable row ("unreadable").
+    """
+    routed = slices.select("*", F.explode(_routes(classes)).alias("route")).where(
+        F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
+    )
+    placed = routed.select("*", F.explode(_destinations()).alias("destination"))
+    window = evictable_interval(F.col("destination.start"), F.col("destination.end"), "window")
+    keyed = placed.select(
+        window,
+        F.col("destination.kind").alias("kind"),
+        F.col("route.definition_id").alias("definition_id"),
+        F.col("route.slot").alias("slot"),
+        "key_long",
+        "key_text",
+        (1.0 / _sampling_rate()).alias("weight"),
+        *_weightless(layout),
+    )
+    return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout))
+
+
+def _routes(classes: Sequence[SharingClass]) -> Column:
+    """Per class, the queries that its rows go to: an array of (bit, query, slot, window)."""
+    unreadable = F.array(_route(0, UNREADABLE_CLASS, 0, 1, 1, 0))
+    by_class = [F.lit(UNREADABLE_CLASS).cast("bigint"), unreadable]
+    for sharing_class in classes:
+        members = [
+            _route(
+                member.bit,
+                member.definition_id,
+                member.slot,
+                member.window.size_microseconds,
+                member.window.slide_microseconds,
+                member.window.offset_microseconds,
+            )
+            for member in sharing_class.members
+        ]
+        by_class += [F.lit(sharing_class.class_id).cast("bigint"), F.array(*members)]
+    return F.element_at(F.create_map(*by_class), F.col("class_id"))
+
+
+def _route(bit: int, definition_id: int, slot: int, size: int, slide: int, offset: int) -> Column:
+    fields = {
+        "bit": bit,
+        "bit_mask": 1 << bit,
+        "definition_id": definition_id,
+        "slot": slot,
+        "size": size,
+        "slide": slide,
+        "offset": offset,
+    }
+    return F.struct(*[F.lit(value).cast("bigint").alias(name) for name, value in fields.items()])
+
+
+def _destinations() -> Column:
+    """The windows a slice's partials go to, one more entry where some of its windows had closed before it came."""
+    size, slide, offset = F.col("route.size"), F.col("route.slide"), F.col("route.offset")
+    opened = F.unix_micros("interval.start")
+    closes = F.unix_micros("interval.end")
+    starts = window_starts(F.col("slice_start"), size, slide, offset)
+    came_late = F.col("slice_start") < opened
+    in_time = F.when(came_late, F.filter(starts, lambda start: start + size > opened)).otherwise(starts)
+    answers = F.transform(in_time, lambda start: _destination(start, start + size, ANSWER))
+    missed = F.size(starts) - F.size(in_time)
+    late = F.transform(F.sequence(F.lit(1), missed), lambda _: _destination(opened, closes, LATE))
+    itself = F.array(_destination(opened, closes, UNREADABLE))
+    return (
+        F.when(F.col("class_id") == UNREADABLE_CLASS, itself)
+        .when(came_late & (missed > 0), F.concat(answers, late))
+        .otherwise(answers)
+    )
+
+
+def _destination(start: Column, end: Column, kind: str) -> Column:
+    return F.struct(start.alias("start"), end.alias("end"), F.lit(kind).alias("kind"))
+
+
+def _sampling_rate() -> Column:
+    """The rate at which the rows of a partial were kept for a query: its bit's code, or the one code of all bits."""
+    codes = F.col("sampling_codes")
+    at = F.when(F.length(codes) > 2, F.col("route.bit") * 2 + 1).otherwise(F.lit(1))
+    code = F.conv(F.substr(codes, at.cast("int"), F.lit(2)), 16, 10).cast("double")
+    return F.when(codes.isNull(), F.lit(1.0)).otherwise(F.pow(F.lit(10.0), -code / F.lit(float(STEPS_PER_DECADE))))
+
+
+def _weightless(layout: StateLayout) -> list[Column]:
+    mean = F.col("total") / F.col("present")
+    names = ["rows", "present", "total", "least_number", "greatest_number", "sum_low", "sum_high"]
+    names += ["least_long", "greatest_long"]
+    if layout.decimals:
+        names += ["sum_decimal", "least_decimal", "greatest_decimal"]
+    if layout.texts:
+        names += ["least_text", "greatest_text"]
+    dispersion = F.when(F.col("present") > 0, F.col("variance") * F.col("present")).otherwise(F.lit(0.0))
+    squares = F.when(F.col("present") > 0, dispersion + mean * F.col("total")).otherwise(F.lit(0.0))
+    moments = F.when(
+        F.col("present") > 0, F.struct(F.col("present"), mean.alias("mean"), dispersion.alias("dispersion"))
+    )
+    return [
+        *[F.col(name) for name in names],
+        squares.alias("squares"),
+        *([moments.alias("moments")] if layout.dispersions else []),
+    ]
+
+
+def _merged(layout: StateLayout) -> list[Column]:
+    weight = F.col("weight")
+    excess = weight * (weight - 1.0)
+    merged = [
+        F.sum("rows").alias("rows"),
+        F.sum("present").alias("present"),
+        F.sum("total").alias("total"),
+        F.sum(F.col("rows") * weight).alias("rows_weighted"),
+        F.sum(F.col("present") * weight).alias("present_weighted"),
+        F.sum(F.col("total") * weight).alias("total_weighted"),
+        F.sum(F.col("rows") * excess).alias("rows_excess"),
+        F.sum(F.col("present") * excess).alias("present_excess"),
+        F.sum(F.col("total") * excess).alias("total_excess"),
+        F.sum(F.col("squares") * excess).alias("squares_excess"),
+        F.max("weight").alias("greatest_weight"),
+        F.sum("sum_low").alias("sum_low"),
+        F.sum("sum_high").alias("sum_high"),
+    ]
+    if layout.decimals:
+        merged.append(F.sum("sum_decimal").cast("decimal(38,0)").alias("sum_decimal"))
+    for carriage in ["number", "long", *(["decimal"] * layout.decimals), *(["text"] * layout.texts)]:
+        merged += [
+            F.min(f"least_{carriage}").alias(f"least_{carriage}"),
+            F.max(f"greatest_{carriage}").alias(f"greatest_{carriage}"),
+        ]
+    if layout.dispersions:
+        merged.append(F.collect_list("moments").alias("moments"))
+    return merged

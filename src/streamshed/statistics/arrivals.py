@@ -1,0 +1,61 @@
+"""How fast rows arrive, by stream."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SMOOTHING = 0.3
+"""Weight of the last interval in the average."""
+
+JUMP = 1.25
+"""A change by more than this factor is a change of load, not chance: the average starts anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Arrival rates in rows per second, averaged while they are steady, followed at once when they jump.
+
+    Args:
+        rows_per_second: The estimate, by stream.
+        last_cut_seconds: When the last known micro-batch took its rows; None before the first.
+
+    Example:
+        >>> arrivals = Arrivals().observed({"packets": 500}, 10.0)
+        >>> arrivals = arrivals.observed({"packets": 1000}, 12.0).observed({"packets": 1100}, 14.0)
+        >>> arrivals.expected_rows("packets", elapsed_seconds=2.0)
+        1030
+        >>> arrivals.observed({"packets": 5000}, 16.0).expected_rows("packets", elapsed_seconds=1.0)
+        2500
+    """
+
+    rows_per_second: Mapping[str, float] = field(default_factory=dict)
+    last_cut_seconds: float | None = None
+
+    def observed(self, offered_rows: Mapping[str, int], cut_seconds: float) -> "Arrivals":
+        """Take in a micro-batch that held the rows since the one before.
+
+        Args:
+            offered_rows: Its rows, by stream.
+            cut_seconds: When it took them; not later than the last one known, it is ignored.
+        """
+        if self.last_cut_seconds is None:
+            return Arrivals({}, cut_seconds)
+        elapsed = cut_seconds - self.last_cut_seconds
+        if elapsed <= 0:
+            return self
+        latest = {stream: rows / elapsed for stream, rows in offered_rows.items()}
+        known = self.rows_per_second
+        return Arrivals(
+            {**known, **{stream: _averaged(known.get(stream), new) for stream, new in latest.items()}},
+            cut_seconds,
+        )
+
+    def expected_rows(self, stream: str, elapsed_seconds: float) -> int:
+        """Return how many rows of `stream` probably come in `elapsed_seconds`."""
+        return math.ceil(self.rows_per_second.get(stream, 0.0) * max(0.0, elapsed_seconds))
+
+
+def _averaged(average: float | None, latest: float) -> float:
+    if average is None or not average / JUMP <= latest <= average * JUMP:
+        return latest
+    return average + SMOOTHING * (latest - average)

@@ -1,0 +1,43 @@
+"""What is known of the micro-batch that comes next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamshed.statistics.load_model import LoadModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """Everything a planner may base its plan on: the coming rows and what they cost.
+
+    Args:
+        offered_rows: Rows of the coming micro-batch by stream, known or estimated.
+        load_model: What they cost.
+        correction: What the costs are multiplied by, because the model's own error asks for it.
+
+    Example:
+        >>> from streamshed.statistics.load_prior import LoadPrior
+        >>> prior = LoadPrior(fixed_seconds=0.5, seconds_per_row=1e-6, read_share=0.2)
+        >>> model = LoadModel.initial(["packets"], prior)
+        >>> statistics = Statistics(offered_rows={"packets": 1_000_000}, load_model=model, correction=2.0)
+        >>> round(statistics.seconds({}), 3), round(statistics.seconds({"packets": 0.5}), 3)
+        (3.0, 2.2)
+        >>> round(statistics.work_seconds("packets"), 3)
+        1.6
+    """
+
+    offered_rows: Mapping[str, int]
+    load_model: LoadModel
+    correction: float = 1.0
+
+    def seconds(self, sampling_rates: Mapping[str, float]) -> float:
+        """Predict how long the micro-batch takes when each stream is kept at its sampling rate, else whole."""
+        return self.correction * self.load_model.seconds(self.offered_rows, sampling_rates)
+
+    def work_seconds(self, stream: str) -> float:
+        """Predict how much of that goes when every row of `stream` is dropped once it was read."""
+        return (
+            self.correction
+            * self.offered_rows.get(stream, 0)
+            * self.load_model.work_seconds_per_row(stream)
+        )

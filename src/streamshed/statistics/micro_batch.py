@@ -1,0 +1,66 @@
+"""What a micro-batch turned out to cost, as measured."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MicroBatchOutcome:
+    """One finished micro-batch: how many rows it was offered, how many it admitted, how long it took.
+
+    Args:
+        micro_batch_id: Its number; later micro-batches have larger ones.
+        offered_rows: Rows that came in, by stream, before anything was shed.
+        admitted_rows: Rows that passed the sampler, by stream; estimates may be fractional.
+        sampling_rates: The share of rows each stream's sampler kept, in (0, 1]; a stream left out kept all.
+        processing_seconds: From the start of the micro-batch to its last answer.
+        trigger_interval_seconds: How often a micro-batch should start.
+        started_at_seconds: When it started, on the clock of the caller.
+
+    Raises:
+        ValueError: A count is negative, a sampling rate is outside (0, 1], or a duration is not positive.
+
+    Example:
+        >>> outcome = MicroBatchOutcome(
+        ...     micro_batch_id=7, offered_rows={"packets": 1000}, admitted_rows={"packets": 240.0},
+        ...     sampling_rates={"packets": 0.24}, processing_seconds=1.5, trigger_interval_seconds=2.0,
+        ...     started_at_seconds=14.0,
+        ... )
+        >>> outcome.utilization, outcome.sampling_rate("packets"), outcome.sampling_rate("flows")
+        (0.75, 0.24, 1.0)
+    """
+
+    micro_batch_id: int
+    offered_rows: Mapping[str, int]
+    admitted_rows: Mapping[str, float]
+    sampling_rates: Mapping[str, float]
+    processing_seconds: float
+    trigger_interval_seconds: float
+    started_at_seconds: float
+
+    def __post_init__(self) -> None:
+        for field in ("processing_seconds", "trigger_interval_seconds"):
+            seconds = getattr(self, field)
+            if not (math.isfinite(seconds) and seconds > 0):
+                raise ValueError(f"{self._label()}: {field} must be positive and finite, got {seconds}")
+        for stream, rows in (*self.offered_rows.items(), *self.admitted_rows.items()):
+            if not rows >= 0:
+                raise ValueError(f"{self._label()}: stream {stream!r} cannot have {rows} rows")
+        for stream, sampling_rate in self.sampling_rates.items():
+            if not 0 < sampling_rate <= 1:
+                raise ValueError(
+                    f"{self._label()}: the sampling rate of {stream!r} must be in (0, 1], got {sampling_rate}"
+                )
+
+    @property
+    def utilization(self) -> float:
+        """Processing time as a share of the trigger interval; above 1 the next micro-batch is late."""
+        return self.processing_seconds / self.trigger_interval_seconds
+
+    def sampling_rate(self, stream: str) -> float:
+        """Return the share of the rows of `stream` that its sampler kept."""
+        return self.sampling_rates.get(stream, 1.0)
+
+    def _label(self) -> str:
+        return f"micro-batch {self.micro_batch_id}"

@@ -1,0 +1,68 @@
+import pytest
+
+from streamshed.errors import InvalidExpressionError
+from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_aggregate
+from streamshed.network.expression import parse_expression
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "argument"),
+    [
+        ("sum(size)", AggregateKind.SUM, "size"),
+        ("SUM( size / 1024 )", AggregateKind.SUM, "size / 1024"),
+        ("count(*)", AggregateKind.COUNT, None),
+        ("count(1)", AggregateKind.COUNT, None),
+        ("count('x')", AggregateKind.COUNT, None),
+        ("count(size)", AggregateKind.COUNT, "size"),
+        ("avg(a)", AggregateKind.AVG, "a"),
+        ("mean(a)", AggregateKind.AVG, "a"),
+        ("min(a)", AggregateKind.MIN, "a"),
+        ("max(greatest(a, b))", AggregateKind.MAX, "greatest(a, b)"),
+        ("variance(a)", AggregateKind.VARIANCE, "a"),
+        ("var_samp(a)", AggregateKind.VARIANCE, "a"),
+        ("var_pop(a)", AggregateKind.VAR_POP, "a"),
+        ("stddev(a)", AggregateKind.STDDEV, "a"),
+        ("std(a)", AggregateKind.STDDEV, "a"),
+        ("stddev_samp(a)", AggregateKind.STDDEV, "a"),
+        ("stddev_pop(a)", AggregateKind.STDDEV_POP, "a"),
+        ("sum(1)", AggregateKind.SUM, "1"),
+    ],
+)
+def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) -> None:
+    expected = None if argument is None else parse_expression(argument)
+    assert parse_aggregate(text) == AggregateCall(kind, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    {
+        "smu(size)": 'unknown aggregate "smu" in "smu\\(size\\)" \\(did you mean "sum"\\?\\)',
+        "median(size)": "the aggregate median .* is not supported, known are: count, sum",
+        "count(distinct host)": "DISTINCT is not supported",
+        "sum(a) / sum(b)": "combines aggregates: name each one",
+        "sum(a) + 1": "is more than one call",
+        "sum(a) filter (where b)": "filter before the window",
+        "sum(a) over (partition by b)": "is more than one call",
+        "sum(a, b)": "has several arguments: sum takes one",
+        "sum()": "has no argument: what should sum aggregate?",
+        "count()": "write count\\(\\*\\) to count rows",
+        "sum(*)": "sum\\(\\*\\) has no meaning",
+        "sum(max(a))": "the aggregate max\\(\\)",
+        "size": 'is no aggregate: write a call such as "sum\\(size\\)"',
+        "upper(a)": 'unknown aggregate "upper"',
+        "sum(a": "is never closed",
+    }.items(),
+)
+def test_what_is_no_supported_call_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(InvalidExpressionError, match=problem):
+        parse_aggregate(text)
+
+
+def test_text_only() -> None:
+    with pytest.raises(InvalidExpressionError, match="an aggregate is text"):
+        parse_aggregate(None)  # type: ignore[arg-type]
+
+
+def test_variants_of_a_call_are_equal() -> None:
+    assert parse_aggregate("SUM(Size)") == parse_aggregate("sum( (size) )")
+    assert parse_aggregate("std(a)").canonical == "stddev(a)"

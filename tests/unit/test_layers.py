@@ -1,0 +1,96 @@
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONFIGURATION = ROOT / "pyproject.toml"
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+
+IMPORT_ALL_BUT_SPARK = """
+import importlib, json, pkgutil, sys, streamshed
+names = [module.name for module in pkgutil.iter_modules(streamshed.__path__, "streamshed.")]
+for name in names:
+    if name == "streamshed.spark":
+        continue
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+print(json.dumps([name for name in sys.modules if name.split(".")[0] in {"pyspark", "py4j"}]))
+"""
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check the package `streamshed` in a folder against the contracts of pyproject.toml."""
+    return subprocess.run(
+        [LINT_IMPORTS, "--config", CONFIGURATION, "--no-cache", "--no-logo"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def write_package(folder: Path, *, sources: Mapping[str, str]) -> None:
+    package = folder / "streamshed"
+    for name in ("", "cli", "spark", "simulator", "traces", "control", "planning", "statistics", "network"):
+        (package / name).mkdir(parents=True)
+        (package / name / "__init__.py").touch()
+    (package / "errors.py").touch()
+    for path, source in sources.items():
+        (package / path).write_text(source)
+
+
+def test_the_contracts_hold() -> None:
+    result = lint_imports(ROOT / "src")
+    assert result.returncode == 0, result.stdout
+
+
+def test_imports_downward_are_kept(tmp_path: Path) -> None:
+    sources = {
+        "cli/main.py": "import streamshed.spark.engine",
+        "spark/engine.py": "import pyspark\nimport streamshed.control",
+        "traces/replay.py": "import streamshed.network",
+        "network/network.py": "def start() -> None:\n    import streamshed.spark.engine",
+    }
+    write_package(tmp_path, sources=sources)
+    result = lint_imports(tmp_path)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "imported"),
+    [
+        ("network/nodes.py", "streamshed.planning"),
+        ("planning/plan.py", "streamshed.control"),
+        ("control/loop.py", "streamshed.spark"),
+        ("errors.py", "streamshed.network"),
+        ("spark/engine.py", "streamshed.simulator"),
+        ("traces/replay.py", "streamshed.spark"),
+        ("traces/replay.py", "streamshed.control"),
+        ("traces/replay.py", "streamshed.statistics"),
+        ("statistics/arrivals.py", "streamshed.traces"),
+        ("network/query.py", "streamshed.spark"),
+        ("simulator/engine.py", "pyspark"),
+        ("cli/main.py", "pyspark"),
+    ],
+)
+def test_a_wrong_import_is_found(tmp_path: Path, path: str, imported: str) -> None:
+    write_package(tmp_path, sources={path: f"def function() -> None:\n    import {imported}\n"})
+    result = lint_imports(tmp_path)
+    assert result.returncode == 1, result.stdout
+    assert "BROKEN" in result.stdout
+    importer = "streamshed." + path.removesuffix(".py").replace("/", ".")
+    assert f"{importer} -> {imported}" in result.stdout
+
+
+def test_nothing_but_spark_loads_spark() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL_BUT_SPARK], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout.splitlines()[-1]) == []

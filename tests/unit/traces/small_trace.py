@@ -1,0 +1,22 @@
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from streamshed.traces.trace import TIME_TYPE, Trace, trace_of
+
+START = 1_100_000_000_000_000
+
+
+def small_table(times: Sequence[int | None]) -> pa.Table:
+    rows = len(times)
+    return pa.table(
+        {
+            "ts": pa.array([None if time is None else START + time for time in times], TIME_TYPE),
+            "number": pa.array(range(rows), pa.int32()),
+            "host": [f"10.0.0.{number % 3}" for number in range(rows)],
+        }
+    )
+
+
+def small_trace(times: Sequence[int | None] = (0, 1_000, 4_000, 4_000, 9_000, 10_000)) -> Trace:
+    return trace_of(small_table(times))

@@ -30,7 +30,8 @@ def read_join(
     """Read a foreign-key join.
 
     Returns:
-        The join; where it has problems, the rows with the columns that it would add; None where these are not known.
+        The join; where it has problems, the rows with the columns that it would add; None where these are not
+        known.
     """
     added = texts_at(body, "columns")
     if node is None or (relation is None and not added):
@@ -47,7 +48,8 @@ def read_join(
         names = list(added.values())
     elif relation.columns is None:
         place.report(
-            list(body), f'the columns of "{relation.name}" are not known: add its schema, or say which "columns"'
+            list(body),
+            f'the columns of "{relation.name}" are not known: add its schema, or say which "columns"',
         )
         return None
     else:

@@ -19,8 +19,9 @@ from streamshed.network.relation import Relation
 class OperatorReader:
     """Reads operators.
 
-    Where an operator has problems it returns one with the columns that it would have, so that those below can be
-    checked; where not even these are known it returns None, and below None only what needs no columns is checked.
+    Where an operator has problems it returns one with the columns that it would have, so that those below can
+    be checked; where not even these are known it returns None, and below None only what needs no columns is
+    checked.
 
     Attributes:
         sql: Parses SQL.
@@ -74,7 +75,11 @@ class OperatorReader:
             return None
         duplicates = duplicate_names(body)
         place.at("map").report_all(list(body), duplicates)
-        return make_map(node, sound) if len(sound) == len(body) > 0 and not duplicates else with_columns(node, body)
+        return (
+            make_map(node, sound)
+            if len(sound) == len(body) > 0 and not duplicates
+            else with_columns(node, body)
+        )
 
     def _relation(self, place: Place, name: str | None) -> Relation | None:
         if name is not None and name not in self.relations:

@@ -13,6 +13,8 @@ Keys: TypeAlias = tuple[str | int, ...]
 _Result = TypeVar("_Result")
 _PLAIN_KEY = re.compile(r"[\w-]+")
 _QUESTION = re.compile(r' \(did you mean "([^"]*)"\?\)')
+_SOURCE = re.compile(r' in "(.*)"$')
+_GOT = re.compile(r", got [^,:]*$")
 _WHERE = re.compile(r'(?:stream|query|relation|folder) "[^"]*"(?:, (?:[^:"]|"[^"]*")*)?: ')
 
 
@@ -71,6 +73,11 @@ class Findings:
         """What was found, each once, in the order of the document."""
         return tuple(sorted(self._found.values(), key=lambda problem: problem.line or 0))
 
+    @property
+    def count(self) -> int:
+        """How many problems were found."""
+        return len(self._found)
+
     def report(
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
@@ -116,8 +123,10 @@ class Place:
         for sentence in sentences:
             question = _QUESTION.search(sentence)
             message = _WHERE.sub("", _QUESTION.sub("", sentence), count=1)
-            message = message.replace(f' in "{value}"', "").removesuffix(f", got {value!r}")
-            self.report(value, message, question[1] if question else None)
+            source = _SOURCE.search(message)
+            if source and source[1] in str(value):
+                message = message[: source.start()]
+            self.report(value, _GOT.sub("", message), question[1] if question else None)
 
     def attempt(self, value: object, make: Callable[[], _Result]) -> _Result | None:
         """Make a part of the network; where the model refuses, note why and return None."""
@@ -137,4 +146,3 @@ def problems_of(make: Callable[[], object]) -> tuple[str, ...]:
     except InvalidNetworkError as error:
         return error.problems
     return ()
-

@@ -2,18 +2,141 @@
 
 import math
 from collections.abc import Mapping
-from typing import TypeVar
 
-from streamshed.network.aggregate import AggregateCall
+from streamshed.network.aggregate import AggregateCall, AggregateKind
+from streamshed.network.columns import declared_name
 from streamshed.network.document_operators import OperatorReader
 from streamshed.network.document_problem import Place, problems_of
+from streamshed.network.document_sql import SqlReader
 from streamshed.network.document_values import duration_at, is_given, mapping_at, text_at
-from streamshed.network.expression import quoted
-from streamshed.network.grouping import Aggregate, GroupKey
+from streamshed.network.expression import parse_expression, quoted
+from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
+from streamshed.network.problems import unknown_column
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.window import WindowSpecification
 
-_ANY_WINDOW = WindowSpecification(1, 1)
-_ANY_CALL = ("rows", AggregateCall.__new__(AggregateCall))
+_SOME_WINDOW = WindowSpecification(1, 1)
+_SOME_CALL = ("rows", AggregateCall(AggregateKind.COUNT, None))
+
+
+def read_query(
+    place: Place, name: str, body: Mapping[str, object], node: Node | None, operators: OperatorReader
+) -> Query | None:
+    """Read one query.
+
+    Args:
+        place: Where it stands, and where its problems go.
+        name: Its name.
+        body: What the document says of it, as far as its shape is right.
+        node: Where its rows come from; None: not known, so that columns are not checked.
+        operators: Reads its `where`.
+
+    Returns:
+        The query; None where it has problems.
+    """
+    if (named_wrongly := name_problem("query", name)) is not None:
+        place.report_all(name, [named_wrongly])
+    rows = operators.filter(place.at("where"), text_at(body, "where"), node)
+    window = _read_window(place.at("window"), mapping_at(body, "window"))
+    keys = _read_keys(place.at("by"), body, rows, operators.sql)
+    calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, operators.sql)
+    weight = _read_weight(place.at("weight"), body.get("weight", 1))
+    if rows is None or named_wrongly or weight is None or keys is None or calls is None:
+        return None
+    asked: Node | Aggregate = rows
+    if is_given(place, body, "window") or is_given(place, body, "aggregates"):
+        if window is None or not calls:
+            return None
+        if problems := problems_of(lambda: Aggregate(rows, window, keys, calls)):
+            for problem in problems:
+                part = "by" if "the key" in problem else "aggregates"
+                place.at(part).report_all([*mapping_at(body, part)] or body.get(part), [problem])
+            return None
+        asked = Aggregate(rows, window, keys, calls)
+    priority, mode = body.get("priority"), text_at(body, "mode") or AnswerMode.APPROXIMATE
+    return place.attempt(
+        name,
+        lambda: Query(
+            name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode)
+        ),
+    )
+
+
+def _read_window(place: Place, body: Mapping[str, object]) -> WindowSpecification | None:
+    size, slide, offset = (duration_at(place, body, key) for key in ("size", "slide", "offset"))
+    sound = not any(is_given(place, body, key) and text_at(body, key) is None for key in ("slide", "offset"))
+    if size is None:
+        return None
+    if place.at("size").attempt(text_at(body, "size"), lambda: WindowSpecification(size, size)) is None:
+        return None
+    if not sound or (slide is None and "slide" in body) or (offset is None and "offset" in body):
+        return None
+    return place.at("slide").attempt(
+        text_at(body, "slide"),
+        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0),
+    )
+
+
+def _read_keys(
+    place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
+) -> tuple[GroupKey, ...] | None:
+    items = body.get("by", [])
+    if place.is_unusable or not isinstance(items, list):
+        return None
+    keys = []
+    for index, item in enumerate(items):
+        if isinstance(item, str):
+            keys.append(_column_key(place.at(index), item, node))
+        elif isinstance(item, dict):
+            keys += [_sql_key(place.at(index, name), name, text, node, sql) for name, text in item.items()]
+        else:
+            keys.append(None)
+    found = tuple(key for key in keys if key is not None)
+    return found if len(found) == len(keys) else None
+
+
+def _column_key(place: Place, name: str, node: Node | None) -> GroupKey | None:
+    if node is not None and declared_name(name, node.columns) is None:
+        place.report_all(name, [unknown_column(name, node.columns)])
+        return None
+    return GroupKey(name, parse_expression(quoted(name)))
+
+
+def _sql_key(place: Place, name: str, text: object, node: Node | None, sql: SqlReader) -> GroupKey | None:
+    expression = sql.expression(place, text) if isinstance(text, str) else None
+    if expression is None:
+        return None
+    key = GroupKey(name, expression)
+    problems = node and problems_of(lambda: Aggregate(node, _SOME_WINDOW, (key,), (_SOME_CALL,)))
+    place.report_all(text, problems or ())
+    return None if problems else key
+
+
+def _read_calls(
+    place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
+) -> tuple[NamedCall, ...] | None:
+    calls: list[NamedCall] = []
+    sound = True
+    for name, text in body.items():
+        here = place.at(name)
+        call = sql.aggregate(here, text) if isinstance(text, str) else None
+        problems: tuple[str, ...] = ()
+        if call is not None and node is not None:
+            problems = problems_of(lambda named=(name, call): Aggregate(node, _SOME_WINDOW, (), (named,)))  # type: ignore[misc]
+            here.report_all(text, problems)
+        if call is None or problems:
+            sound = False
+        else:
+            calls.append((name, call))
+    return tuple(calls) if sound else None
+
+
+def _read_weight(place: Place, weight: object) -> float | None:
+    if not isinstance(weight, int | float) or place.is_unusable:
+        return None
+    if not math.isfinite(weight):
+        place.report(weight, "expected a finite number")
+        return None
+    return float(weight)

@@ -47,6 +47,8 @@ def check_shape(document: object, findings: Findings) -> Mapping[str, Any]:
 
 
 def _report(error: ValidationError, place: Place) -> None:
+    if place.is_unusable:
+        return
     value: Any = error.instance
     schema: Any = error.schema
     match error.validator:
@@ -62,9 +64,8 @@ def _report(error: ValidationError, place: Place) -> None:
         case "oneOf":
             _report_form(error, [_resolved(form) for form in schema["oneOf"]], place)
         case _:
-            if not place.is_unusable:
-                place.report(value, _sentence(error, schema), _near_miss(error, schema))
-                place.findings.unusable.add(place.keys)
+            place.report(value, _sentence(error, schema), _near_miss(error, schema))
+            place.findings.unusable.add(place.keys)
 
 
 def _sentence(error: ValidationError, schema: Schema) -> str:
@@ -153,11 +154,11 @@ def _meant(value: Mapping[str, object], marks: list[str], known: set[str]) -> li
 
 
 def _report_children(error: ValidationError, form: int, place: Place) -> None:
-    before = len(place.findings.problems)
+    before = place.findings.count
     for child in error.context or ():
         if child.schema_path[0] == form:
             _report(child, Place(place.findings, tuple(child.absolute_path)))
-    if len(place.findings.problems) == before:
+    if place.findings.count == before:
         place.report(error.instance, str(error.message))
 
 

@@ -14,7 +14,7 @@ from streamshed.network.parsing import Parse, TextFormat
 from streamshed.network.sources import FileFormat, FolderSource, RateSource, Source
 from streamshed.network.stream import Stream
 
-_KEYS_OF_PROBLEMS = (
+_KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile("a stream cannot be named"), ()),
     (re.compile("a clock cannot be named"), ("clock",)),
     (re.compile("what is to be parsed|only text can be parsed"), ("parse", "")),
@@ -35,12 +35,12 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         folder: Where relative paths begin.
 
     Returns:
-        The stream; where it has problems, one with the columns it would have, so that operators can be checked;
-        None where not even those are known.
+        The stream; where it has problems, one with the columns it would have, so that operators can be
+        checked; None where not even those are known.
     """
     source = _read_source(place.at("source"), mapping_at(body, "source"), folder)
     parse = _read_parse(place.at("parse"), mapping_at(body, "parse"))
-    columns = source and _columns(place, body, source)
+    columns = None if source is None else _columns(place, body, source)
     if source is None or columns is None or (parse is None and is_given(place, body, "parse")):
         _report_names(place, name, body)
         duration_at(place, body, "watermark")
@@ -71,7 +71,11 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Sour
     rows_per_second = mapping_at(body, "rate").get("rows_per_second")
     if isinstance(rows_per_second, int | float):
         return RateSource(int(rows_per_second))
-    path, schema, limit = text_at(body, "folder"), text_at(body, "schema"), body.get("max_files_per_micro_batch")
+    path, schema, limit = (
+        text_at(body, "folder"),
+        text_at(body, "schema"),
+        body.get("max_files_per_micro_batch"),
+    )
     if path is None or any(place.at(key).is_unusable for key in ("format", "schema")):
         return None
     if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
@@ -112,7 +116,9 @@ def _read_identity(place: Place, asked: object, source: Source, columns: tuple[C
 
 def _some_time(columns: tuple[Column, ...]) -> str:
     """A column that can be event time, for a stream whose document names none."""
-    return next((column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time")
+    return next(
+        (column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time"
+    )
 
 
 def _stand_in(source: Source, columns: tuple[Column, ...], time: str) -> Stream:
@@ -138,8 +144,11 @@ def _report(place: Place, name: str, body: Mapping[str, object], problems: Itera
     text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
     for problem in problems:
         sentence = problem.removeprefix(f'stream "{name}": ')
-        keys = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
+        found = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
+        if found == ("time",) and "time" not in body:
+            continue  # that it is missing was reported
+        keys = [key or text_format for key in found]
         value: object = body
-        for key in (keys := tuple(key or text_format for key in keys)):
+        for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None
         place.at(*keys).report_all(value if keys else name, [sentence])

@@ -27,9 +27,10 @@ def check_name(kind: str, name: object) -> None:
 def name_problem(kind: str, name: object) -> str | None:
     """Tell what is wrong with a name; None where nothing is."""
     if not isinstance(name, str):
-        return f"the name of a {kind} is text, got {name!r}"
+        return f"a name ({kind}) is text, got {name!r}"
+    article = "an" if kind[0] in "aeiou" else "a"
     if not _NAME.fullmatch(name):
-        return f'a {kind} cannot be named "{name}": use letters, digits, _, - and ., a letter first'
+        return f'{article} {kind} cannot be named "{name}": use letters, digits, _, - and ., a letter first'
     if len(name) > _LONGEST:
-        return f'a {kind} cannot be named "{name}": more than {_LONGEST} characters'
+        return f'{article} {kind} cannot be named "{name}": more than {_LONGEST} characters'
     return None

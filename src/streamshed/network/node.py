@@ -1,7 +1,7 @@
 """What all nodes share: the way up, equality by structure, and the methods that add a node below."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +33,16 @@ class Node(ABC):
     def path(self) -> "tuple[Node, ...]":
         """The nodes from the stream, first, to this one, last."""
 
-    @property
     @abstractmethod
-    def definition(self) -> tuple[object, ...]:
-        """What this node does, without its input, the same in every process and release."""
+    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+        """The columns it needs of its input where only some of its own are used."""
+
+    @abstractmethod
+    def definition(self, used: Set[str]) -> tuple[object, ...]:
+        """What it does for the columns that are used, without its input, the same in every process and release.
+
+        Empty where it does nothing for them.
+        """
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ from streamshed.network.lookup import Lookup, LookupKind
 from streamshed.network.node import Node
 from streamshed.network.operators import Apply, Filter, Map, Operator
 from streamshed.network.relation import Relation
-from streamshed.network.selection import selection, stream_columns_used
+from streamshed.network.selection import definition_of, selection, stream_columns_used
 from streamshed.network.stream import Identity, IdentityKind, Parse, Stream, TextFormat
 
 RowNode: TypeAlias = Stream | Filter | Map | Lookup | Apply
@@ -39,6 +39,7 @@ __all__ = [
     "Stream",
     "TextFormat",
     "Windowed",
+    "definition_of",
     "selection",
     "stream_columns_used",
 ]

@@ -1,6 +1,6 @@
 """Operators over the rows of one input: filter, map, user function."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -50,15 +50,18 @@ class Filter(Operator):
         """The columns of its input."""
         return self.input.columns
 
-    @cached_property
-    def definition(self) -> tuple[object, ...]:
+    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+        """The columns that are used, and those of the predicate."""
+        return self.predicate.columns | used
+
+    def definition(self, used: Set[str]) -> tuple[object, ...]:  # noqa: ARG002 - it keeps or drops whole rows
         """The conjuncts, sorted."""
         return ("filter", *sorted({part.canonical for part in conjuncts(self.predicate)}))
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What equality compares."""
-        return (*self.definition, self.input)
+        return (*self.definition(frozenset()), self.input)
 
     def __str__(self) -> str:
         return f"filter {self.predicate}"
@@ -95,10 +98,15 @@ class Map(Operator):
         types = {name: _type(expression, self.input.columns) for name, expression in self.assignments}
         return {**self.input.columns, **types}
 
-    @cached_property
-    def definition(self) -> tuple[object, ...]:
-        """The assignments, sorted by column."""
-        return ("map", *sorted((name.lower(), expression.canonical) for name, expression in self.assignments))
+    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+        """The columns that are used and not assigned, and those of the assignments that are used."""
+        kept = frozenset(used - {name for name, _ in self.assignments})
+        return kept.union(*(expression.columns for name, expression in self.assignments if name in used))
+
+    def definition(self, used: Set[str]) -> tuple[object, ...]:
+        """The assignments that are used, sorted by column."""
+        kept = [(name.lower(), expression.canonical) for name, expression in self.assignments if name in used]
+        return ("map", *sorted(kept)) if kept else ()
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -148,9 +156,14 @@ class Apply(Operator):
         """The columns of its input and that of the result."""
         return {**self.input.columns, self.into: self.returns}
 
-    @cached_property
-    def definition(self) -> tuple[object, ...]:
-        """The function, its arguments and its result."""
+    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+        """The columns that are used, those of the arguments instead of that of the result."""
+        return frozenset(used - {self.into}).union(self.arguments if self.into in used else ())
+
+    def definition(self, used: Set[str]) -> tuple[object, ...]:
+        """The function, its arguments and its result, if that is used."""
+        if self.into not in used:
+            return ()
         arguments = tuple(name.lower() for name in self.arguments)
         return ("apply", self.function.definition, arguments, self.into.lower(), self.returns)
 

@@ -14,7 +14,7 @@ from streamshed.network.grouping import Aggregate
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems
-from streamshed.network.selection import selection, stream_columns_used
+from streamshed.network.selection import definition_of
 from streamshed.network.stream import Stream
 
 _DEFINITION_FORMAT = 1
@@ -96,15 +96,7 @@ class Query:
 
         Order of conjuncts, case, space, needless parentheses, names of keys and aggregates do not matter.
         """
-        operators = [operator.definition for operator in selection(self.rows)]
-        asked = (
-            ("rows", *(name.lower() for name in self.rows.columns))
-            if self.aggregate is None
-            else self.aggregate.definition
-        )
-        columns = [(name.lower(), self.stream.columns[name]) for name in stream_columns_used(self.node)]
-        parts = [_DEFINITION_FORMAT, self.stream.definition, sorted(columns), operators, asked]
-        return json.dumps(parts, separators=(",", ":"))
+        return json.dumps([_DEFINITION_FORMAT, *definition_of(self.node)], separators=(",", ":"))
 
     @cached_property
     def definition_id(self) -> int:

@@ -54,8 +54,8 @@ class RunSettings:
     Example:
         >>> RunSettings(trigger_microseconds=5_000_000, latency_microseconds=4_000_000)
         Traceback (most recent call last):
-        streamshed.errors.InvalidNetworkError: the latency must be longer than the trigger of 5 seconds, because a
-        row may wait that long for its micro-batch, got 4 seconds
+        streamshed.errors.InvalidNetworkError: the latency must be longer than the trigger of 5 seconds,
+        because a row may wait that long for its micro-batch, got 4 seconds
     """
 
     trigger_microseconds: int = 2_000_000
@@ -75,8 +75,8 @@ class RunSettings:
             problems.append(f"the trigger must be longer than nothing, got {trigger} microseconds")
         elif latency is not None and latency <= trigger:
             problems.append(
-                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row may"
-                f" wait that long for its micro-batch, got {format_duration(max(latency, 0))}"
+                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row"
+                f" may wait that long for its micro-batch, got {format_duration(max(latency, 0))}"
             )
         if not 0 < self.headroom <= 1:
             problems.append(f"the headroom must be more than 0 and at most 1, got {self.headroom}")

@@ -8,6 +8,8 @@ from streamshed.network.lookup import Lookup
 from streamshed.network.node import Node
 from streamshed.network.operators import Apply, Filter, Map, Operator
 
+_FILTER = "filter"
+
 
 def selection(node: Node) -> tuple[Operator, ...]:
     """Return the operators between the stream and a node in canonical form.
@@ -30,25 +32,45 @@ def selection(node: Node) -> tuple[Operator, ...]:
     return (*above, _below(above, node))
 
 
-def stream_columns_used(node: Node | Aggregate) -> tuple[str, ...]:
-    """Return the columns of the stream that a node or aggregate depends on, sorted.
+def definition_of(node: Node | Aggregate) -> tuple[tuple[object, ...], ...]:
+    """Define what is asked of a node or an aggregate, the same in every process and release.
 
-    For a node these are all of its own that come from the stream, and those that its operators use.
+    Operators, assignments and columns that do not matter for it are left out; how neighboring filters are cut
+    and ordered does not matter.
+
+    Returns:
+        The definitions of the stream, of the operators from there down, and what is asked of their rows.
     """
+    steps = [_asked(node)]
+    used = _columns_asked(node)
     rows = node.input if isinstance(node, Aggregate) else node
-    used = set(node.used_columns) if isinstance(node, Aggregate) else set(rows.columns)
-    for operator in reversed(rows.path[1:]):
-        match operator:
-            case Filter(predicate=predicate):
-                used |= predicate.columns
-            case Map(assignments=assignments):
-                used -= {name for name, _ in assignments}
-                used = used.union(*(expression.columns for _, expression in assignments))
-            case Lookup(on=on, columns_added=added):
-                used = (used - set(added)) | {ours for ours, _ in on}
-            case Apply(arguments=arguments, into=into):
-                used = (used - {into}) | set(arguments)
-    return tuple(sorted(used | {node.stream.time}))
+    for operator in reversed(rows.path):
+        step = operator.definition(used)
+        used = operator.columns_needed(used)
+        if step and step[0] == steps[-1][0] == _FILTER:
+            steps[-1] = (_FILTER, *sorted({*step[1:], *steps[-1][1:]}, key=str))
+        elif step:
+            steps.append(step)
+    return tuple(reversed(steps))
+
+
+def stream_columns_used(node: Node | Aggregate) -> tuple[str, ...]:
+    """Return the columns of the stream that a node or aggregate depends on, sorted."""
+    used = _columns_asked(node)
+    rows = node.input if isinstance(node, Aggregate) else node
+    for operator in reversed(rows.path):
+        used = operator.columns_needed(used)
+    return tuple(sorted(used))
+
+
+def _asked(node: Node | Aggregate) -> tuple[object, ...]:
+    if isinstance(node, Aggregate):
+        return node.definition
+    return ("rows", *(name.lower() for name in node.columns))
+
+
+def _columns_asked(node: Node | Aggregate) -> frozenset[str]:
+    return node.used_columns if isinstance(node, Aggregate) else frozenset(node.columns)
 
 
 def _with_conjuncts(node: Filter) -> tuple[Operator, ...]:

@@ -63,15 +63,18 @@ def lambda_variables(syntax: Syntax) -> frozenset[str]:
 
 def row_problem(syntax: Syntax) -> str | None:
     """Tell what keeps an expression from giving one value for one row; None where nothing does."""
-    if (name := _misread_name(syntax)) is not None:
-        return f'"{name}" could be a column or a word of SQL: backquote it if it is a column'
+    if (word := _misread_word(syntax)) is not None:
+        return f'"{word}" could be a column or a word of SQL: backquote it if it is a column'
+    for name in _functions_called(syntax):
+        if (problem := _call_problem(name)) is not None:
+            return problem
     for node in syntax.tree.walk():
         for kinds, problem in _REFUSED:
             if isinstance(node, kinds):
                 return problem
         if isinstance(node, exp.Lambda) and not isinstance(node.parent, exp.Func):
             return "a lambda must be the argument of a function"
-    return next(filter(None, map(_call_problem, _functions_called(syntax))), None)
+    return None
 
 
 def aggregates_called(syntax: Syntax) -> tuple[str, ...]:
@@ -103,7 +106,7 @@ def _call_problem(name: str) -> str | None:
     return None
 
 
-def _misread_name(syntax: Syntax) -> str | None:
+def _misread_word(syntax: Syntax) -> str | None:
     """A word that the parser reads otherwise than Spark would: `list[0]` as an array, `f(all)` as f()."""
     columns = {use.start for use in column_uses(syntax)}
     bound = lambda_variables(syntax)

@@ -1,6 +1,6 @@
 """Streams, the roots of a network: source, event time, how text becomes columns, what identifies a row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,10 +78,14 @@ class Stream(Node):
         """The stream alone."""
         return (self,)
 
-    @property
-    def definition(self) -> tuple[object, ...]:
-        """What identifies the stream in every process; its columns count where they are used."""
-        return ("stream", self.name, self.time.lower())
+    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+        """The columns that are used, and the time."""
+        return frozenset({*used, self.time})
+
+    def definition(self, used: Set[str]) -> tuple[object, ...]:
+        """Its name, time and the columns that are used, with their types; not where they come from."""
+        types = ((name.lower(), self.columns[name]) for name in self.columns_needed(used))
+        return ("stream", self.name, self.time.lower(), *sorted(types))
 
     @cached_property
     def key(self) -> tuple[object, ...]:

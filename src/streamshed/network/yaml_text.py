@@ -13,7 +13,7 @@ import yaml
 from streamshed.network.document_problem import Findings, Keys, Place
 
 _TAG = "tag:yaml.org,2002:"
-_MOST_VALUES = 1_000_000
+_MOST_VALUES = 200_000
 _CORE_SCALARS = (
     ("bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
     ("int", re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), list("-+0123456789")),
@@ -138,15 +138,15 @@ class _Reader:
         """The entries in the order written; of merged ones (`<<`) and keys given twice, the last counts."""
         self._report_duplicates(node, keys)
         self._loader.flatten_mapping(node)
-        last = {key_node.value: value for key_node, value in node.value}
         for key_node, value in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                Place(self._findings, keys).report(None, "a key is text, got a list or mapping")
+                self._findings.report(keys, "...", "a key is text, no list or mapping", line=_line(key_node))
                 continue
             key = self._loader.construct_object(key_node)
             if not isinstance(key, str):
-                Place(self._findings, keys).report(key, f'a key is text: write "{key_node.value}" in quotes')
-            elif last[key_node.value] is value:
+                message = f'a key is text: write "{key_node.value}" in quotes'
+                self._findings.report(keys, key, message, line=_line(key_node))
+            else:
                 self._findings.lines[(*keys, key)] = _line(key_node)
                 yield key, self.value(value, (*keys, key))
 

@@ -1,1 +1,18 @@
 """How a network runs on Spark: the only package that imports pyspark."""
+
+from streamshed.spark.bounded import answers
+from streamshed.spark.run import Run, start
+from streamshed.spark.session import local_session
+from streamshed.spark.sinks import console_sink, each_micro_batch, memory_sink, noop_sink, parquet_sink
+
+__all__ = [
+    "Run",
+    "answers",
+    "console_sink",
+    "each_micro_batch",
+    "local_session",
+    "memory_sink",
+    "noop_sink",
+    "parquet_sink",
+    "start",
+]

@@ -13,6 +13,7 @@ from streamshed.spark.stream_rows import ROW_COLUMNS
 
 CARRIER_FROM = "__carrier_from"
 CARRIER_UNTIL = "__carrier_until"
+CARRIER_TIME = "__carrier_time"
 
 _MOST_SLICES = 100_000
 """A jump of event time over more slices than this leaves the oldest of them without empty answers."""
@@ -33,12 +34,12 @@ def carrier_rows(carrier: DataFrame, plan: DataFrame, work: StreamWork) -> DataF
 
     Args:
         carrier: What `carrier_frame` returned.
-        plan: One row with `OPEN`, `CARRIER_FROM` and `CARRIER_UNTIL` (microseconds, null: nothing known yet).
+        plan: One row with `OPEN`, `CARRIER_TIME`, `CARRIER_FROM` and `CARRIER_UNTIL` (microseconds, null: not known).
         work: The stream's.
     """
     row = carrier.crossJoin(F.broadcast(plan))
-    until = F.coalesce(F.col(CARRIER_UNTIL), F.lit(0))
-    event_time = F.timestamp_micros(F.when(F.col("value") >= 0, until)).alias("event_time")
+    time = F.coalesce(F.col(CARRIER_TIME), F.lit(0))
+    event_time = F.timestamp_micros(F.when(F.col("value") >= 0, time)).alias("event_time")
     entries = F.concat(F.array(_mere_time()), *[_empty_slices(c) for c in work.classes if not c.keys])
     if len(work.classes) <= 1:
         exploded = row.select(event_time, F.explode(entries).alias("entry"))

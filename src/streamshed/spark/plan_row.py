@@ -16,12 +16,14 @@ class StreamPlan:
     Attributes:
         sampling_code: Code of its sampling rate.
         carrier_from: Event time of the carrier in the micro-batch before, microseconds; None: nothing known yet.
-        carrier_until: Its event time now.
+        carrier_until: Up to when it brings empty answers now.
+        carrier_time: Its event time now.
     """
 
     sampling_code: int = WHOLE
     carrier_from: int | None = None
     carrier_until: int | None = None
+    carrier_time: int | None = None
 
     @property
     def sampling_rate(self) -> float:
@@ -61,6 +63,8 @@ class PlanRow:
         streams: Per stream.
         shed: What was shed of late, this micro-batch included.
         decided_at_seconds: When, seconds since the epoch.
+        latest_event: Per stream, its latest event time known, microseconds.
+        active_at_seconds: Per stream, when it last had rows.
     """
 
     micro_batch_id: int
@@ -68,7 +72,8 @@ class PlanRow:
     streams: Mapping[str, StreamPlan]
     shed: tuple[ShedInterval, ...] = ()
     decided_at_seconds: float = 0.0
-    idle_since_seconds: Mapping[str, float] = field(default_factory=dict)
+    latest_event: Mapping[str, int] = field(default_factory=dict)
+    active_at_seconds: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the row as a JSON object."""
@@ -79,7 +84,8 @@ class PlanRow:
                 "streams": {name: vars(plan) for name, plan in self.streams.items()},
                 "shed": [vars(interval) for interval in self.shed],
                 "decided_at_seconds": self.decided_at_seconds,
-                "idle_since_seconds": dict(self.idle_since_seconds),
+                "latest_event": dict(self.latest_event),
+                "active_at_seconds": dict(self.active_at_seconds),
             }
         )
 
@@ -93,7 +99,8 @@ class PlanRow:
             streams={name: StreamPlan(**plan) for name, plan in document["streams"].items()},
             shed=tuple(ShedInterval(**interval) for interval in document["shed"]),
             decided_at_seconds=document["decided_at_seconds"],
-            idle_since_seconds=document["idle_since_seconds"],
+            latest_event=document["latest_event"],
+            active_at_seconds=document["active_at_seconds"],
         )
 
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from streamshed.errors import StreamshedError
 from streamshed.spark.answers import SHED, SHED_TYPE
-from streamshed.spark.carrier import CARRIER_FROM, CARRIER_UNTIL
+from streamshed.spark.carrier import CARRIER_FROM, CARRIER_TIME, CARRIER_UNTIL
 from streamshed.spark.internal_names import OPEN, SAMPLING_CODES
 from streamshed.spark.sampled_rows import SAMPLING_RATE
 
@@ -27,6 +27,7 @@ _PER_STREAM = (
     (SAMPLING_CODES, "string"),
     (CARRIER_FROM, "bigint"),
     (CARRIER_UNTIL, "bigint"),
+    (CARRIER_TIME, "bigint"),
 )
 _TIMEOUT_SECONDS = 60
 
@@ -59,7 +60,8 @@ def stream_plan(plan: DataFrame, index: int) -> DataFrame:
 
 def carrier_plan(plan: DataFrame, index: int) -> DataFrame:
     """Keep of the plan table what the carrier of one stream is to know."""
-    return plan.select(OPEN, *[F.col(f"{name}_{index}").alias(name) for name in (CARRIER_FROM, CARRIER_UNTIL)])
+    own = [F.col(f"{name}_{index}").alias(name) for name in (CARRIER_FROM, CARRIER_UNTIL, CARRIER_TIME)]
+    return plan.select(OPEN, *own)
 
 
 def shed_plan(plan: DataFrame) -> DataFrame:
@@ -128,4 +130,5 @@ def _as_row(document: Mapping[str, Any], streams: Sequence[str]) -> tuple[Any, .
     for name in streams:
         plan = row.streams[name]
         values += [plan.sampling_rate, plan.sampling_codes, plan.carrier_from, plan.carrier_until]
+        values.append(plan.carrier_time)
     return tuple(values)

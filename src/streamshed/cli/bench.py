@@ -1,0 +1,90 @@
+"""`streamshed bench`: runs a benchmark and writes what it measured."""
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from streamshed.bench import BENCHMARKS, BenchOptions, BenchResult
+from streamshed.cli.machine import cores, source_commit, versions
+from streamshed.cli.progress import progress_of
+from streamshed.errors import SinkUnavailableError, near_miss
+
+
+class BenchmarkName(click.ParamType[str]):
+    """The name of a benchmark."""
+
+    name = "benchmark"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the name."""
+        if value not in BENCHMARKS:
+            known = ", ".join(BENCHMARKS)
+            self.fail(f"no benchmark {value!r}{near_miss(value, BENCHMARKS)}; there are: {known}", param, ctx)
+        return value
+
+
+@click.command(short_help="Run a benchmark and write its figures and a picture.")
+@click.argument("name", type=BenchmarkName())
+@click.option(
+    "--quick", is_flag=True, help="End within three minutes on two cores; the result says what is left out."
+)
+@click.option("--trace", type=click.Path(path_type=Path), help="A Parquet file of packets to replay.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs."
+)
+@click.option(
+    "--json",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="Where the result goes; the picture goes beside it, as .png.",
+)
+def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) -> None:
+    """Run the benchmark NAME: throughput, overhead or burst."""
+    _check_writable(file)
+    begin = time.time()
+    with progress_of(f"bench {name}") as show:
+        options = BenchOptions(
+            quick=quick,
+            trace=None if trace is None else str(trace),
+            seed=seed,
+            progress=lambda step, share: show(share, step),
+        )
+        result = BENCHMARKS[name](options)
+    report = {
+        "benchmark": name,
+        "quick": quick,
+        "figures": dict(result.figures),
+        "details": dict(result.details),
+        "versions": versions(),
+        "cores": cores(),
+        "seed": seed,
+        "commit": source_commit(),
+        "trace": None if trace is None else str(trace),
+        "started_at": datetime.fromtimestamp(begin, UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - begin, 1),
+    }
+    file.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    picture = file.with_suffix(".png")
+    result.picture(picture)
+    for line in _lines(result):
+        click.echo(line)
+    click.echo(f"written: {file}, {picture}")
+
+
+def _check_writable(file: Path) -> None:
+    """Find out before the benchmark runs, not after."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise SinkUnavailableError(f"{file}: cannot be written: {error.strerror or error}") from error
+
+
+def _lines(result: BenchResult) -> list[str]:
+    width = max(map(len, result.figures), default=0)
+    return [f"{name:<{width}}  {value:.4g}" for name, value in result.figures.items()]

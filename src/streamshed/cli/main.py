@@ -1,0 +1,32 @@
+"""The command `streamshed`."""
+
+import click
+
+from streamshed import __version__
+from streamshed.cli.bench import bench
+from streamshed.cli.demo import demo
+from streamshed.cli.group import CommandGroup
+from streamshed.cli.replay import replay
+from streamshed.cli.run import run
+from streamshed.cli.validate import validate
+
+
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 done, 1 refused before anything ran, 2 wrong command line, 3 failed while running,"
+    " 130 interrupted.",
+)
+@click.option("--debug", is_flag=True, help="Show where an error was raised.")
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
+def cli(*, debug: bool) -> None:
+    """Continuous queries on Spark that shed load at their inputs when overloaded."""
+
+
+for command in (demo, validate, run, replay, bench):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    cli()

@@ -1,0 +1,53 @@
+"""Types of option values: durations, sinks."""
+
+from typing import Any
+
+import click
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.duration import parse_duration
+from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
+
+
+class DurationType(click.ParamType[int]):
+    """A duration such as `2 seconds`, as whole microseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the text; a default may be microseconds already."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_duration(value)
+        except InvalidNetworkError as error:
+            self.fail(str(error), param, ctx)
+
+
+class SinkType(click.ParamType[Sink]):
+    """Where answers go: `console`, `parquet:FOLDER` or `memory:NAME`."""
+
+    name = "sink"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Sink:
+        """Read the text."""
+        sink = _sink(value) if isinstance(value, str) else value
+        if isinstance(sink, ConsoleSink | ParquetSink | MemorySink):
+            return sink
+        return self.fail(f"expected console, parquet:FOLDER or memory:NAME, got {value!r}", param, ctx)
+
+
+def _sink(text: str) -> Sink | None:
+    kind, _, rest = text.partition(":")
+    match kind, bool(rest):
+        case "console", False:
+            return ConsoleSink()
+        case "parquet", True:
+            return ParquetSink(rest)
+        case "memory", True:
+            return MemorySink(rest)
+    return None
+
+
+DURATION = DurationType()
+SINK = SinkType()

@@ -1,0 +1,124 @@
+"""`streamshed replay`: feeds a trace into a folder as if it happened now."""
+
+import json
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.group import show_note
+from streamshed.cli.parameters import DURATION
+
+if TYPE_CHECKING:
+    from streamshed.cli.replay_plan import ReplayPlan
+    from streamshed.traces.feed import FeedReport
+    from streamshed.traces.manifest import StagedFeed
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command(short_help="Feed a trace into a folder at a chosen speed or load.")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder that is fed."
+)
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["typed", "kafka"]),
+    default="typed",
+    show_default=True,
+    help="The trace's own columns, or a topic's: key, value (JSON), topic, partition, offset, timestamp.",
+)
+@click.option("--time", "time_column", default="ts", show_default=True, help="The trace's column of times.")
+@click.option("--topic", default="trace", show_default=True, help="kafka: the topic.")
+@click.option("--key", help="kafka: the column whose text is the key; without it keys are null.")
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="kafka: how many partitions.",
+)
+@click.option("--speed", type=_POSITIVE, help="Times the trace's own rows per second.  [default: 1]")
+@click.option("--rows-per-second", type=_POSITIVE, help="The rows per second instead.")
+@click.option("--profile", help='Load over time, such as "1x:60s,3x:60s,1x:60s", times the rows per second.')
+@click.option(
+    "--rates",
+    type=click.Path(path_type=Path),
+    help="A file with the rows of each second, one number per line.",
+)
+@click.option("--duration", type=DURATION, help="How long, at a constant load.  [default: the trace once]")
+@click.option("--repeat", is_flag=True, help="Begin the trace again at its end, as often as needed.")
+@click.option(
+    "--pacing",
+    type=click.Choice(["steady", "trace"]),
+    default="steady",
+    show_default=True,
+    help="Follow the load exactly, or keep the trace's own bursts.",
+)
+@click.option("--interval", type=DURATION, default="500 ms", show_default=True, help="One file per interval.")
+@click.option("--now", is_flag=True, help="Event times are those of the clock.  [default: the trace's own]")
+@click.option("--name", default="feed", show_default=True, help="The files' names begin so.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Threads that write beforehand.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: Any) -> ExitCode:
+    """Feed the Parquet file (or folder) TRACE into a folder that a stream watches.
+
+    All files are written beforehand beside the folder, and only renamed into it when they are due: the
+    replay takes no time from the cores that it shares with Spark. Times, and offsets of a topic, go on when
+    the trace is repeated.
+    """
+    from streamshed.cli.feeding import feed_with_progress
+    from streamshed.cli.replay_job import replay_job
+    from streamshed.cli.staging import stage_for_now, stage_with_progress
+    from streamshed.traces.stage import discard
+
+    job, plan = replay_job(trace, folder, **options)
+    begin = time.monotonic()
+    feed = stage_for_now(job) if now else stage_with_progress(job)
+    staging_seconds = time.monotonic() - begin
+    start = feed.start_microseconds / 1e6 if now else None
+    if start is not None and time.time() > start:
+        show_note(
+            f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock"
+        )
+        start = None
+    report, interrupted = feed_with_progress(feed, folder, start_seconds=start)
+    discard(feed)
+    result = _result(trace, plan, feed, report) | {
+        "to": str(folder),
+        "staging_seconds": round(staging_seconds, 3),
+    }
+    click.echo(json.dumps(result, indent=2) if as_json else _sentence(folder, feed, report))
+    return ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
+
+
+def _result(trace: Path, plan: "ReplayPlan", feed: "StagedFeed", report: "FeedReport") -> dict[str, Any]:
+    return {
+        "trace": str(trace),
+        "rows_per_second": plan.rows_per_second,
+        "passes": plan.passes,
+        "duration_seconds": feed.duration_seconds,
+        "first_event_time": datetime.fromtimestamp(feed.start_microseconds / 1e6, UTC).isoformat(),
+        "next_offsets": list(feed.next_offsets),
+        **asdict(report),
+    }
+
+
+def _sentence(folder: Path, feed: "StagedFeed", report: "FeedReport") -> str:
+    how = "fed" if report.finished else f"interrupted after {report.files} of {len(feed.files)} files:"
+    return (
+        f"{how} {report.rows:,} rows in {report.files} files into {folder},"
+        f" at worst {report.worst_lateness_seconds * 1000:.0f} ms late"
+    )

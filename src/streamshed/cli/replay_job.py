@@ -1,0 +1,64 @@
+"""The staging job of `streamshed replay`, from its options."""
+
+from pathlib import Path
+
+from streamshed.cli.consoles import waiting
+from streamshed.cli.replay_plan import ReplayPlan, ReplayRequest, plan_replay
+from streamshed.cli.staging import StagingJob
+from streamshed.traces.kafka_shape import KafkaShape
+from streamshed.traces.repeat import Pacing
+from streamshed.traces.stage import StagingOptions
+from streamshed.traces.trace import read_trace
+
+
+def replay_job(  # noqa: PLR0913 - one argument per option of the command
+    trace: Path,
+    folder: Path,
+    *,
+    shape: str,
+    time_column: str,
+    topic: str,
+    key: str | None,
+    partitions: int,
+    speed: float | None,
+    rows_per_second: float | None,
+    profile: str | None,
+    rates: Path | None,
+    duration: int | None,
+    repeat: bool,
+    pacing: str,
+    interval: int,
+    name: str,
+    workers: int,
+) -> tuple[StagingJob, ReplayPlan]:
+    """Read the trace and settle what is to be staged.
+
+    Raises:
+        StreamshedError: The trace cannot be read, or the options contradict each other.
+    """
+    with waiting(f"reading {trace}"):
+        rows = read_trace(trace, time=time_column)
+    request = ReplayRequest(
+        speed=speed,
+        rows_per_second=rows_per_second,
+        profile=profile,
+        rates=rates,
+        duration_microseconds=duration,
+        repeat=repeat,
+    )
+    plan = plan_replay(rows, request)
+    options = StagingOptions(
+        shape=KafkaShape(topic=topic, key=key, partitions=partitions) if shape == "kafka" else None,
+        pacing=Pacing(pacing),
+        interval_microseconds=interval,
+        name=name,
+        workers=workers,
+    )
+    job = StagingJob(
+        trace=rows,
+        profile=plan.profile,
+        rows_per_second=plan.rows_per_second,
+        watched=folder,
+        options=options,
+    )
+    return job, plan

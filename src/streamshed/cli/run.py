@@ -1,0 +1,68 @@
+"""`streamshed run`: runs a network document until it is stopped."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.parameters import DURATION, SINK
+from streamshed.planning.policies import POLICIES
+
+
+@click.command(short_help="Run a network document until it is stopped.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--checkpoint", help="The checkpoint's folder.  [default: a new one, removed afterwards]")
+@click.option(
+    "--sink", type=SINK, help="Where answers go: console, parquet:FOLDER or memory:NAME.  [default: console]"
+)
+@click.option(
+    "--trigger",
+    "trigger_microseconds",
+    type=DURATION,
+    help="How often a micro-batch starts.  [default: 2 seconds]",
+)
+@click.option(
+    "--latency",
+    "latency_microseconds",
+    type=DURATION,
+    help="The goal from a row's arrival to its answer.  [default: two triggers]",
+)
+@click.option("--headroom", type=float, help="The share of the time that a plan may fill.  [default: 0.8]")
+@click.option(
+    "--policy",
+    type=click.Choice([policy.name for policy in POLICIES]),
+    help="How load is shed.  [default: uniform]",
+)
+@click.option("--advisory/--no-advisory", default=None, help="Plan, but shed nothing.")
+@click.option(
+    "--unscalable",
+    type=click.Choice(["refuse", "keep"]),
+    help="Approximate queries that the policy cannot answer: refuse them, or keep their streams whole."
+    "  [default: refuse]",
+)
+@click.option("--confidence", type=float, help="How sure error bounds are, in (0, 1).  [default: 0.95]")
+@click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
+@click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
+@click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON."
+)
+def run(
+    *, file: Path, duration: int | None, cores: int | None, memory: str, as_json: bool, **settings: Any
+) -> ExitCode:
+    """Run the network document FILE until Ctrl-C or SIGTERM, with a live view on standard error.
+
+    Options override what the document says under `run`.
+    """
+    from streamshed.cli.run_session import RunRequest, run_document
+
+    request = RunRequest(
+        file=file,
+        settings=settings,
+        duration_seconds=None if duration is None else duration / 1e6,
+        cores=cores,
+        memory=memory,
+        as_json=as_json,
+    )
+    return run_document(request)

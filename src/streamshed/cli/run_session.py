@@ -1,0 +1,147 @@
+"""One run of a document: everything is checked, Spark is started, the run is shown until it ends."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, assert_never
+
+from streamshed.cli.consoles import message_console, waiting
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.failure import failure_text
+from streamshed.cli.group import show_error
+from streamshed.cli.run_overrides import overridden, start_arguments
+from streamshed.cli.stopping import Stopping
+from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
+from streamshed.dashboard.watch import watch
+from streamshed.dashboard.wording import count_text, share_text
+from streamshed.network.document import document_text, parse_network
+from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamshed.dashboard.run_history import RunHistory
+    from streamshed.network.document import NetworkDocument
+    from streamshed.spark.sinks import Sink
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What `streamshed run` was asked.
+
+    Args:
+        file: The document.
+        settings: What overrides its settings, by the names of `RunSettings`; None is what was not said.
+        duration_seconds: Stop after so long; None: never.
+        cores: Threads of Spark; None: one per core.
+        memory: Of Spark, such as "4g".
+        as_json: Lines of JSON instead of a live view.
+    """
+
+    file: Path
+    settings: Mapping[str, Any]
+    duration_seconds: float | None
+    cores: int | None
+    memory: str
+    as_json: bool
+
+
+def run_document(request: RunRequest) -> ExitCode:
+    """Run a document until it ends or is stopped.
+
+    Raises:
+        StreamshedError: Something cannot be; nothing ran.
+    """
+    text = document_text(request.file)
+    folder = request.file.parent
+    # Before Spark starts, which takes seconds; then again with Spark's parser.
+    settings = overridden(parse_network(text, folder=folder).run, request.settings)
+    with _session(request) as spark, _checkpoint(settings) as checkpoint:
+        from streamshed.spark.expression_checker import parser_of
+
+        document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
+        return _run(document, settings, request, spark=spark, checkpoint=checkpoint)
+
+
+def _run(
+    document: NetworkDocument,
+    settings: RunSettings,
+    request: RunRequest,
+    *,
+    spark: SparkSession,
+    checkpoint: str,
+) -> ExitCode:
+    with waiting(f"starting {request.file.name}"):
+        running = document.network.start(
+            spark, checkpoint=checkpoint, sink=_sink(settings), **start_arguments(settings)
+        )
+    with running, Stopping(duration_seconds=request.duration_seconds) as stopping:
+        with _view(request, settings) as view:
+            history = watch(running, view, wait=stopping.wait)
+        failure = running.exception
+        with waiting("stopping after this micro-batch"):
+            running.stop()
+    if failure is not None:
+        show_error(failure_text(failure))
+        return ExitCode.FAILED
+    if not request.as_json:
+        message_console().print(_summary(history), soft_wrap=True)
+    return ExitCode.DONE
+
+
+@contextmanager
+def _session(request: RunRequest) -> Iterator[SparkSession]:
+    from streamshed.spark import local_session
+
+    with waiting("starting Spark"):
+        spark = local_session(f"streamshed {request.file.name}", cores=request.cores, memory=request.memory)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _checkpoint(settings: RunSettings) -> Iterator[str]:
+    if settings.checkpoint is not None:
+        yield settings.checkpoint
+        return
+    with tempfile.TemporaryDirectory(prefix="streamshed-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def _sink(settings: RunSettings) -> Sink:
+    from streamshed import spark
+
+    match settings.sink:
+        case ConsoleSink():
+            return spark.console_sink()
+        case ParquetSink(path):
+            return spark.parquet_sink(path)
+        case MemorySink(name):
+            return spark.memory_sink(name)
+        case _:
+            assert_never(settings.sink)
+
+
+def _view(request: RunRequest, settings: RunSettings) -> View:
+    """Answers that are printed would tear a live view apart, so there it is a log."""
+    if request.as_json:
+        return JsonView(sys.stdout)
+    console = message_console()
+    if console.is_terminal and not isinstance(settings.sink, ConsoleSink):
+        return TerminalView(console, request.file.name)
+    return LogView(console)
+
+
+def _summary(history: RunHistory) -> str:
+    kept = history.admitted_rows / history.offered_rows if history.offered_rows else 1.0
+    return (
+        f"stopped after {history.micro_batches} micro-batches: {count_text(history.offered_rows)} rows,"
+        f" {share_text(kept)} of them used"
+    )

@@ -1,0 +1,95 @@
+"""Staging with a progress bar, and staging for a feed whose event times are the wall clock."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from streamshed.cli.progress import ShowProgress, progress_of
+from streamshed.dashboard.wording import count_text
+from streamshed.traces.load_profile import LoadProfile, constant_load
+from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.stage import StagingOptions, StagingProgress, discard, stage
+from streamshed.traces.trace import Trace
+
+_SECOND = 1_000_000
+_SAMPLE_ROWS = (20_000, 400_000)
+_SAFETY = 1.25
+_SPARE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StagingJob:
+    """All that staging needs to know."""
+
+    trace: Trace
+    profile: LoadProfile
+    rows_per_second: float
+    watched: Path
+    options: StagingOptions
+
+    @property
+    def rows(self) -> int:
+        """Rows that will be staged."""
+        return self.profile.rows_until(
+            self.profile.duration_microseconds, rows_per_second=self.rows_per_second
+        )
+
+
+def stage_with_progress(job: StagingJob) -> StagedFeed:
+    """Stage, with a progress bar."""
+    with progress_of("staging") as show:
+        return _stage(job, show)
+
+
+def stage_for_now(job: StagingJob, *, clock: Callable[[], float] = time.time) -> StagedFeed:
+    """Stage so that event times are the wall clock of a feed that starts when staging is done.
+
+    How long staging will take is found out on two samples of different size.
+
+    Args:
+        job: What to stage; the start in its options is replaced.
+        clock: Seconds since 1970.
+
+    Returns:
+        The feed. It should start at `start_microseconds`, a little in the future; where staging took longer
+        than expected, that is past, and event times will be as much behind the clock.
+    """
+    with progress_of("staging") as show:
+        show(0.0, "sampling")
+        expected = expected_seconds(job, clock=clock)
+        start = round((clock() + expected) * _SECOND)
+        return _stage(replace(job, options=replace(job.options, start_microseconds=start)), show)
+
+
+def expected_seconds(job: StagingJob, *, clock: Callable[[], float]) -> float:
+    """Estimate from above how long a job will take, by doing two small parts of it.
+
+    Formula: fixed + rows · (seconds₂ − seconds₁)/(rows₂ − rows₁), with a margin.
+    """
+    (few, few_seconds), (more, more_seconds) = (_timed(job, rows, clock) for rows in _SAMPLE_ROWS)
+    per_row = max(0.0, more_seconds - few_seconds) / (more - few)
+    return _SAFETY * (few_seconds + per_row * job.rows) + _SPARE_SECONDS
+
+
+def _timed(job: StagingJob, rows: int, clock: Callable[[], float]) -> tuple[int, float]:
+    microseconds = max(1, round(rows / job.rows_per_second * _SECOND))
+    options = replace(job.options, interval_microseconds=max(1, microseconds // 4))
+    sample = replace(job, profile=constant_load(microseconds), options=options)
+    begin = clock()
+    discard(_stage(sample, lambda _share, _words: None))
+    return rows, clock() - begin
+
+
+def _stage(job: StagingJob, show: ShowProgress) -> StagedFeed:
+    def tell(done: StagingProgress) -> None:
+        show(done.rows / max(1, done.rows_in_total), f"{count_text(done.rows)} rows")
+
+    return stage(
+        job.trace,
+        job.profile,
+        rows_per_second=job.rows_per_second,
+        watched=job.watched,
+        options=job.options,
+        progress=tell,
+    )

@@ -1,0 +1,92 @@
+"""`streamshed validate`: all problems of a document at once."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamshed.cli.consoles import waiting
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.group import show_note
+from streamshed.cli.problem_lines import problem_lines, problem_object
+from streamshed.errors import DocumentProblem, InvalidDocumentError, JavaUnavailableError
+from streamshed.network.document_reader import NetworkDocument
+from streamshed.network.document_sql import ExpressionChecker
+
+
+@click.command(short_help="Report all problems of a network document.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--no-spark", is_flag=True, help="Do not ask Spark's parser: faster, and does without Java.")
+def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
+    """Report all problems of the network document FILE: where, what, what stands there, and a near miss.
+
+    SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs.
+    """
+    from streamshed.network.document import document_text, parse_network
+
+    document: NetworkDocument | None = None
+    problems: tuple[DocumentProblem, ...] = ()
+    with ExitStack() as stack:
+        checker = None
+        try:
+            text = document_text(file)
+            checker = None if no_spark else _spark_parser(stack)
+            document = parse_network(text, folder=file.parent, expression_checker=checker)
+        except InvalidDocumentError as error:
+            problems = error.problems
+    if as_json:
+        report = _report(file, document, problems, parsers=["streamshed", *(["spark"] if checker else [])])
+        click.echo(json.dumps(report, indent=2, default=str, ensure_ascii=False))
+    elif document is not None:
+        click.echo(f"{file}: valid: {_contents(document)}")
+    for line in () if as_json else problem_lines(str(file), problems):
+        click.echo(line)
+    return ExitCode.DONE if document else ExitCode.REFUSED
+
+
+def _spark_parser(stack: ExitStack) -> ExpressionChecker | None:
+    """Start Spark's parser; where there is no Java, say so and do without."""
+    from streamshed.spark.expression_checker import started_parser
+
+    try:
+        with waiting("starting Spark's parser"):
+            return stack.enter_context(started_parser())
+    except JavaUnavailableError as error:
+        show_note(f"{error} SQL is parsed by streamshed alone.")
+        return None
+
+
+def _report(
+    file: Path,
+    document: NetworkDocument | None,
+    problems: tuple[DocumentProblem, ...],
+    *,
+    parsers: list[str],
+) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "valid": document is not None,
+        "parsers": parsers,
+        "problems": [problem_object(problem) for problem in problems],
+        **({} if document is None else _names(document)),
+    }
+
+
+def _names(document: NetworkDocument) -> dict[str, list[str]]:
+    network = document.network
+    return {
+        "streams": [stream.name for stream in network.streams],
+        "relations": [relation.name for relation in network.relations],
+        "queries": [query.name for query in network.queries],
+    }
+
+
+def _contents(document: NetworkDocument) -> str:
+    counts = {kind: len(names) for kind, names in _names(document).items()}
+    forms = {"streams": "stream", "relations": "relation", "queries": "query"}
+    return ", ".join(
+        f"{count} {kind if count != 1 else forms[kind]}" for kind, count in counts.items() if count
+    )

@@ -1,0 +1,94 @@
+"""The live view of a run: one panel of figures with their recent course, one table of queries."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from streamshed.dashboard.run_history import Moment, QuerySoFar, RunHistory
+from streamshed.dashboard.sparkline import sparkline
+from streamshed.dashboard.wording import count_text, seconds_text, share_text
+
+_SHOWN_MOMENTS = 40
+_REASON_STYLES = {"within_budget": "green", "overload": "yellow", "saturated": "bold red"}
+
+
+def live_view(history: RunHistory, *, title: str, elapsed_seconds: float, note: str = "") -> RenderableType:
+    """Draw a run.
+
+    Args:
+        history: The run up to now.
+        title: What runs.
+        elapsed_seconds: For how long.
+        note: One more line, such as what a demo is doing.
+    """
+    heading = f"[bold]streamshed[/bold] · {title} · {seconds_text(elapsed_seconds)}"
+    lines: list[RenderableType] = [Text(note, style="cyan")] if note else []
+    if history.latest is None:
+        lines.append(Text("waiting for the first micro-batch ..."))
+        return Panel(Group(*lines), title=heading, title_align="left", box=box.ROUNDED)
+    lines += [_figures(history), _decision(history), _queries(history)]
+    return Panel(Group(*lines), title=heading, title_align="left", box=box.ROUNDED)
+
+
+def _figures(history: RunHistory) -> Table:
+    latest, now = history.latest, history.moments[-1]
+    grid = Table.grid(padding=(0, 2))
+    trigger = 1.0 if latest is None else latest.trigger_interval_seconds
+    used = 0.0 if latest is None else latest.processing_seconds
+    rows: list[tuple[str, Callable[[Moment], float], float | None, str]] = [
+        (
+            "offered",
+            lambda m: m.offered_rows_per_second,
+            None,
+            f"{count_text(now.offered_rows_per_second)} rows/s",
+        ),
+        ("kept", lambda m: m.kept_share, 1.0, share_text(now.kept_share)),
+        ("load", lambda m: m.utilization, 1.0, f"{seconds_text(used)} of {seconds_text(trigger)}"),
+        ("delay", lambda m: m.delay_seconds, None, seconds_text(now.delay_seconds)),
+    ]
+    for name, value, top, text in rows:
+        course = sparkline([value(moment) for moment in history.moments[-_SHOWN_MOMENTS:]], top=top)
+        style = "red" if name == "load" and now.utilization > 1 else "bold"
+        grid.add_row(Text(name, style="dim"), Text(text, style=style), Text(course, style="blue"))
+    return grid
+
+
+def _decision(history: RunHistory) -> Text:
+    latest = history.latest
+    if latest is None:
+        return Text()
+    text = Text()
+    text.append(latest.reason.replace("_", " "), style=_REASON_STYLES.get(latest.reason, "cyan"))
+    if latest.explanation:
+        text.append(f": {latest.explanation}")
+    text.append(
+        f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"
+        f" · late {count_text(history.late_pairs)} · unreadable {count_text(history.unreadable_rows)}",
+        style="dim",
+    )
+    return text
+
+
+def _queries(history: RunHistory) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
+    table.add_column("query", no_wrap=True)
+    for heading in ("answers", "exact", "error ±", "late", "latest window"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, query in sorted(history.queries.items()):
+        table.add_row(name, *query_cells(query))
+    return table
+
+
+def query_cells(query: QuerySoFar) -> Sequence[str]:
+    """What the table says of a query: answers, share exact, error, late, end of the latest window."""
+    answered = query.answers or query.rows
+    exact = share_text(query.exact_answers / query.answers) if query.answers else "–"
+    error = "exact" if query.relative_error == 0 else share_text(query.relative_error)
+    end = query.latest_window_end_seconds
+    latest = "–" if end is None else datetime.fromtimestamp(end, UTC).strftime("%H:%M:%S")
+    return (count_text(answered), exact, error, count_text(query.late_pairs), latest)

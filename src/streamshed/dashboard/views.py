@@ -1,0 +1,133 @@
+"""Ways to show a run: live in a terminal, as lines of a log, as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
+
+from rich.console import Console
+from rich.live import Live
+
+from streamshed.dashboard.live_view import live_view
+from streamshed.dashboard.log_line import log_line
+
+if TYPE_CHECKING:
+    from streamshed.dashboard.run_history import RunHistory
+
+_REFRESHES_PER_SECOND = 2
+
+
+class View(Protocol):
+    """Shows a run."""
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leave the last state visible."""
+
+    def show(self, history: RunHistory, *, note: str = "") -> None:
+        """Show the run after one more micro-batch, or after a while without."""
+
+
+class TerminalView:
+    """Redraws one panel in place.
+
+    Args:
+        console: A terminal.
+        title: What runs.
+        clock: Seconds, for the time elapsed.
+    """
+
+    def __init__(self, console: Console, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._title = title
+        self._clock = clock
+        self._begin = clock()
+        self._live = Live(console=console, auto_refresh=False, transient=False)
+        self._drawn = -1.0
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, history: RunHistory, *, note: str = "") -> None:
+        """Redraw, at most twice a second."""
+        elapsed = self._clock() - self._begin
+        if 0 <= elapsed - self._drawn < 1 / _REFRESHES_PER_SECOND:
+            return
+        self._drawn = elapsed
+        view = live_view(history, title=self._title, elapsed_seconds=elapsed, note=note)
+        self._live.update(view, refresh=True)
+
+
+class LogView:
+    """Prints a line per micro-batch, and a line for each new note.
+
+    Args:
+        console: Where.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown = 0
+        self._note = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Lines stay where they are."""
+
+    def show(self, history: RunHistory, *, note: str = "") -> None:
+        """Print what is new."""
+        if note != self._note:
+            self._note = note
+            self._print(note)
+        if history.micro_batches > self._shown:
+            self._shown = history.micro_batches
+            self._print(log_line(history))
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+
+class JsonView:
+    """Prints a JSON object per micro-batch.
+
+    Args:
+        output: Where.
+    """
+
+    def __init__(self, output: TextIO) -> None:
+        self._output = output
+        self._shown = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Lines stay where they are."""
+
+    def show(self, history: RunHistory, *, note: str = "") -> None:  # noqa: ARG002 - notes are for people
+        """Print the state after the latest micro-batch, once."""
+        latest = history.latest
+        if latest is None or history.micro_batches == self._shown:
+            return
+        self._shown = history.micro_batches
+        line = json.dumps({**asdict(latest), "utilization": latest.utilization})
+        print(line, file=self._output, flush=True)

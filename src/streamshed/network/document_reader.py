@@ -1,0 +1,162 @@
+"""Reading a document: YAML, then its shape, then what it means; all problems are found in one go."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from streamshed.network.document_operators import OperatorReader
+from streamshed.network.document_order import dependence_order
+from streamshed.network.document_problem import Place, Problem
+from streamshed.network.document_queries import read_query
+from streamshed.network.document_relations import read_relation
+from streamshed.network.document_run import read_run
+from streamshed.network.document_shape import check_shape
+from streamshed.network.document_sql import ExpressionChecker, SqlReader
+from streamshed.network.document_streams import read_stream
+from streamshed.network.document_values import mapping_at, text_at
+from streamshed.network.names import name_problem
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.query import Query
+from streamshed.network.run_settings import RunSettings
+from streamshed.network.yaml_text import read_yaml
+
+_Entries: TypeAlias = dict[str, tuple[Place, Mapping[str, object]]]
+
+
+@dataclass(frozen=True)
+class NetworkDocument:
+    """A network and how it is to be run."""
+
+    network: QueryNetwork
+    run: RunSettings
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What became of a text: a document, or problems."""
+
+    document: NetworkDocument | None
+    problems: tuple[Problem, ...]
+
+
+def read_document(text: str, *, folder: Path, expression_checker: ExpressionChecker | None = None) -> Reading:
+    """Read the text of a document.
+
+    Args:
+        text: YAML.
+        folder: Where relative paths begin.
+        expression_checker: Tells why an engine cannot parse an SQL expression; None: what streamshed
+            parses is taken for right.
+    """
+    yaml_text = read_yaml(text)
+    findings = yaml_text.findings
+    if not yaml_text.is_readable:
+        return Reading(None, findings.problems)
+    whole = yaml_text.value if isinstance(yaml_text.value, dict) else {}
+    usable = check_shape(yaml_text.value, findings)
+    reader = _DocumentReader(Place(findings), whole, usable, folder, SqlReader(expression_checker))
+    document = reader.read()
+    problems = findings.problems
+    return Reading(None if problems else document, problems)
+
+
+class _DocumentReader:
+    """Reads the parts of a document in the order of their dependence."""
+
+    def __init__(
+        self,
+        place: Place,
+        whole: Mapping[str, object],
+        usable: Mapping[str, object],
+        folder: Path,
+        sql: SqlReader,
+    ) -> None:
+        self._place = place
+        self._whole = whole
+        self._usable = usable
+        self._folder = folder
+        self._sql = sql
+
+    def read(self) -> NetworkDocument | None:
+        """Read everything; None where the network has problems."""
+        nodes: dict[str, Node | None] = {
+            name: read_stream(place, name, body, self._folder)
+            for name, (place, body) in self._entries("streams").items()
+        }
+        relations = {
+            name: read_relation(place, name, body, self._folder)
+            for name, (place, body) in self._entries("relations").items()
+        }
+        operators = OperatorReader(self._sql, relations)
+        self._read_operators(nodes, operators)
+        queries = [
+            read_query(place, name, body, self._input(place, body, nodes), operators)
+            for name, (place, body) in self._entries("queries").items()
+        ]
+        run = read_run(self._place.at("run"), mapping_at(self._usable, "run"), self._folder)
+        if self._place.findings.count:
+            return None
+        network = self._network([query for query in queries if query is not None])
+        return None if network is None else NetworkDocument(network, run)
+
+    def _network(self, queries: list[Query]) -> QueryNetwork | None:
+        max_depth = self._usable.get("max_depth", 1)
+        return self._place.at("queries").attempt(
+            [query.name for query in queries],
+            lambda: QueryNetwork(
+                tuple(queries),
+                max_depth=int(max_depth) if isinstance(max_depth, int | float) else 1,
+                joins=self._usable.get("joins") is True,
+            ),
+        )
+
+    def _entries(self, part: str) -> _Entries:
+        """What stands in a part of the document, by name."""
+        folded: dict[str, str] = {}
+        entries = {}
+        for name in mapping_at(self._whole, part):
+            place = self._place.at(part, name)
+            first = folded.setdefault(name.lower(), name)
+            if first != name:
+                place.report(
+                    name, f'this is the name "{first}" for Spark, which takes upper and lower case for alike'
+                )
+            entries[name] = place, mapping_at(mapping_at(self._usable, part), name)
+        return entries
+
+    def _read_operators(self, nodes: dict[str, Node | None], operators: OperatorReader) -> None:
+        """Add the operators to the nodes, each after the one that its rows come from."""
+        entries = self._entries("operators")
+        for name in entries.keys() & nodes.keys():
+            entries.pop(name)[0].report(name, "a stream has this name, too")
+        for name, (place, _) in entries.items():
+            if (problem := name_problem("operator", name)) is not None:
+                place.report_all(name, [problem])
+        order, cycles = dependence_order({name: text_at(body, "from") for name, (_, body) in entries.items()})
+        for cycle in cycles:
+            place, body = entries[cycle[0]]
+            place.at("from").report(body["from"], f"a cycle: {' <- '.join((*cycle, cycle[0]))}")
+        for name in order:
+            place, body = entries[name]
+            nodes[name] = operators.read(place, body, self._input(place, body, nodes))
+
+    def _input(
+        self, place: Place, body: Mapping[str, object], nodes: Mapping[str, Node | None]
+    ) -> Node | None:
+        """The node that rows come from; None where it is not known. A name of nothing is reported."""
+        name = text_at(body, "from")
+        if name is None or name in nodes:
+            return None if name is None else nodes[name]
+        operators, streams, relations, queries = (
+            mapping_at(self._whole, part) for part in ("operators", "streams", "relations", "queries")
+        )
+        here = place.at("from")
+        if name in relations:
+            here.report(name, "this is a relation: look rows up in it by a lookup or semijoin")
+        elif name not in operators and name in queries:
+            here.report(name, "this is a query, which has answers and no rows: name an operator")
+        elif name not in operators:
+            here.report_unknown("stream or operator", name, [*streams, *operators])
+        return None

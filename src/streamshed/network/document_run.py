@@ -1,0 +1,49 @@
+"""Reading how the network of a document is to be run."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from streamshed.network.document_problem import Place, problems_of
+from streamshed.network.document_values import duration_at, path_in, text_at
+from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+
+_PLAIN = ("headroom", "policy", "advisory", "unscalable", "confidence")
+
+
+def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSettings:
+    """Read the settings of a run.
+
+    Args:
+        place: Where they stand, and where their problems go.
+        body: What the document says of them, as far as its shape is right.
+        folder: Where relative paths begin.
+
+    Returns:
+        The settings, with defaults for what is not given or has problems.
+    """
+    settings: dict[str, Any] = {key: body[key] for key in _PLAIN if key in body}
+    checkpoint = text_at(body, "checkpoint")
+    if checkpoint is not None:
+        settings["checkpoint"] = path_in(folder, checkpoint)
+    settings["sink"] = _sink(body.get("sink"), folder)
+    for key in ("trigger", "latency"):
+        length = duration_at(place, body, key)
+        if length is None:
+            continue
+        longer: dict[str, Any] = {**settings, f"{key}_microseconds": length}
+        problems = problems_of(partial(RunSettings, **longer))
+        place.at(key).report_all(body[key], problems)
+        if not problems:
+            settings = longer
+    return RunSettings(**settings)
+
+
+def _sink(sink: object, folder: Path) -> Sink:
+    match sink:
+        case {"parquet": str(path)}:
+            return ParquetSink(path_in(folder, path))
+        case {"memory": str(name)}:
+            return MemorySink(name)
+    return ConsoleSink()

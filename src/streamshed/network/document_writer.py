@@ -1,0 +1,228 @@
+"""Writing a network as a YAML document that loads to an equal one."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.columns import Column, format_schema
+from streamshed.network.document_schema import DOCUMENT_VERSION
+from streamshed.network.duration import format_duration
+from streamshed.network.expression import parse_expression, quoted
+from streamshed.network.grouping import Aggregate, GroupKey
+from streamshed.network.identity import Identity, IdentityKind
+from streamshed.network.lookup import Lookup, LookupKind
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.operators import Apply, Filter, Map
+from streamshed.network.query import Query
+from streamshed.network.relation import Relation
+from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+from streamshed.network.sources import FolderSource, RateSource, Source
+from streamshed.network.stream import Stream
+from streamshed.network.yaml_text import write_yaml
+
+_Body: TypeAlias = dict[str, Any]
+
+
+def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -> str:
+    """Write a network, and perhaps how it is to be run, as a YAML document.
+
+    Operators get made-up names, each after its stream and what it does.
+
+    Args:
+        network: The network.
+        run: How it is to be run; None: nothing is said of it.
+
+    Raises:
+        InvalidNetworkError: Listing what no document can say: DataFrames, and functions without a name.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = stream("ticks", rate(10), time="timestamp")
+        >>> print(network_to_document(network(ticks.filter("value > 3").query("large"))), end="")
+        streamshed: 1
+        streams:
+          ticks:
+            source:
+              rate:
+                rows_per_second: 10
+            time: timestamp
+            identity:
+            - value
+        operators:
+          ticks_filter_1:
+            from: ticks
+            filter: value > 3
+        queries:
+          large:
+            from: ticks_filter_1
+    """
+    if problems := [*_unwritable(network)]:
+        raise InvalidNetworkError(*problems)
+    names = _node_names(network)
+    operators = [node for node in names if not isinstance(node, Stream)]
+    document = {
+        "streamshed": DOCUMENT_VERSION,
+        "streams": {stream.name: _stream(stream) for stream in network.streams},
+        "relations": {relation.name: _relation(relation) for relation in network.relations},
+        "operators": {names[node]: _operator(node, names) for node in operators},
+        "queries": {query.name: _query(query, names) for query in network.queries},
+        **_changed(
+            {"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}
+        ),
+        "run": {} if run is None else _run(run),
+    }
+    return write_yaml({key: value for key, value in document.items() if value != {}})
+
+
+def _unwritable(network: QueryNetwork) -> Iterable[str]:
+    for stream in network.streams:
+        if not isinstance(stream.source, FolderSource | RateSource):
+            yield f'stream "{stream.name}" is over a DataFrame: only folders and rate sources can be written'
+    for relation in network.relations:
+        if not isinstance(relation.source, str):
+            yield f'relation "{relation.name}" is a DataFrame: only files can be written'
+    for node in network.nodes:
+        if isinstance(node, Apply) and (node.function.code_digest or node.function.captured):
+            yield f'the function "{node.function.name}" cannot be imported: define it at the top of a module'
+
+
+def _node_names(network: QueryNetwork) -> dict[Node, str]:
+    names: dict[Node, str] = {}
+    taken = {stream.name.lower() for stream in network.streams}
+    counts: Counter[str] = Counter()
+    for node in network.nodes:
+        if isinstance(node, Stream):
+            names[node] = node.name
+        elif isinstance(node, Node):
+            stem = f"{node.stream.name}_{type(node).__name__.lower()}"
+            counts[stem] += 1
+            while f"{stem}_{counts[stem]}".lower() in taken:
+                counts[stem] += 1
+            names[node] = f"{stem}_{counts[stem]}"
+            taken.add(names[node].lower())
+    return names
+
+
+def _stream(stream: Stream) -> _Body:
+    body: _Body = {"source": _source(stream.source)}
+    if stream.parse is not None:
+        parse = stream.parse
+        options = _changed({"options": dict(parse.options)}, {"options": {}})
+        body["parse"] = {str(parse.format): parse.column, "schema": format_schema(parse.schema), **options}
+    body["time"] = stream.time
+    if stream.watermark_microseconds:
+        body["watermark"] = format_duration(stream.watermark_microseconds)
+    body["identity"] = _identity(stream.identity)
+    if stream.idle_after_microseconds is not None:
+        body["idle_after"] = format_duration(stream.idle_after_microseconds)
+    return body | _changed({"clock": stream.clock}, {"clock": "time"})
+
+
+def _source(source: Source) -> _Body:
+    match source:
+        case FolderSource(path, file_format, schema, options, limit):
+            body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
+            return _changed(
+                body | {"max_files_per_micro_batch": limit},
+                {"schema": None, "options": {}, "max_files_per_micro_batch": None},
+            )
+        case RateSource(rows_per_second):
+            return {"rate": {"rows_per_second": rows_per_second}}
+    raise InvalidNetworkError(f"only folders and rate sources can be written, got {source!r}")
+
+
+def _identity(identity: Identity) -> str | list[str]:
+    return list(identity.columns) if identity.kind is IdentityKind.COLUMNS else str(identity.kind)
+
+
+def _relation(relation: Relation) -> _Body:
+    body = {"path": relation.source, "format": str(relation.format), "options": dict(relation.options)}
+    return _changed(body | {"schema": _schema(relation.columns)}, {"schema": None, "options": {}})
+
+
+def _schema(columns: tuple[Column, ...] | None) -> str | None:
+    """The columns as DDL; None where the types of some are not known, so that they are found out again."""
+    if not columns or any(column.type is None for column in columns):
+        return None
+    return format_schema(columns)
+
+
+def _operator(node: Node, names: Mapping[Node, str]) -> _Body:
+    match node:
+        case Filter(input, predicate):
+            return {"from": names[input], "filter": predicate.text}
+        case Map(input, assignments):
+            return {"from": names[input], "map": {name: expression.text for name, expression in assignments}}
+        case Lookup(input, relation, on, _, LookupKind.SEMIJOIN, negate):
+            body = {"from": names[input], "semijoin": relation.name, "on": dict(on), "negate": negate}
+            return _changed(body, {"negate": False})
+        case Lookup(input, relation, on, added):
+            return {"from": names[input], "lookup": relation.name, "on": dict(on), "columns": list(added)}
+        case Apply(input, function, arguments, into, returns):
+            body = {"from": names[input], "apply": function.name, "columns": list(arguments)}
+            return body | {"into": into, "returns": returns}
+    raise InvalidNetworkError(f"no operator that a document knows: {node}")
+
+
+def _query(query: Query, names: Mapping[Node, str]) -> _Body:
+    body: _Body = {"from": names[query.rows]}
+    if query.aggregate is not None:
+        body |= _aggregate(query.aggregate)
+    goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode)}
+    return body | _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate"})
+
+
+def _aggregate(aggregate: Aggregate) -> _Body:
+    window = aggregate.window
+    lengths = {
+        "size": window.size_microseconds,
+        "slide": window.slide_microseconds,
+        "offset": window.offset_microseconds,
+    }
+    lengths = _changed(lengths, {"slide": window.size_microseconds, "offset": 0})
+    body: _Body = {
+        "window": {key: format_duration(length) for key, length in lengths.items()},
+        "by": [_key(key) for key in aggregate.keys],
+        "aggregates": {name: str(call) for name, call in aggregate.aggregates},
+    }
+    return _changed(body, {"by": []})
+
+
+def _key(key: GroupKey) -> str | dict[str, str]:
+    """A column by its name alone, other keys with their SQL."""
+    is_column = key.expression == parse_expression(quoted(key.name))
+    return key.name if is_column else {key.name: key.expression.text}
+
+
+def _run(run: RunSettings) -> _Body:
+    lengths = {"trigger": run.trigger_microseconds, "latency": run.latency_microseconds}
+    body = {key: format_duration(length) for key, length in lengths.items() if length is not None}
+    return {
+        **body,
+        "headroom": run.headroom,
+        "policy": run.policy,
+        **_changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
+        "sink": _sink(run.sink),
+        "advisory": run.advisory,
+        "unscalable": run.unscalable,
+        "confidence": run.confidence,
+    }
+
+
+def _sink(sink: Sink) -> str | dict[str, str]:
+    match sink:
+        case ParquetSink(path):
+            return {"parquet": path}
+        case MemorySink(name):
+            return {"memory": name}
+        case ConsoleSink():
+            return "console"
+
+
+def _changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> _Body:
+    """The values that differ from their defaults, and those that have none."""
+    return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}

@@ -1,0 +1,226 @@
+"""One time domain of a network, running: its planner, its streaming query, its journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.spark.answers import AnswerSettings
+from streamshed.spark.carrier import carrier_frame, carrier_rows
+from streamshed.spark.checkpoint_reader import watermark_milliseconds
+from streamshed.spark.compiled import CompiledStream, compile_stream, compiled_answers, needed_layout
+from streamshed.spark.history import History
+from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
+from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
+from streamshed.spark.micro_batch_writer import MicroBatchWriter
+from streamshed.spark.plan_table import carrier_plan, plan_table, shed_plan, stream_plan
+from streamshed.spark.progress import MicroBatchReport, last_report, observed
+from streamshed.spark.run_status import RunStatus
+from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.sinks import Sink
+from streamshed.spark.source_frame import streaming_frame
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.storage import Storage
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+_LOOP_FILE = "control.json"
+
+
+@dataclass(frozen=True)
+class DomainSettings:
+    """How a time domain is to run.
+
+    Attributes:
+        checkpoint: Its folder.
+        control: What the control loop is asked.
+        confidence: Of the intervals of answers.
+        partitions: State partitions of a new checkpoint.
+        layout: What state is reserved for, beyond what the queries need.
+    """
+
+    checkpoint: str
+    control: ControlSettings
+    confidence: float
+    partitions: int
+    layout: StateLayout
+
+
+class DomainRun:
+    """Plans, compiles and runs one time domain.
+
+    Everything that can be refused is refused on construction, before anything runs.
+    """
+
+    def __init__(
+        self, network: QueryNetwork, domain: TimeDomain, spark: SparkSession, settings: DomainSettings, sink: Sink
+    ) -> None:
+        self.domain = domain
+        self._network = network
+        self._spark = spark
+        self._settings = settings
+        self._sink = sink
+        self._folder = Storage.at(settings.checkpoint)
+        self._spark_folder = self._folder.below("spark")
+        self._sources = [streaming_frame(spark, stream) for stream in domain.streams]
+        self._before = read_manifest(self._folder)
+        trial = [
+            compile_stream(stream, network.queries, source, Admission())
+            for stream, source in zip(domain.streams, self._sources, strict=True)
+        ]
+        self.manifest = self._continued(trial)
+        self._history = History(self._folder.below("journal"))
+        self._loop = self._restored_loop()
+        self._planner = MicroBatchPlanner(
+            self._facts(),
+            self._loop,
+            checkpoint=self._spark_folder,
+            plans=self._folder.below("plans"),
+            clock=time.time,
+            reports=self._last_report,
+            on_outcome=self._journal,
+        )
+        self._query: StreamingQuery | None = None
+        self._writer: MicroBatchWriter | None = None
+        self._last_started: float | None = None
+        self.status = RunStatus(clock=domain.clock)
+
+    @property
+    def planner(self) -> MicroBatchPlanner:
+        """Answers for the plan of each micro-batch."""
+        return self._planner
+
+    @property
+    def query(self) -> StreamingQuery:
+        """Spark's query."""
+        if self._query is None:
+            raise RuntimeError("the time domain has not been started")
+        return self._query
+
+    @property
+    def history(self) -> History:
+        """The journal."""
+        return self._history
+
+    def start(self, url: str, token: str) -> None:
+        """Start the streaming query, which asks for its plans at `url`."""
+        self._folder.write_text(FILE, self.manifest.to_json())
+        answers = self._streaming_answers(url, token)
+        interval = self._settings.control.trigger_interval_seconds
+        writer = answers.writeStream.outputMode("append").option("checkpointLocation", f"{self._settings.checkpoint}/spark")
+        writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._write)
+        self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+
+    def close(self) -> None:
+        """Stop the query, and write down what was learned."""
+        if self._query is not None:
+            self._query.stop()
+            self._planner.record_last()
+        self._folder.write_text(_LOOP_FILE, self._loop.to_json())
+
+    def _write(self, answers: DataFrame, micro_batch_id: int) -> None:
+        if self._writer is None:
+            set_aside = f"{self._settings.checkpoint}/set_aside"
+            self._writer = MicroBatchWriter(self._sink, str(self.query.id), set_aside)
+        self._writer(answers, micro_batch_id)
+
+    def _continued(self, trial: Sequence[CompiledStream]) -> Manifest:
+        return continued(
+            self._before,
+            self._network,
+            self.domain,
+            layout=needed_layout(trial).extended(*_reserved(self._settings.layout)),
+            partitions=self._settings.partitions,
+            classes=[sharing_class for stream in trial for sharing_class in stream.work.classes],
+            watermark=self._watermark(),
+        )
+
+    def _watermark(self) -> int:
+        ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]
+        return watermark_milliseconds(self._spark_folder, max(ids)) * 1000 if ids else 0
+
+    def _restored_loop(self) -> ControlLoop:
+        text = self._folder.read_text(_LOOP_FILE)
+        own = QueryNetwork(tuple(q for q in self._network.queries if q.stream in self.domain.streams))
+        if text is None:
+            return ControlLoop(own, self._settings.control, time.time)
+        return ControlLoop.from_json(text, network=own, settings=self._settings.control, clock=time.time)
+
+    def _facts(self) -> DomainFacts:
+        sizes = [member.window.size_microseconds for kept in self.manifest.classes for member in kept.members]
+        interval = self._settings.control.trigger_interval_seconds
+        return DomainFacts(self.domain.streams, max(sizes, default=1_000_000), interval)
+
+    def _streaming_answers(self, url: str, token: str) -> DataFrame:
+        names = [stream.name for stream in self.domain.streams]
+        plan = plan_table(self._spark, url, token, names)
+        compiled = [
+            compile_stream(stream, self._network.queries, source, Admission(stream_plan(plan, index)))
+            for index, (stream, source) in enumerate(zip(self.domain.streams, self._sources, strict=True))
+        ]
+        carrier = carrier_frame(self._spark)
+        rows = {
+            stream.work.stream.name: self._watermarked(stream, carrier_rows(carrier, carrier_plan(plan, index), stream.work), index)
+            for index, stream in enumerate(compiled)
+        }
+        settings = AnswerSettings(self._settings.confidence, self.manifest.layout)
+        return compiled_answers(compiled, rows, self.manifest.classes, shed_plan(plan), settings)
+
+    def _watermarked(self, stream: CompiledStream, carried: DataFrame, index: int) -> DataFrame:
+        rows = observed(stream.rows(), index).unionByName(carried)
+        return rows.withWatermark("event_time", f"{stream.work.stream.watermark_microseconds} microseconds")
+
+    def _last_report(self) -> MicroBatchReport | None:
+        return None if self._query is None else last_report(self._query, self.domain.streams)
+
+    def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome) -> None:
+        entry = self._loop.record(outcome)
+        waited = 0.0 if self._last_started is None else report.started_at_seconds - self._last_started
+        self._last_started = report.started_at_seconds
+        queries = {} if self._writer is None else self._writer.summary(report.micro_batch_id)
+        explanation = "" if entry.decision is None else entry.decision.explanation
+        self.status = RunStatus(
+            clock=self.domain.clock,
+            micro_batch_id=report.micro_batch_id,
+            started_at_seconds=report.started_at_seconds,
+            processing_seconds=report.processing_seconds,
+            trigger_interval_seconds=outcome.trigger_interval_seconds,
+            offered_rows=sum(report.offered_rows.values()),
+            admitted_rows=sum(report.admitted_rows.values()),
+            sampling_rates=dict(outcome.sampling_rates),
+            backlog_rows=0 if entry.decision is None else entry.decision.backlog_rows,
+            delay_seconds=waited + report.processing_seconds,
+            reason=entry.reason,
+            explanation=explanation,
+            watermark_seconds=report.watermark / 1e6,
+            state_rows=report.state_rows,
+            queries=queries,
+            unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
+        )
+        self._history.append(self._history_row(entry.to_row()))
+
+    def _history_row(self, row: dict[str, str | int | float | bool | None]) -> dict[str, object]:
+        status = self.status
+        errors = [q.relative_error for q in status.queries.values() if q.relative_error is not None]
+        return {
+            **row,
+            "clock": status.clock,
+            "watermark_seconds": status.watermark_seconds,
+            "delay_seconds": status.delay_seconds,
+            "state_rows": status.state_rows,
+            "answers": sum(query.answers for query in status.queries.values()),
+            "exact_answers": sum(query.exact_answers for query in status.queries.values()),
+            "late_pairs": sum(query.late_pairs for query in status.queries.values()),
+            "unreadable_rows": status.unreadable_rows,
+            "mean_relative_error": sum(errors) / len(errors) if errors else None,
+        }
+
+
+def _reserved(layout: StateLayout) -> list[str]:
+    return [name for name, wanted in layout.to_json().items() if wanted]

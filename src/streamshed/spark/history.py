@@ -1,0 +1,59 @@
+"""The journal on disk: one row per finished micro-batch, in segments of bounded number."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from streamshed.spark.storage import Storage
+
+_SEGMENT = 200
+_KEPT_SEGMENTS = 50
+
+
+class History:
+    """Rows of the journal, kept beside the checkpoint.
+
+    Args:
+        folder: Where.
+    """
+
+    def __init__(self, folder: Storage) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        names = folder.names()
+        self._index = int(names[-1].split(".")[0]) if names else 0
+        self._rows = self._read(names[-1]) if names else []
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add a row; durable when this returns."""
+        with self._lock:
+            if len(self._rows) >= _SEGMENT:
+                self._index += 1
+                self._rows = []
+                self._forget()
+            self._rows.append(dict(row))
+            self._folder.write_text(_file(self._index), "\n".join(json.dumps(kept) for kept in self._rows))
+
+    def table(self) -> pd.DataFrame:
+        """Return all rows that are kept, oldest first."""
+        with self._lock:
+            names = [name for name in self._folder.names() if name != _file(self._index)]
+            return pd.DataFrame([row for name in names for row in self._read(name)] + self._rows)
+
+    def _read(self, name: str) -> list[dict[str, Any]]:
+        text = self._folder.read_text(name) or ""
+        return [json.loads(line) for line in text.splitlines()]
+
+    def _forget(self) -> None:
+        names = self._folder.names()
+        for name in names[: max(len(names) - _KEPT_SEGMENTS, 0)]:
+            self._folder.delete(name)
+
+
+def _file(index: int) -> str:
+    return f"{index:08d}.jsonl"

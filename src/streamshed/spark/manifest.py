@@ -1,0 +1,239 @@
+"""The manifest of a checkpoint: what its state was made for, and what may change across a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.network.sources import DataFrameSource, FolderSource, RateSource
+from streamshed.network.stream import Stream
+from streamshed.network.window import WindowSpecification
+from streamshed.sharing.sharing_class import Member, SharingClass
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.storage import Storage
+
+FILE = "manifest.json"
+_VERSION = 1
+_NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
+
+
+class Routed(Protocol):
+    """What state rows of a sharing class need to find their queries."""
+
+    @property
+    def class_id(self) -> int:
+        """The class's number in state."""
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The queries."""
+
+
+@dataclass(frozen=True)
+class RememberedClass:
+    """A sharing class that a checkpoint's state may still hold.
+
+    Attributes:
+        class_id: Its number in state.
+        members: The queries it served.
+        retired_at: Watermark of the restart that no longer had it, microseconds; None: it is in use.
+    """
+
+    class_id: int
+    members: tuple[Member, ...]
+    retired_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a checkpoint of one time domain was made for.
+
+    Attributes:
+        streams: Name and kind of source of each stream, in the order in which Spark numbers its sources.
+        max_depth: Of the network.
+        joins: Of the network.
+        partitions: State partitions per stage.
+        layout: What the state holds.
+        classes: Sharing classes whose slices it may hold.
+    """
+
+    streams: tuple[tuple[str, str], ...]
+    max_depth: int
+    joins: bool
+    partitions: int
+    layout: StateLayout
+    classes: tuple[RememberedClass, ...] = field(default=())
+
+    def to_json(self) -> str:
+        """Write the manifest as JSON."""
+        return json.dumps(
+            {
+                "version": _VERSION,
+                "streams": self.streams,
+                "max_depth": self.max_depth,
+                "joins": self.joins,
+                "partitions": self.partitions,
+                "layout": self.layout.to_json(),
+                "classes": [_class_to_json(remembered) for remembered in self.classes],
+            },
+            indent=1,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Read what `to_json` wrote.
+
+        Raises:
+            IncompatibleCheckpointError: It was written by a release that this one cannot read.
+        """
+        document = json.loads(text)
+        if document.get("version") != _VERSION:
+            raise IncompatibleCheckpointError(
+                f"the checkpoint has format {document.get('version')}, this release reads {_VERSION}: {_NEW_CHECKPOINT}"
+            )
+        return cls(
+            streams=tuple((name, kind) for name, kind in document["streams"]),
+            max_depth=document["max_depth"],
+            joins=document["joins"],
+            partitions=document["partitions"],
+            layout=StateLayout.from_json(document["layout"]),
+            classes=tuple(_class_from_json(entry) for entry in document["classes"]),
+        )
+
+
+def read_manifest(folder: Storage) -> Manifest | None:
+    """Return the manifest of a checkpoint; None for a new one.
+
+    Raises:
+        IncompatibleCheckpointError: Spark ran here, but not for streamshed, or for a release of another format.
+    """
+    text = folder.read_text(FILE)
+    if text is None:
+        if "offsets" in folder.names():
+            raise IncompatibleCheckpointError(
+                f'"{folder.root}" is the checkpoint of another streaming query: {_NEW_CHECKPOINT}'
+            )
+        return None
+    return Manifest.from_json(text)
+
+
+def continued(
+    before: Manifest | None,
+    network: QueryNetwork,
+    domain: TimeDomain,
+    *,
+    layout: StateLayout,
+    partitions: int,
+    classes: Sequence[SharingClass],
+    watermark: int,
+) -> Manifest:
+    """Return the manifest with which a network may go on from a checkpoint, or begin one.
+
+    Queries may come and go. What state and sources are tied to may not.
+
+    Args:
+        before: The checkpoint's manifest; None: a new checkpoint.
+        network: What is to run.
+        domain: Its part in this checkpoint.
+        layout: What its queries need, and what is reserved.
+        partitions: Wanted for a new checkpoint; an old one keeps its own.
+        classes: The network's sharing classes.
+        watermark: How far the checkpoint has come, microseconds.
+
+    Raises:
+        IncompatibleCheckpointError: Listing what cannot be, each with the way out.
+    """
+    streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
+    present = tuple(RememberedClass(c.class_id, c.members) for c in classes)
+    if before is None:
+        return Manifest(streams, network.max_depth, network.joins, partitions, layout, present)
+    problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
+    problems += [
+        f"the network now needs {family} in state, which the checkpoint was not made with: {_NEW_CHECKPOINT}, and"
+        f' reserve="{family}" where such queries may come later'
+        for family in before.layout.missing(layout)
+    ]
+    if problems:
+        raise IncompatibleCheckpointError("; ".join(problems))
+    used = {remembered.class_id for remembered in present}
+    retired = tuple(
+        RememberedClass(old.class_id, old.members, watermark if old.retired_at is None else old.retired_at)
+        for old in before.classes
+        if old.class_id not in used and _may_be_in_state(old, watermark)
+    )
+    return Manifest(
+        streams, network.max_depth, network.joins, before.partitions, before.layout, (*present, *retired)
+    )
+
+
+def source_kind(stream: Stream) -> str:
+    """Name the kind of a stream's source, which Spark's offsets are tied to."""
+    match stream.source:
+        case FolderSource():
+            return "folder"
+        case RateSource():
+            return "rate"
+        case DataFrameSource():
+            return "dataframe"
+
+
+def _stream_problems(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> list[str]:
+    old, new = dict(before), dict(now)
+    lost = [f'stream "{name}" is gone' for name in old if name not in new]
+    come = [f'stream "{name}" is new' for name in new if name not in old]
+    changed = [f'stream "{n}" was a {old[n]} and is a {new[n]}' for n in new if n in old and old[n] != new[n]]
+    return [f"{problem}, but a checkpoint's streams are fixed: {_NEW_CHECKPOINT}" for problem in lost + come + changed]
+
+
+def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
+    problems = []
+    if network.max_depth != before.max_depth:
+        problems.append(
+            f"max_depth was {before.max_depth} and is {network.max_depth}, but it fixes the number of stages:"
+            f" {_NEW_CHECKPOINT}"
+        )
+    if network.joins != before.joins:
+        problems.append(f"joins was {before.joins} and is {network.joins}: {_NEW_CHECKPOINT}")
+    return problems
+
+
+def _may_be_in_state(old: RememberedClass, watermark: int) -> bool:
+    """A slice is shorter than its windows' slides, and closed once the watermark has passed it."""
+    if old.retired_at is None:
+        return True
+    longest = max((member.window.size_microseconds for member in old.members), default=0)
+    return watermark <= old.retired_at + 2 * longest
+
+
+def _class_to_json(remembered: RememberedClass) -> Mapping[str, Any]:
+    members = [
+        [
+            member.bit,
+            member.definition_id,
+            member.slot,
+            member.window.size_microseconds,
+            member.window.slide_microseconds,
+            member.window.offset_microseconds,
+            member.counts_only,
+        ]
+        for member in remembered.members
+    ]
+    return {"class_id": remembered.class_id, "members": members, "retired_at": remembered.retired_at}
+
+
+def _class_from_json(document: Mapping[str, Any]) -> RememberedClass:
+    members = tuple(
+        Member(
+            bit=bit,
+            definition_id=definition_id,
+            slot=slot,
+            window=WindowSpecification(size, slide, offset),
+            counts_only=counts_only,
+        )
+        for bit, definition_id, slot, size, slide, offset, counts_only in document["members"]
+    )
+    return RememberedClass(document["class_id"], members, document["retired_at"])

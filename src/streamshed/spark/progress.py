@@ -1,0 +1,122 @@
+"""What Spark reports of a finished micro-batch, in our terms. Its names end here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from streamshed.network.sources import FolderSource, RateSource
+from streamshed.network.stream import Stream
+
+_CARRIER_SOURCE = "RatePerMicroBatch"
+
+
+@dataclass(frozen=True)
+class MicroBatchReport:
+    """One finished micro-batch.
+
+    Attributes:
+        micro_batch_id: Which.
+        started_at_seconds: When, seconds since the epoch.
+        processing_seconds: How long.
+        offered_rows: Rows read, per stream.
+        admitted_rows: Rows that passed the sampler, per stream.
+        latest_event: Latest event time of those, per stream, microseconds.
+        watermark: The watermark it ran with, microseconds.
+        state_rows: Groups held in state.
+    """
+
+    micro_batch_id: int
+    started_at_seconds: float
+    processing_seconds: float
+    offered_rows: Mapping[str, int]
+    admitted_rows: Mapping[str, int]
+    latest_event: Mapping[str, int]
+    watermark: int
+    state_rows: int
+
+
+def observed(rows: DataFrame, stream_index: int) -> DataFrame:
+    """Count the rows of a stream and note their latest event time, for `last_report`."""
+    return rows.observe(
+        _metric(stream_index), F.count(F.lit(1)).alias("rows"), F.max("event_time").alias("latest_event")
+    )
+
+
+def last_report(query: StreamingQuery, streams: Sequence[Stream]) -> MicroBatchReport | None:
+    """Return the report of the micro-batch that finished last; None before the first."""
+    progress = query.lastProgress
+    return None if progress is None else report_of(json.loads(_json(progress)), streams)
+
+
+def _json(progress: Any) -> str:
+    text: str = progress.json if hasattr(progress, "json") else json.dumps(progress)
+    return text
+
+
+def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBatchReport:
+    """Translate a progress report of Spark.
+
+    Args:
+        progress: The report, from its JSON.
+        streams: The streams of the time domain, in order.
+    """
+    metrics = progress.get("observedMetrics") or {}
+    seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
+    times = progress.get("eventTime") or {}
+    return MicroBatchReport(
+        micro_batch_id=int(progress["batchId"]),
+        started_at_seconds=_instant(progress["timestamp"]) / 1e6,
+        processing_seconds=max(progress["durationMs"].get("triggerExecution", 1), 1) / 1000,
+        offered_rows=_offered(progress["sources"], streams),
+        admitted_rows={name: int(found.get("rows") or 0) for name, found in seen.items()},
+        latest_event={
+            name: _instant(found["latest_event"]) for name, found in seen.items() if found.get("latest_event")
+        },
+        watermark=_instant(times["watermark"]) if "watermark" in times else 0,
+        state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
+    )
+
+
+def _metric(stream_index: int) -> str:
+    return f"streamshed_{stream_index}"
+
+
+def _offered(sources: Sequence[Mapping[str, Any]], streams: Sequence[Stream]) -> dict[str, int]:
+    """Match sources with streams: folders by their path, generators by their kind, the rest in order."""
+    left = [source for source in sources if _CARRIER_SOURCE not in source["description"]]
+    offered: dict[str, int] = {}
+    for stream in sorted(streams, key=lambda stream: -_specificity(stream)):
+        match = next((source for source in left if _is_of(source["description"], stream)), None)
+        if match is not None:
+            left.remove(match)
+            offered[stream.name] = int(match["numInputRows"])
+    return {stream.name: offered.get(stream.name, 0) for stream in streams}
+
+
+def _specificity(stream: Stream) -> int:
+    return len(stream.source.path) + 1 if isinstance(stream.source, FolderSource) else 0
+
+
+def _is_of(description: str, stream: Stream) -> bool:
+    match stream.source:
+        case FolderSource() as source:
+            return description.rstrip("]").rstrip("/").endswith(source.path.rstrip("/").lstrip("."))
+        case RateSource():
+            return description.startswith("RateStream")
+        case _:
+            return True
+
+
+def _instant(text: str) -> int:
+    """Microseconds since the epoch of an ISO time; one without zone is in UTC, which our sessions use."""
+    instant = datetime.fromisoformat(text.replace(" ", "T"))
+    elapsed = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds

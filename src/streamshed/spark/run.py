@@ -1,0 +1,195 @@
+"""Starting a network on Spark, and the handle on what runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+
+import pandas as pd
+from pyspark.sql import DataFrame, SparkSession
+
+from streamshed.control.settings import ControlSettings, Unscalable
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.duration import parse_duration
+from streamshed.network.network import QueryNetwork
+from streamshed.spark.domain_run import DomainRun, DomainSettings
+from streamshed.spark.plan_server import PlanServer
+from streamshed.spark.run_status import RunStatus
+from streamshed.spark.session import settings_for_queries, use_this_python
+from streamshed.spark.sinks import FunctionSink, Sink
+from streamshed.spark.state_layout import FAMILIES, StateLayout
+
+
+class Run:
+    """A network that runs, made by `start`; use it as a context manager to have it stopped."""
+
+    def __init__(self, domains: Sequence[DomainRun], server: PlanServer) -> None:
+        self._domains = tuple(domains)
+        self._server = server
+        self._is_closed = False
+
+    @property
+    def is_active(self) -> bool:
+        """Whether all of it runs."""
+        return not self._is_closed and all(domain.query.isActive for domain in self._domains)
+
+    @property
+    def exception(self) -> Exception | None:
+        """What stopped it, if something did."""
+        return next((error for d in self._domains if (error := d.query.exception()) is not None), None)
+
+    def status(self) -> RunStatus:
+        """Return the state after the latest finished micro-batch, of the first time domain."""
+        return self._domains[0].status
+
+    def statuses(self) -> Mapping[str, RunStatus]:
+        """Return the state of every time domain by its clock."""
+        return {domain.domain.clock: domain.status for domain in self._domains}
+
+    def journal(self) -> pd.DataFrame:
+        """Return every decision with its reason, its expectation and its outcome, one row per micro-batch."""
+        tables = [domain.history.table() for domain in self._domains]
+        return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+
+    def await_termination(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until it stops, and raise what stopped it; False when the time ran out first."""
+        deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+        for domain in self._domains:
+            left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
+            if left is None:
+                domain.query.awaitTermination()
+            elif not domain.query.awaitTermination(max(left, 0.001)):  # type: ignore[arg-type]
+                return False
+        return True
+
+    def drain(self, timeout_seconds: float = 120.0) -> bool:
+        """Answer all windows that are open, then stop; False when the time ran out first.
+
+        For the end of a bounded replay: the watermark passes the end of every window, so that rows which come later
+        under the same checkpoint are late.
+        """
+        for domain in self._domains:
+            domain.planner.drain()
+        deadline = time.monotonic() + timeout_seconds
+        drained = False
+        while self.is_active and not drained and time.monotonic() < deadline:
+            drained = all(_is_drained(domain) for domain in self._domains)
+            self._domains[0].query.awaitTermination(0.2)  # type: ignore[arg-type]
+        self.stop()
+        return drained
+
+    def stop(self) -> None:
+        """Stop; what is open stays in the checkpoint."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for domain in self._domains:
+            domain.close()
+        self._server.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def start(
+    network: QueryNetwork,
+    spark: SparkSession,
+    *,
+    checkpoint: str,
+    sink: Sink | Callable[[DataFrame, int], None],
+    trigger: str = "2 seconds",
+    latency: str | None = None,
+    headroom: float = 0.8,
+    policy: str = "uniform",
+    advisory: bool = False,
+    unscalable: Unscalable = "refuse",
+    confidence: float = 0.95,
+    partitions: int | None = None,
+    reserve: Sequence[str] = (),
+    host: str = "127.0.0.1",
+    port: int = 0,
+) -> Run:
+    """Run a network until it is stopped: one streaming query per time domain.
+
+    Args:
+        network: The network.
+        spark: The session; its settings are left as they are.
+        checkpoint: Folder (path or URI) for state, plans, journal and what could not be read.
+        sink: Where answers go: one of `streamshed.spark.sinks`, or a function of (answers, micro_batch_id).
+        trigger: How often a micro-batch starts.
+        latency: Goal from a row's arrival to its answer; None: two triggers.
+        headroom: Share of the time that a plan may fill, in (0, 1].
+        policy: How load is shed.
+        advisory: Plan, but shed nothing.
+        unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
+        confidence: Of the intervals of answers, in (0, 1).
+        partitions: State partitions per stage of a new checkpoint; None: as many as cores.
+        reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions".
+        host: Address on which the driver hands out plans; executors must reach it.
+        port: Its port; 0: any that is free.
+
+    Raises:
+        InvalidNetworkError: Types that aggregates do not take, an unknown family.
+        IncompatibleCheckpointError: The checkpoint was made for another network.
+        UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
+        SourceUnavailableError: A folder that is not there.
+        SinkUnavailableError: A checkpoint or sink that cannot be written to.
+        PortInUseError: Another program listens on the port.
+    """
+    if unknown := [name for name in reserve if name not in FAMILIES]:
+        raise InvalidNetworkError(
+            *(f'no state family "{name}", known are: {", ".join(FAMILIES)}{near_miss(name, FAMILIES)}' for name in unknown)
+        )
+    if not 0 < confidence < 1:
+        raise InvalidNetworkError(f"confidence must be between 0 and 1, got {confidence}")
+    use_this_python(spark)
+    target = FunctionSink(sink) if callable(sink) else sink
+    target.check()
+    control = ControlSettings(
+        trigger_interval_seconds=parse_duration(trigger) / 1e6,
+        latency_seconds=None if latency is None else parse_duration(latency) / 1e6,
+        headroom=headroom / len(network.time_domains),
+        policy=policy,
+        advisory=advisory,
+        unscalable=unscalable,
+    )
+    cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
+    layout = StateLayout().extended(*reserve)
+    domains = [
+        DomainRun(
+            network,
+            domain,
+            spark,
+            DomainSettings(_domain_folder(checkpoint, domain.clock), control, confidence, cores, layout),
+            target,
+        )
+        for domain in network.time_domains
+    ]
+    server = PlanServer({d.domain.clock: d.planner.plan for d in domains}, host=host, port=port)
+    run = Run(domains, server)
+    try:
+        for domain in domains:
+            with settings_for_queries(spark, domain.manifest.partitions):
+                domain.start(server.url(domain.domain.clock), server.token)
+    except BaseException:
+        run.stop()
+        raise
+    return run
+
+
+def _domain_folder(checkpoint: str, clock: str) -> str:
+    root = checkpoint if "://" in checkpoint else os.path.abspath(checkpoint)
+    return f"{root}/{clock}"
+
+
+def _is_drained(domain: DomainRun) -> bool:
+    domain.planner.record_last()
+    target = domain.planner.drained_at
+    return target is not None and domain.status.watermark_seconds * 1e6 >= target

@@ -1,0 +1,80 @@
+"""What a running network looks like from outside: read-only snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class QueryStatus:
+    """The answers of one query in one micro-batch.
+
+    Attributes:
+        answers: How many.
+        exact_answers: How many of them are exact.
+        relative_error: Mean over the answers of half the interval's width by the value; 0 where all are exact, None
+            where no answer has both.
+        late_pairs: (row, window) pairs that came when the window had closed.
+        rows: Rows delivered, of a set-valued query.
+        latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
+    """
+
+    answers: int = 0
+    exact_answers: int = 0
+    relative_error: float | None = None
+    late_pairs: int = 0
+    rows: int = 0
+    latest_window_end_seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """The state of a time domain after its latest finished micro-batch.
+
+    Attributes:
+        clock: The time domain.
+        micro_batch_id: The latest finished micro-batch; -1 before the first.
+        started_at_seconds: When it started, seconds since the epoch.
+        processing_seconds: How long it took.
+        trigger_interval_seconds: How long it should take at most.
+        utilization: The one by the other.
+        offered_rows: Rows read.
+        admitted_rows: Rows that passed the samplers.
+        sampling_rates: Per stream.
+        backlog_rows: Rows known to wait.
+        delay_seconds: From the arrival of its oldest row to its answers.
+        reason: Of the decision.
+        explanation: The same with figures.
+        watermark_seconds: Event time before which all windows are closed, seconds since the epoch.
+        state_rows: Groups held in state.
+        queries: Per query, what it answered.
+        unreadable_rows: Rows set aside, since the start.
+    """
+
+    clock: str
+    micro_batch_id: int = -1
+    started_at_seconds: float = 0.0
+    processing_seconds: float = 0.0
+    trigger_interval_seconds: float = 1.0
+    offered_rows: int = 0
+    admitted_rows: int = 0
+    sampling_rates: Mapping[str, float] = field(default_factory=dict)
+    backlog_rows: int = 0
+    delay_seconds: float = 0.0
+    reason: str = "starting"
+    explanation: str = ""
+    watermark_seconds: float = 0.0
+    state_rows: int = 0
+    queries: Mapping[str, QueryStatus] = field(default_factory=dict)
+    unreadable_rows: int = 0
+
+    @property
+    def utilization(self) -> float:
+        """Processing time as a share of the trigger interval."""
+        return self.processing_seconds / self.trigger_interval_seconds
+
+    @property
+    def is_shedding(self) -> bool:
+        """Whether the latest micro-batch lost rows."""
+        return any(kept < 1 for kept in self.sampling_rates.values())

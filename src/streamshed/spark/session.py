@@ -1,0 +1,115 @@
+"""Spark sessions: one of our own for the command line, and what a session must have for a network to run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+
+from pyspark.sql import SparkSession
+
+from streamshed.errors import JavaUnavailableError
+
+OLDEST_JAVA = 17
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+QUERY_SETTINGS: Mapping[str, str] = {
+    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""What a network's streaming query runs with; Spark copies a session's settings when a query starts."""
+
+
+def require_java() -> None:
+    """Check that there is a Java that Spark can run on.
+
+    Raises:
+        JavaUnavailableError: There is none, or it is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    command = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = f"Spark needs Java {OLDEST_JAVA} or newer: install openjdk-{OLDEST_JAVA}-jre-headless, or set JAVA_HOME"
+    if command is None or not os.path.exists(command):
+        raise JavaUnavailableError(f"no Java found{f' in JAVA_HOME={home}' if home else ''}. {advice}")
+    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    if found is None or int(found.group(1)) < OLDEST_JAVA:
+        version = found.group(1) if found else "unknown"
+        raise JavaUnavailableError(f"{command} is Java {version}, which is too old. {advice}")
+
+
+def local_session(
+    app_name: str = "streamshed",
+    *,
+    cores: int | None = None,
+    memory: str = "4g",
+    options: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Return a Spark session in this process.
+
+    Args:
+        app_name: Shown by Spark.
+        cores: Threads for tasks; None: one per core.
+        memory: Of the driver, such as "4g".
+        options: More settings of Spark.
+
+    Raises:
+        JavaUnavailableError: No Java, or one that is too old.
+    """
+    require_java()
+    builder = SparkSession.builder.master(f"local[{cores or '*'}]").appName(app_name)
+    settings = {
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 2),
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        **(options or {}),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    use_this_python(session)
+    return session
+
+
+def use_this_python(session: SparkSession) -> None:
+    """Let a local session's Python workers be of this interpreter, which has streamshed; a cluster's are its own."""
+    if session.sparkContext.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        session.sparkContext.pythonExec = sys.executable
+
+
+@contextlib.contextmanager
+def settings_for_queries(session: SparkSession, partitions: int) -> Iterator[None]:
+    """Set what a network's query is to run with, and put the session's own settings back.
+
+    Args:
+        session: The session.
+        partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
+    """
+    wanted = {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    before = {name: session.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in before.items():
+            if known is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, known)

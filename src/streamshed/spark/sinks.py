@@ -1,0 +1,157 @@
+"""Where answers go: console, Parquet, a view in memory, a user's function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.errors import SinkUnavailableError
+from streamshed.spark.answer_schema import ANSWER_DDL
+
+_MEMORY_MICRO_BATCHES = 1000
+
+
+class Sink(Protocol):
+    """Takes the answers of each micro-batch; the same micro-batch again after a crash, with the same answers."""
+
+    def check(self) -> None:
+        """Raise `SinkUnavailableError` if answers could not be written."""
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Write the answers of a micro-batch, replacing what an earlier attempt at it left."""
+
+
+@dataclass(frozen=True)
+class ParquetSink:
+    """Parquet files, one folder per micro-batch, each answer exactly once.
+
+    A micro-batch that is run again overwrites its own folder; `query_id` keeps checkpoints apart.
+
+    Attributes:
+        path: The folder.
+    """
+
+    path: str
+
+    def check(self) -> None:
+        """Make the folder, if it is local, and see that it can be written to."""
+        if "://" in self.path:
+            return
+        try:
+            os.makedirs(self.path, exist_ok=True)
+        except OSError as error:
+            raise SinkUnavailableError(f'cannot write answers to "{self.path}": {error.strerror}') from error
+        if not os.access(self.path, os.W_OK):
+            raise SinkUnavailableError(f'cannot write answers to "{self.path}": permission denied')
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Write one folder."""
+        target = f"{self.path}/query_id={query_id}/micro_batch_id={micro_batch_id}"
+        answers.coalesce(1).write.mode("overwrite").parquet(target)
+
+
+@dataclass(frozen=True)
+class ConsoleSink:
+    """Prints answers.
+
+    Attributes:
+        rows: At most so many of a micro-batch.
+    """
+
+    rows: int = 40
+
+    def check(self) -> None:
+        """There is always a console."""
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Print the answers, newest windows first."""
+        shown = answers.select(
+            "query", "window_start", "window_end", "key", "aggregate", "value", "lower", "upper", "exact", "reason"
+        )
+        shown.orderBy(F.desc("window_end"), "query", "key").show(self.rows, truncate=40)
+
+
+@dataclass
+class MemorySink:
+    """Keeps answers in the driver as a temporary view, of the latest thousand micro-batches.
+
+    Attributes:
+        name: Name of the view.
+    """
+
+    name: str
+    _kept: dict[tuple[str, int], list[tuple[object, ...]]] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Memory is always there."""
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Keep the answers and refresh the view."""
+        rows = [(*row, micro_batch_id) for row in answers.collect()]
+        self._kept[query_id, micro_batch_id] = rows
+        while len(self._kept) > _MEMORY_MICRO_BATCHES:
+            del self._kept[next(iter(self._kept))]
+        session = answers.sparkSession
+        everything = [row for kept in self._kept.values() for row in kept]
+        view = session.createDataFrame(everything, f"{ANSWER_DDL}, micro_batch_id bigint")
+        view.createOrReplaceGlobalTempView(self.name)
+
+
+@dataclass(frozen=True)
+class FunctionSink:
+    """Hands answers to a function, as `foreachBatch` does: at least once, with the micro-batch's number.
+
+    Attributes:
+        function: Takes the answers and the micro-batch's number.
+    """
+
+    function: Callable[[DataFrame, int], None]
+
+    def check(self) -> None:
+        """What the function needs is its own affair."""
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Call the function."""
+        self.function(answers, micro_batch_id)
+
+
+@dataclass(frozen=True)
+class NoopSink:
+    """Computes answers and keeps none of them."""
+
+    def check(self) -> None:
+        """Nothing is written."""
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Compute the answers."""
+        answers.write.format("noop").mode("overwrite").save()
+
+
+def parquet_sink(path: str) -> ParquetSink:
+    """Write answers as Parquet, exactly once; read them with `spark.read.parquet(path)`."""
+    return ParquetSink(path)
+
+
+def console_sink(rows: int = 40) -> ConsoleSink:
+    """Print answers."""
+    return ConsoleSink(rows)
+
+
+def memory_sink(name: str) -> MemorySink:
+    """Keep answers in the driver as the view `global_temp.<name>`."""
+    return MemorySink(name)
+
+
+def each_micro_batch(function: Callable[[DataFrame, int], None]) -> FunctionSink:
+    """Hand each micro-batch's answers to a function of (answers, micro_batch_id)."""
+    return FunctionSink(function)
+
+
+def noop_sink() -> NoopSink:
+    """Compute answers and drop them, for measurements."""
+    return NoopSink()

@@ -1,0 +1,124 @@
+"""How many rows a micro-batch will bring, and of which event times, known before it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from streamshed.network.sources import FileFormat, FolderSource
+from streamshed.network.stream import Stream
+from streamshed.spark.checkpoint_reader import SourceFiles, files_of
+from streamshed.spark.storage import Storage
+
+_TYPICAL_ROW_BYTES = 150.0
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class EventBounds:
+    """The event times of some rows, microseconds; both ends included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class StreamRows:
+    """What one stream brings: rows, their bytes where rows are only estimated from them, and event times if known."""
+
+    rows: int
+    bytes: int = 0
+    events: EventBounds | None = None
+
+
+@dataclass
+class RowSizes:
+    """Learns how many bytes a row of text takes, stream by stream."""
+
+    bytes_per_row: dict[str, float] = field(default_factory=dict)
+
+    def rows_in(self, stream: str, size: int) -> int:
+        """Estimate the rows in some bytes."""
+        return round(size / self.bytes_per_row.get(stream, _TYPICAL_ROW_BYTES))
+
+    def learn(self, stream: str, size: int, rows: int) -> None:
+        """Take in how many rows some bytes turned out to be."""
+        if rows > 0 and size > 0:
+            known = self.bytes_per_row.get(stream)
+            measured = size / rows
+            self.bytes_per_row[stream] = measured if known is None else 0.7 * known + 0.3 * measured
+
+
+def upcoming_rows(
+    checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream], sizes: RowSizes
+) -> dict[str, StreamRows]:
+    """Return what each stream over a folder brings in a micro-batch; streams that do not tell are left out.
+
+    Parquet files say their rows and event times in their footers; text is estimated by its bytes.
+    """
+    found = files_of(checkpoint, micro_batch_id)
+    folders = {stream.name: stream.source for stream in streams if isinstance(stream.source, FolderSource)}
+    by_stream = {stream.name: stream for stream in streams}
+    return {
+        name: _rows(by_stream[name], source, _paths_below(found, source.path), sizes)
+        for name, source in folders.items()
+        if "://" not in source.path
+    }
+
+
+def _paths_below(found: Sequence[SourceFiles], folder: str) -> list[str]:
+    root = os.path.realpath(folder)
+    paths = [_local(path) for source in found for path in source.paths]
+    return [path for path in paths if os.path.realpath(path).startswith(root + os.sep)]
+
+
+def _local(path: str) -> str:
+    return unquote(urlsplit(path).path) if path.startswith("file:") else path
+
+
+def _rows(stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes) -> StreamRows:
+    if source.format is not FileFormat.PARQUET:
+        size = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
+        return StreamRows(sizes.rows_in(stream.name, size), size)
+    footers = [footer for path in paths if (footer := _footer(path, stream.time)) is not None]
+    bounds = [footer.events for footer in footers]
+    known = [bound for bound in bounds if bound is not None]
+    complete = bool(known) and len(known) == len(bounds)
+    events = EventBounds(min(b.first for b in known), max(b.last for b in known)) if complete else None
+    return StreamRows(sum(footer.rows for footer in footers), events=events)
+
+
+@lru_cache(maxsize=4096)
+def _footer(path: str, time: str) -> StreamRows | None:
+    try:
+        metadata = parquet.read_metadata(path)
+    except (OSError, pa.ArrowInvalid):
+        return None
+    names = [metadata.schema.column(index).name.lower() for index in range(metadata.num_columns)]
+    if time.lower() not in names:
+        return StreamRows(metadata.num_rows)
+    column = names.index(time.lower())
+    groups = [metadata.row_group(index).column(column).statistics for index in range(metadata.num_row_groups)]
+    if not groups or any(group is None or not group.has_min_max for group in groups):
+        return StreamRows(metadata.num_rows)
+    if not isinstance(groups[0].min, datetime):
+        return StreamRows(metadata.num_rows)
+    first, last = min(group.min for group in groups), max(group.max for group in groups)
+    return StreamRows(metadata.num_rows, events=EventBounds(_microseconds(first), _microseconds(last) + 1))
+
+
+def _microseconds(instant: datetime) -> int:
+    elapsed = instant.replace(tzinfo=None) - _EPOCH
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+
+
+def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
+    """Keep only the numbers of rows."""
+    return {name: found.rows for name, found in upcoming.items()}

@@ -1,0 +1,75 @@
+import pytest
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.window import WindowSpecification
+from tests.unit.network.examples import packets
+
+
+def test_windows_tumble_unless_told_otherwise() -> None:
+    assert packets().window("1 minute").window == WindowSpecification(60_000_000, 60_000_000)
+    assert packets().window("1 minute", every="10 s", offset="1 s").window == WindowSpecification(
+        60_000_000, 10_000_000, 1_000_000
+    )
+
+
+def test_keys_are_columns_and_named_expressions_in_order() -> None:
+    grouped = packets().window("1 minute").by("proto", port_class="src_port div 1000").by("src_host")
+    assert [key.name for key in grouped.keys] == ["proto", "port_class", "src_host"]
+    aggregate = grouped.agg(n="count(*)", bytes="sum(SIZE)")
+    assert aggregate.used_columns == {"proto", "src_port", "src_host", "size"}
+    assert str(aggregate) == "n = count(*), bytes = sum(SIZE) over 1 minute by proto, port_class, src_host"
+
+
+def test_a_column_with_a_strange_name_can_be_a_key() -> None:
+    named = packets().map(**{"a b`c": "size"})
+    (key,) = named.window("1 minute").by("a b`c").agg(n="count(*)").keys
+    assert key.expression.columns == {"a b`c"}
+
+
+def test_equal_aggregates_are_one() -> None:
+    one = packets().window("1 minute").by("proto").agg(n="count(1)")
+    other = packets().window("60 seconds", every="1 minute").by("proto").agg(n="COUNT(*)")
+    assert one == other
+    assert len({one, other}) == 1
+    assert one != packets().window("1 minute").by("proto").agg(m="count(*)")
+    assert one != packets().window("1 minute").agg(n="count(*)")
+    assert one != "count(*)"
+
+
+def test_all_problems_of_aggregates_are_told() -> None:
+    with pytest.raises(InvalidNetworkError) as caught:
+        packets().window("1 minute").agg(a="smu(size)", b="sum(sizze)", c="sum(size) / 2", d="count(distinct size)")
+    assert len(caught.value.problems) == 4
+    assert all(problem.startswith('stream "packets", agg: ') for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("size", "every", "offset", "problem"),
+    [
+        ("1 minute", "2 minutes", None, "slide cannot exceed its size"),
+        ("0 s", None, None, "size must be positive"),
+        ("1 minute", "0 s", None, "slide must be positive"),
+        ("1 minut", "x", None, "2 problems"),
+        ("1 minute", None, "later", '"later" is no duration'),
+    ],
+)
+def test_windows_that_cannot_be(size: str, every: str | None, offset: str | None, problem: str) -> None:
+    with pytest.raises(InvalidNetworkError, match=problem):
+        packets().window(size, every=every, offset=offset)
+
+
+def test_keys_that_cannot_be() -> None:
+    with pytest.raises(InvalidNetworkError) as caught:
+        packets().window("1 minute").by("protoo", half="size /")
+    assert len(caught.value.problems) == 2
+    with pytest.raises(InvalidNetworkError, match='the key "Proto" is given twice'):
+        packets().window("1 minute").by("proto", Proto="size").agg(n="count(*)")
+
+
+def test_aggregates_need_names_and_calls() -> None:
+    with pytest.raises(InvalidNetworkError, match="nothing to aggregate"):
+        packets().window("1 minute").agg()
+    with pytest.raises(InvalidNetworkError, match='an aggregate cannot be named "total bytes"'):
+        packets().window("1 minute").agg(**{"total bytes": "sum(size)"})
+    with pytest.raises(InvalidNetworkError, match='the aggregate "N" is given twice'):
+        packets().window("1 minute").agg(n="count(*)", N="sum(size)")

@@ -1,0 +1,178 @@
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.grouping import Aggregate
+from streamshed.network.node import Node
+from streamshed.network.query import AnswerMode, Query
+from streamshed.network.sources import rate
+from streamshed.network.stream import stream
+from tests.unit.network.examples import HOST_COLUMNS, PACKET_COLUMNS, FakeFrame, hosts, packets
+
+ROOT = Path(__file__).parents[3]
+IDS_ELSEWHERE = """
+from tests.unit.network.test_query import pinned_queries
+print([query.definition_id for query in pinned_queries()])
+"""
+
+
+def pinned_queries() -> list[Query]:
+    ticks = stream("ticks", rate(100), time="timestamp")
+    web = packets().filter("proto = 6").filter("dest_port IN (80, 443)").lookup(hosts(), on={"src_host": "host"})
+    return [
+        ticks.window("1 minute").agg(n="count(*)").query("n"),
+        packets().window("5 minutes", every="10 seconds", offset="1 s").agg(bytes="sum(size)").query("bytes"),
+        web.map(kb="size / 1024").window("1 minute").by("subnet").agg(kb="sum(kb)", n="count(*)").query("kb"),
+        packets().apply("math:sqrt", columns=["size"], into="root", returns="double").query("rows"),
+    ]
+
+
+PINNED_IDS = [1996050145265013205, 6332780874400662918, 5496674461387906348, 8737598487232764615]
+
+
+def count(node: Node, name: str = "n") -> Aggregate:
+    return node.window("1 minute").agg(**{name: "count(*)"})
+
+
+def test_the_ids_of_definitions_never_change() -> None:
+    """State in users' checkpoints is found by them."""
+    assert [query.definition_id for query in pinned_queries()] == PINNED_IDS
+
+
+def test_the_ids_are_the_same_in_every_process() -> None:
+    command = [sys.executable, "-c", IDS_ELSEWHERE]
+    environment = {"PYTHONHASHSEED": "3", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    elsewhere = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert elsewhere.stdout.strip() == str(PINNED_IDS)
+
+
+def test_ids_fit_a_signed_long() -> None:
+    assert all(0 < identifier < 2**63 for identifier in PINNED_IDS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda p: count(p).query("a"), lambda p: count(p).query("b", weight=3, priority=1, mode="exact")),
+        (lambda p: count(p, "n").query("a"), lambda p: count(p, "m").query("a")),
+        (
+            lambda p: count(p.filter("size > 3 and proto = 6")).query("a"),
+            lambda p: count(p.filter("PROTO = 6").filter("(size>3)")).query("a"),
+        ),
+        (
+            lambda p: count(p.filter("size > 3").map(unused="1").filter("proto = 6")).query("a"),
+            lambda p: count(p.filter("proto = 6 and size > 3")).query("a"),
+        ),
+        (
+            lambda p: p.window("1 minute").by("proto").agg(n="count(1)").query("a"),
+            lambda p: p.window("60 s").by(protocol="Proto").agg(n="COUNT(*)").query("a"),
+        ),
+        (
+            lambda p: count(p.map(a="size", b="proto")).query("a"),
+            lambda p: count(p.map(b="proto", a="size")).query("a"),
+        ),
+        (
+            lambda p: count(p.semijoin(hosts(), on={"src_host": "host"})).query("a"),
+            lambda p: count(p.semijoin(hosts(frame=FakeFrame(HOST_COLUMNS)), on={"src_host": "host"})).query("a"),
+        ),
+    ],
+)
+def test_equal_definitions_have_equal_ids(one: Callable[[Node], Query], other: Callable[[Node], Query]) -> None:
+    assert one(packets()).definition_id == other(packets()).definition_id
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: count(packets("others")).query("a"),
+        lambda: count(packets().filter("size > 3")).query("a"),
+        lambda: packets().window("2 minutes").agg(n="count(*)").query("a"),
+        lambda: packets().window("1 minute", every="30 s").agg(n="count(*)").query("a"),
+        lambda: packets().window("1 minute", offset="1 s").agg(n="count(*)").query("a"),
+        lambda: packets().window("1 minute").agg(n="count(size)").query("a"),
+        lambda: packets().window("1 minute").by("proto").agg(n="count(*)").query("a"),
+        lambda: packets().query("a"),
+    ],
+)
+def test_other_definitions_have_other_ids(other: Callable[[], Query]) -> None:
+    assert other().definition_id != count(packets()).query("a").definition_id
+
+
+def test_a_column_nobody_uses_does_not_change_ids() -> None:
+    wider = packets(frame=FakeFrame([*PACKET_COLUMNS, ("new", "string")]))
+    aggregate, rows = count(wider.filter("size > 3")).query("a"), wider.query("a")
+    assert aggregate.definition_id == count(packets().filter("size > 3")).query("a").definition_id
+    assert rows.definition_id != packets().query("a").definition_id
+
+
+def test_operators_that_an_answer_does_not_depend_on_do_not_change_ids() -> None:
+    plain = packets().lookup(hosts(), on={"src_host": "host"}, columns=["subnet"])
+    richer = packets().map(kb="size / 1024").lookup(hosts(), on={"src_host": "host"})
+    richest = richer.apply("math:sqrt", columns=["size"], into="root", returns="double")
+    ids = {
+        node.window("1 minute").by("subnet").agg(n="count(*)").query("a").definition_id
+        for node in (plain, richer, richest)
+    }
+    assert len(ids) == 1
+    assert plain.query("a").definition_id != richer.query("a").definition_id
+
+
+def test_it_matters_which_relation_a_column_comes_from() -> None:
+    def query(one: str, other: str) -> Query:
+        joined = packets().lookup(hosts("sources"), on={"src_host": "host"}, columns=[one])
+        joined = joined.lookup(hosts("others"), on={"src_host": "host"}, columns=[other])
+        return joined.window("1 minute").by("subnet").agg(n="sum(weight)").query("a")
+
+    assert query("subnet", "weight").definition_id != query("weight", "subnet").definition_id
+
+
+def test_the_type_of_a_column_that_is_used_changes_ids() -> None:
+    dearer = packets(frame=FakeFrame([(name, "bigint" if name == "size" else kind) for name, kind in PACKET_COLUMNS]))
+    assert count(dearer).query("a").definition_id == count(packets()).query("a").definition_id
+    used = count(packets().filter("size > 3")).query("a")
+    assert count(dearer.filter("size > 3")).query("a").definition_id != used.definition_id
+
+
+def test_a_query_asks_for_answers_or_rows() -> None:
+    tcp = packets().filter("proto = 6")
+    answers, rows = count(tcp).query("answers"), tcp.query("rows")
+    assert (answers.aggregate, answers.rows, answers.stream) == (count(tcp), tcp, packets())
+    assert (rows.aggregate, rows.rows) == (None, tcp)
+
+
+def test_modes_are_given_by_name() -> None:
+    assert packets().query("a", mode="subset").mode is AnswerMode.SUBSET
+    assert packets().query("a").mode is AnswerMode.APPROXIMATE
+
+
+def test_all_that_is_wrong_is_told() -> None:
+    with pytest.raises(InvalidNetworkError) as caught:
+        packets().query("my query", weight=-1, priority=0.5, mode="aproximate")  # type: ignore[arg-type]
+    assert caught.value.problems == (
+        'query "my query": a query cannot be named "my query": use letters, digits, _, - and ., a letter first',
+        'query "my query": its weight must be a finite number of at least 0, got -1',
+        'query "my query": its priority must be a whole number, got 0.5',
+        'query "my query": unknown mode "aproximate", known are: approximate, exact, subset'
+        ' (did you mean "approximate"?)',
+    )
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, True, "1"])
+def test_weights_that_cannot_be(weight: float) -> None:
+    with pytest.raises(InvalidNetworkError, match="its weight must be a finite number"):
+        packets().query("a", weight=weight)
+
+
+def test_goals_are_refused_until_they_can_be_kept() -> None:
+    with pytest.raises(InvalidNetworkError, match="max_gap is not supported, got 5"):
+        Query("a", packets(), max_gap=5)  # type: ignore[arg-type]
+
+
+def test_a_query_needs_a_node() -> None:
+    with pytest.raises(InvalidNetworkError, match="it asks for rows of a node"):
+        Query("a", packets().window("1 minute"))  # type: ignore[arg-type]

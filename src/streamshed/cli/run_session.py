@@ -15,6 +15,7 @@ from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.failure import failure_text
 from streamshed.cli.group import show_error
 from streamshed.cli.run_overrides import overridden, start_arguments
+from streamshed.cli.spark_session import session
 from streamshed.cli.stopping import Stopping
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
@@ -61,7 +62,11 @@ def run_document(request: RunRequest) -> ExitCode:
     folder = request.file.parent
     # Before Spark starts, which takes seconds; then again with Spark's parser.
     settings = overridden(parse_network(text, folder=folder).run, request.settings)
-    with _session(request) as spark, _checkpoint(settings) as checkpoint:
+    name = f"streamshed {request.file.name}"
+    with (
+        session(name, cores=request.cores, memory=request.memory) as spark,
+        _checkpoint(settings) as checkpoint,
+    ):
         from streamshed.spark.expression_checker import parser_of
 
         document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
@@ -92,18 +97,6 @@ def _run(
     if not request.as_json:
         message_console().print(_summary(history), soft_wrap=True)
     return ExitCode.DONE
-
-
-@contextmanager
-def _session(request: RunRequest) -> Iterator[SparkSession]:
-    from streamshed.spark import local_session
-
-    with waiting("starting Spark"):
-        spark = local_session(f"streamshed {request.file.name}", cores=request.cores, memory=request.memory)
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 @contextmanager

@@ -22,7 +22,8 @@ def limited(
     A micro-batch of n rows kept at P takes y = a + w·n·P seconds. If at least the share b of y is certain not
     to depend on P, then admitting no more than n·P·(budget − b·y)/(y − b·y) rows keeps the next micro-batch
     of such rows within the budget, whatever a and w are. The model's a is known badly until rates have
-    varied; so b is only half of what it says, and rates rise in a few steps instead of overshooting.
+    varied; so b is only half of what it says, and rates rise in a few steps instead of overshooting. A rise
+    by a single quantization step has to be safe even for b = 0, or rates would go up and down for ever.
 
     Args:
         plan: What was planned.
@@ -32,32 +33,31 @@ def limited(
     """
     if last is None:
         return plan
-    growth = _growth(plan, last, statistics, budget)
+    room = max(1.0, budget.seconds / last.processing_seconds)
+    certain = _certain_share(plan, last, statistics)
+    likely_room = (room - certain) / (1 - certain)
     sampling_codes = {
-        stream: max(code, _smallest_code(stream, code, last, statistics, growth))
+        stream: max(code, _smallest_code(stream, code, last, statistics, (room, likely_room)))
         for stream, code in plan.sampling_codes.items()
     }
     return with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget)
 
 
-def _growth(
-    plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics, budget: Budget
-) -> float:
-    """Return by which factor the admitted rows may grow; 1 where the last micro-batch filled the budget."""
+def _certain_share(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics) -> float:
+    """Return the share of the last micro-batch's time that surely went into what shedding cannot save."""
     dropped = {stream: 0.0 for stream in plan.sampling_codes if last.sampling_rate(stream) < 1}
     model = statistics.load_model
     unsheddable = model.seconds(last.offered_rows, {**last.sampling_rates, **dropped})
-    certain = TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.sampling_rates)
-    room = budget.seconds / last.processing_seconds
-    return max(1.0, (room - certain) / (1 - certain))
+    return TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.sampling_rates)
 
 
 def _smallest_code(
-    stream: str, wanted: int, last: MicroBatchOutcome, statistics: Statistics, growth: float
+    stream: str, wanted: int, last: MicroBatchOutcome, statistics: Statistics, room: tuple[float, float]
 ) -> int:
     rows, last_rows = statistics.offered_rows.get(stream, 0), last.offered_rows.get(stream, 0)
     last_kept = last.sampling_rate(stream)
     unlimited = last_kept == 1 or not rows or not last_rows
     if unlimited or (wanted == WHOLE and rows < FALLEN * last_rows):
         return WHOLE
-    return code_of(last_rows * last_kept * growth / rows)
+    unchanged, surely, likely = (code_of(last_rows * last_kept * growth / rows) for growth in (1.0, *room))
+    return likely if likely < unchanged - 1 else surely

@@ -63,7 +63,6 @@ class AggregateCall:
         return f"{self.kind}({'*' if self.argument is None else self.argument})"
 
 
-@lru_cache(maxsize=16384)
 def parse_aggregate(text: str) -> AggregateCall:
     """Read one aggregate call.
 
@@ -83,6 +82,11 @@ def parse_aggregate(text: str) -> AggregateCall:
     """
     if not is_text(text):
         raise InvalidExpressionError(f'an aggregate is text such as "sum(size)", got {text!r}')
+    return _parsed(text)
+
+
+@lru_cache(maxsize=16384)
+def _parsed(text: str) -> AggregateCall:
     tokens = read_sql(text).tokens
     if not _is_one_call(tokens):
         raise InvalidExpressionError(_problem_of_combination(text))
@@ -91,9 +95,9 @@ def parse_aggregate(text: str) -> AggregateCall:
     if kind is None:
         raise InvalidExpressionError(_problem_of_function(name, text))
     inside = tokens[2:-1]
-    if inside and inside[0].is_word("distinct", "all") and len(inside) > 1:
+    if len(inside) > 1 and inside[0].is_word("distinct"):
         raise InvalidExpressionError(
-            f'"{text}": {inside[0].text.upper()} is not supported, a sample does not tell the distinct values'
+            f'"{text}": DISTINCT is not supported, since a sample does not tell the distinct values'
         )
     if _has_several_arguments(inside):
         raise InvalidExpressionError(f'"{text}" has several arguments: {kind} takes one')

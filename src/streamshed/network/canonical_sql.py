@@ -48,8 +48,8 @@ def canonical_sql(syntax: Syntax) -> str:
     if any(token.kind is TokenKind.QUOTED for token in syntax.tokens):
         syntax = _without_needless_quotes(syntax)
     dropped: set[int] = set()
-    for node in syntax.tree.find_all(exp.Paren):
-        if "start" in node.meta and _is_needless(node):
+    for node in syntax.nodes:
+        if isinstance(node, exp.Paren) and "start" in node.meta and _is_needless(node):
             start, end = syntax.place(node)
             dropped |= {start, end - 1}
     return _spelled([_plain(token) for token in syntax.tokens if token.start not in dropped])

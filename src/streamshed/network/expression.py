@@ -10,7 +10,7 @@ from streamshed.errors import InvalidExpressionError
 from streamshed.network.canonical_sql import canonical_sql
 from streamshed.network.given import is_text
 from streamshed.network.sql_meaning import column_uses, lambda_variables, row_problem
-from streamshed.network.sql_syntax import Syntax, Tree, matching_pairs, read_sql
+from streamshed.network.sql_syntax import Syntax, Token, Tree, matching_pairs, read_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,6 @@ class Expression:
         return replace(self, columns=columns)
 
 
-@lru_cache(maxsize=16384)
 def parse_expression(text: str) -> Expression:
     """Read an SQL expression of Spark over one row.
 
@@ -58,6 +57,11 @@ def parse_expression(text: str) -> Expression:
     """
     if not is_text(text):
         raise InvalidExpressionError(f"an expression is SQL text, got {text!r}")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=16384)
+def _parsed(text: str) -> Expression:
     syntax = read_sql(text)
     if (problem := row_problem(syntax)) is not None:
         raise InvalidExpressionError(f'"{text}" is no expression over one row: {problem}')
@@ -125,27 +129,34 @@ def conjuncts(expression: Expression) -> tuple[Expression, ...]:
 
 @lru_cache(maxsize=16384)
 def _split(text: str) -> tuple[str, ...]:
-    syntax = _unwrapped(read_sql(text))
+    syntax = read_sql(text)
+    inner = _unwrapped(syntax.tokens)
+    if len(inner) < len(syntax.tokens):
+        syntax = read_sql(_text(syntax, inner))
     sides = _chained(syntax.tree)
     if len(sides) == 1:
         return (syntax.text,)
-    parts = _between_ands(syntax)
-    if len(parts) != len(sides) or any(
-        read_sql(part).tree != side for part, side in zip(parts, sides, strict=True)
-    ):
+    parts = [_text(syntax, _unwrapped(tokens)) for tokens in _between_ands(syntax.tokens)]
+    if len(parts) != len(sides) or not all(map(_is_source_of, parts, sides)):
         return (syntax.text,)
     return tuple(conjunct for part in parts for conjunct in _split(part))
 
 
-def _unwrapped(syntax: Syntax) -> Syntax:
-    """The expression without parentheses, comments and space around it."""
-    tokens = syntax.tokens
+def _text(syntax: Syntax, tokens: tuple[Token, ...]) -> str:
+    return syntax.text[tokens[0].start : tokens[-1].end]
+
+
+def _is_source_of(text: str, tree: Tree) -> bool:
+    return read_sql(text).tree == tree.unnest()
+
+
+def _unwrapped(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The tokens without parentheses around all of them."""
     pairs = set(matching_pairs(tokens))
     depth = 0
     while tokens[depth].text == "(" and (depth, len(tokens) - 1 - depth) in pairs:
         depth += 1
-    start, end = tokens[depth].start, tokens[-1 - depth].end
-    return syntax if (start, end) == (0, len(syntax.text)) else read_sql(syntax.text[start:end])
+    return tokens[depth : len(tokens) - depth]
 
 
 def _chained(tree: Tree) -> list[Tree]:
@@ -157,9 +168,8 @@ def _chained(tree: Tree) -> list[Tree]:
     return [tree, *reversed(sides)]
 
 
-def _between_ands(syntax: Syntax) -> list[str]:
-    """The texts between the ANDs that stand in no bracket, CASE or BETWEEN."""
-    tokens = syntax.tokens
+def _between_ands(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
+    """The tokens between the ANDs that stand in no bracket, CASE or BETWEEN."""
     parts = []
     depth = betweens = first = 0
     for index, token in enumerate(tokens):
@@ -169,10 +179,9 @@ def _between_ands(syntax: Syntax) -> list[str]:
             depth -= 1
         elif depth == 0 and token.is_word("between"):
             betweens += 1
+        elif depth == 0 and token.is_word("and") and betweens:
+            betweens -= 1
         elif depth == 0 and token.is_word("and"):
-            if betweens:
-                betweens -= 1
-            else:
-                parts.append(syntax.text[tokens[first].start : tokens[index - 1].end])
-                first = index + 1
-    return [*parts, syntax.text[tokens[first].start : tokens[-1].end]]
+            parts.append(tokens[first:index])
+            first = index + 1
+    return [*parts, tokens[first:]]

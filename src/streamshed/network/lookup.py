@@ -1,6 +1,7 @@
 """Lookups in stored relations: the foreign-key join and the semijoin."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -58,11 +59,11 @@ class Lookup(Operator):
         types = self.relation.types or {}
         return {**self.input.columns, **{name: types.get(name) for name in self.columns_added}}
 
-    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not added, and the key."""
         return frozenset(used - set(self.columns_added)).union(ours for ours, _ in self.on)
 
-    def definition(self, used: Set[str]) -> tuple[object, ...]:
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """The relation's name, the key and the columns added that are used, sorted."""
         on = sorted((a.lower(), b.lower()) for a, b in self.on)
         added = sorted(name.lower() for name in self.columns_added if name in used)

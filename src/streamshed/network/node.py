@@ -1,7 +1,8 @@
 """What all nodes share: the way up, equality by structure, and the methods that add a node below."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +35,14 @@ class Node(ABC):
         """The nodes from the stream, first, to this one, last."""
 
     @abstractmethod
-    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns it needs of its input where only some of its own are used."""
 
     @abstractmethod
-    def definition(self, used: Set[str]) -> tuple[object, ...]:
-        """What it does for the columns that are used, without its input, the same in every process and release.
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
+        """What it does for the columns that are used, the same in every process and release.
 
-        Empty where it does nothing for them.
+        Its input is not part of it. Empty where it does nothing for them.
         """
 
     @property

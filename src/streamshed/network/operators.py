@@ -1,6 +1,7 @@
 """Operators over the rows of one input: filter, map, user function."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -50,11 +51,11 @@ class Filter(Operator):
         """The columns of its input."""
         return self.input.columns
 
-    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used, and those of the predicate."""
         return self.predicate.columns | used
 
-    def definition(self, used: Set[str]) -> tuple[object, ...]:  # noqa: ARG002 - it keeps or drops whole rows
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:  # noqa: ARG002 - it keeps or drops whole rows
         """The conjuncts, sorted."""
         return ("filter", *sorted({part.canonical for part in conjuncts(self.predicate)}))
 
@@ -98,12 +99,12 @@ class Map(Operator):
         types = {name: _type(expression, self.input.columns) for name, expression in self.assignments}
         return {**self.input.columns, **types}
 
-    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not assigned, and those of the assignments that are used."""
         kept = frozenset(used - {name for name, _ in self.assignments})
         return kept.union(*(expression.columns for name, expression in self.assignments if name in used))
 
-    def definition(self, used: Set[str]) -> tuple[object, ...]:
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """The assignments that are used, sorted by column."""
         kept = [(name.lower(), expression.canonical) for name, expression in self.assignments if name in used]
         return ("map", *sorted(kept)) if kept else ()
@@ -156,11 +157,11 @@ class Apply(Operator):
         """The columns of its input and that of the result."""
         return {**self.input.columns, self.into: self.returns}
 
-    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used, those of the arguments instead of that of the result."""
         return frozenset(used - {self.into}).union(self.arguments if self.into in used else ())
 
-    def definition(self, used: Set[str]) -> tuple[object, ...]:
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """The function, its arguments and its result, if that is used."""
         if self.into not in used:
             return ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -39,6 +40,7 @@ class ColumnUse:
     end: int
 
 
+@lru_cache(maxsize=2048)
 def column_uses(syntax: Syntax) -> tuple[ColumnUse, ...]:
     """Find every place that names a column, in order: not fields, lambda variables, time units or types.
 
@@ -49,7 +51,9 @@ def column_uses(syntax: Syntax) -> tuple[ColumnUse, ...]:
         ['a', 'xs', 'day']
     """
     uses = set()
-    for column in syntax.tree.find_all(exp.Column):
+    for column in syntax.nodes:
+        if not isinstance(column, exp.Column):
+            continue
         first = column.parts[0]
         if not (_is_lambda_variable(column, first.name) or _is_time_unit(column)):
             uses.add(ColumnUse(first.name, *syntax.place(first)))
@@ -58,7 +62,8 @@ def column_uses(syntax: Syntax) -> tuple[ColumnUse, ...]:
 
 def lambda_variables(syntax: Syntax) -> frozenset[str]:
     """The names, in lower case, that lambdas of the expression bind."""
-    return frozenset(name for node in syntax.tree.find_all(exp.Lambda) for name in _parameters(node))
+    lambdas = (node for node in syntax.nodes if isinstance(node, exp.Lambda))
+    return frozenset(name for node in lambdas for name in _parameters(node))
 
 
 def row_problem(syntax: Syntax) -> str | None:
@@ -68,7 +73,7 @@ def row_problem(syntax: Syntax) -> str | None:
     for name in _functions_called(syntax):
         if (problem := _call_problem(name)) is not None:
             return problem
-    for node in syntax.tree.walk():
+    for node in syntax.nodes:
         for kinds, problem in _REFUSED:
             if isinstance(node, kinds):
                 return problem

@@ -73,11 +73,13 @@ class Syntax:
         text: Its source.
         tokens: Its tokens, without comments.
         tree: Its tree.
+        nodes: All nodes of the tree, which takes time to walk.
     """
 
     text: str
     tokens: tuple[Token, ...]
     tree: Tree
+    nodes: tuple[Tree, ...]
 
     def place(self, node: Tree) -> tuple[int, int]:
         """Where an identifier or a pair of parentheses stands in the source: [start, end)."""
@@ -113,8 +115,9 @@ def read_sql(text: str) -> Syntax:
     except RecursionError as error:
         raise InvalidExpressionError(f'"{text[:80]}..." is nested too deeply') from error
     tree = _single_expression(text, statement)
-    _check_shifts(text, tokens, tree)
-    return Syntax(text, tokens, tree)
+    syntax = Syntax(text, tokens, tree, tuple(tree.walk()))
+    _check_shifts(syntax)
+    return syntax
 
 
 def matching_pairs(tokens: tuple[Token, ...]) -> Iterator[tuple[int, int]]:
@@ -181,15 +184,13 @@ def _check_brackets(text: str, tokens: tuple[Token, ...]) -> None:
         raise InvalidExpressionError(f'{_at(text, waiting[-1])}: "{waiting[-1].text}" is never closed')
 
 
-def _check_shifts(text: str, tokens: tuple[Token, ...], tree: Tree) -> None:
+def _check_shifts(syntax: Syntax) -> None:
     """The parser takes `> >` for `>>`, Spark does not."""
-    if not any(left.text == right.text and left.is_symbol("<", ">") for left, right in pairwise(tokens)):
+    if not any(isinstance(node, exp.BitwiseLeftShift | exp.BitwiseRightShift) for node in syntax.nodes):
         return
-    if tree.find(exp.BitwiseLeftShift, exp.BitwiseRightShift) is None:
-        return
-    for left, right in pairwise(tokens):
+    for left, right in pairwise(syntax.tokens):
         if left.text == right.text and left.is_symbol("<", ">") and left.end != right.start:
-            raise InvalidExpressionError(f'{_at(text, right)}: unexpected "{right.text}"')
+            raise InvalidExpressionError(f'{_at(syntax.text, right)}: unexpected "{right.text}"')
 
 
 def _at(text: str, token: Token) -> str:

@@ -1,6 +1,7 @@
 """Streams, the roots of a network: source, event time, how text becomes columns, what identifies a row."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,11 +79,11 @@ class Stream(Node):
         """The stream alone."""
         return (self,)
 
-    def columns_needed(self, used: Set[str]) -> frozenset[str]:
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used, and the time."""
         return frozenset({*used, self.time})
 
-    def definition(self, used: Set[str]) -> tuple[object, ...]:
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """Its name, time and the columns that are used, with their types; not where they come from."""
         types = ((name.lower(), self.columns[name]) for name in self.columns_needed(used))
         return ("stream", self.name, self.time.lower(), *sorted(types))

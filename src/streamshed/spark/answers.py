@@ -13,14 +13,12 @@ from pyspark.sql import functions as F
 from streamshed.network.aggregate import AggregateKind
 from streamshed.spark.aggregate_values import exact_text, sampled_variance, value_of
 from streamshed.spark.answer_outputs import Output, outputs_of
-from streamshed.spark.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, UNREADABLE
+from streamshed.spark.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, ROW, UNREADABLE
 from streamshed.spark.group_keys import key_texts
 from streamshed.spark.notation import key_as_written
 from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.unreadable import unreadable_field
-
-SHED = "__shed"
-"""Column of the plan: what was shed of late, an array of structs (stream, from, until, sampling_rate)."""
+from streamshed.spark.plan_row import ShedInterval
+from streamshed.spark.set_apart import unreadable_field
 
 FEW_ROWS = 100
 """With fewer rows than this behind it, the interval of a sampled answer is flagged `low`."""
@@ -41,30 +39,34 @@ class AnswerSettings:
     layout: StateLayout
 
 
-def answers(
-    partials: DataFrame, outputs: Sequence[Output], plan: DataFrame | None, settings: AnswerSettings
-) -> DataFrame:
-    """Turn window partials into answers.
+class AnswerColumns:
+    """The expressions that make answers of window partials, built once for a network.
 
     Args:
-        partials: What `window_partials` returns.
         outputs: What the network's queries ask.
-        plan: One row with `SHED`; None: nothing was ever shed.
         settings: Confidence and state layout.
-
-    Returns:
-        Rows of `ANSWER_SCHEMA`.
     """
-    rows = partials if plan is None else partials.crossJoin(F.broadcast(plan))
-    rows = rows if plan is not None else rows.withColumn(SHED, F.lit(None).cast(SHED_TYPE))
-    asked = F.when(F.col("kind") == UNREADABLE, _unreadable_output()).otherwise(outputs_of(outputs))
-    named = rows.select("*", F.explode(asked).alias("asked")).where(_is_wanted())
-    figured = named.withColumns({"__kept_rate": _least_rate_of_the_window()})
-    figured = figured.withColumns(_figures(settings))
-    return figured.select(*[column.alias(name) for name, column in _answer_columns(settings).items()])
 
+    def __init__(self, outputs: Sequence[Output], settings: AnswerSettings) -> None:
+        unreadable = F.when(F.col("kind") == UNREADABLE, _unreadable_output())
+        self._asked = F.explode(unreadable.otherwise(outputs_of(outputs))).alias("asked")
+        self._wanted = _is_wanted()
+        self._figures = _figures(settings)
+        self._columns = [column.alias(name) for name, column in _answer_columns(settings).items()]
 
-SHED_TYPE = "array<struct<stream: string, from: bigint, until: bigint, sampling_rate: double>>"
+    def answers(self, partials: DataFrame, shed: Sequence[ShedInterval] = ()) -> DataFrame:
+        """Turn window partials into answers.
+
+        Args:
+            partials: What `window_partials` returns.
+            shed: What was shed of late, from the journal.
+
+        Returns:
+            Rows of `ANSWER_SCHEMA`.
+        """
+        named = partials.select("*", self._asked).where(self._wanted)
+        figured = named.withColumn("__kept_rate", _least_rate_of_the_window(shed)).withColumns(self._figures)
+        return figured.select(*self._columns)
 
 
 def _is_wanted() -> Column:
@@ -91,16 +93,15 @@ def _unreadable_output() -> Column:
     )
 
 
-def _least_rate_of_the_window() -> Column:
+def _least_rate_of_the_window(shed: Sequence[ShedInterval]) -> Column:
     """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
     start, end = F.unix_micros("window.start"), F.unix_micros("window.end")
-    touching = F.filter(
-        F.col(SHED),
-        lambda shed: (shed["stream"] == F.col("asked.stream")) & (shed["from"] < end) & (shed["until"] >= start),
-    )
-    journaled = F.array_min(F.transform(touching, lambda shed: shed["sampling_rate"]))
-    seen = F.lit(1.0) / F.coalesce(F.col("greatest_weight"), F.lit(1.0))
-    return F.least(F.coalesce(journaled, F.lit(1.0)), seen)
+    rates = [F.lit(1.0) / F.coalesce(F.col("greatest_weight"), F.lit(1.0)), F.lit(1.0)]
+    for interval in shed:
+        of_stream = F.col("asked.stream") == interval.stream
+        touches = of_stream & (end > interval.start) & (start <= interval.until) & (F.col("kind") == ANSWER)
+        rates.append(F.when(touches, F.lit(interval.sampling_rate)))
+    return F.least(*rates)
 
 
 def _figures(settings: AnswerSettings) -> dict[str, Column]:
@@ -115,9 +116,9 @@ def _figures(settings: AnswerSettings) -> dict[str, Column]:
 
 def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
     is_answer = F.col("kind") == ANSWER
-    is_unreadable = F.col("kind") == UNREADABLE
+    is_unreadable, is_row = F.col("kind") == UNREADABLE, F.col("kind") == ROW
     exact = F.col("__exact")
-    unsure = is_answer & ~exact
+    unsure = (is_answer | is_row) & ~exact
     lower, upper = _bounds(settings)
     rows_estimated = F.when(F.col("asked.counts_rows"), F.col("rows_weighted")).otherwise(F.col("present_weighted"))
     rate = F.when(F.col("rows") > 0, F.least(F.col("rows") / F.col("rows_weighted"), F.lit(1.0)))
@@ -126,24 +127,24 @@ def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
         "kind": F.col("kind"),
         "query": F.col("asked.query"),
         "window_start": F.col("window.start"),
-        "window_end": F.col("window.end"),
+        "window_end": F.when(~is_row, F.col("window.end")),
         "key": F.when(is_answer, key_as_written(keys, F.col("asked.key_notations"))).when(
             is_unreadable, F.array(unreadable_field(F.col("key_text"), "identity"))
         ),
         "aggregate": F.when(is_answer, F.col("asked.aggregate")),
-        "value": F.when(is_answer, F.col("__value")).otherwise(F.col("rows").cast("double")),
-        "value_text": F.when(is_answer & exact, F.col("__text")).when(
-            is_unreadable, unreadable_field(F.col("key_text"), "text")
-        ),
+        "value": F.when(is_answer, F.col("__value")).when(~is_row, F.col("rows").cast("double")),
+        "value_text": F.when(is_answer & exact, F.col("__text"))
+        .when(is_row, F.col("key_text"))
+        .when(is_unreadable, unreadable_field(F.col("key_text"), "text")),
         "lower": F.when(is_answer, F.when(exact, F.col("__value")).otherwise(lower)),
         "upper": F.when(is_answer, F.when(exact, F.col("__value")).otherwise(upper)),
         "confidence": F.when(is_answer, F.when(exact, F.lit(1.0)).otherwise(F.lit(settings.confidence))),
         "standard_error": F.when(is_answer, F.when(exact, F.lit(0.0)).otherwise(F.col("__error"))),
-        "sampling_rate": F.when(is_answer, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))),
+        "sampling_rate": F.when(is_answer | is_row, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))),
         "rows_used": F.col("__counted"),
-        "rows_estimated": F.when(is_answer, rows_estimated).otherwise(F.col("rows").cast("double")),
+        "rows_estimated": F.when(is_answer | is_row, rows_estimated).otherwise(F.col("rows").cast("double")),
         "exact": exact,
-        "low": unsure & (F.col("__counted") < FEW_ROWS),
+        "low": unsure & is_answer & (F.col("__counted") < FEW_ROWS),
         "reason": F.when(is_unreadable, unreadable_field(F.col("key_text"), "reason")).when(
             unsure, F.when(F.col("rows") == 0, F.lit(NO_ROW_KEPT)).otherwise(F.lit(SAMPLED))
         ),

@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
-from streamshed.spark.answers import AnswerSettings
-from streamshed.spark.compiled import compile_stream, compiled_answers, map_rows, needed_layout
+from streamshed.spark.answers import AnswerColumns, AnswerSettings
+from streamshed.spark.carrier import without_carrier
+from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.source_frame import bounded_frame, folder_frame
 
@@ -45,12 +46,13 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
 def _domain_answers(
     network: QueryNetwork, streams: tuple[Stream, ...], spark: SparkSession, given: Mapping[str, DataFrame]
 ) -> DataFrame:
-    compiled = [
-        compile_stream(stream, network.queries, _source(spark, stream, given), Admission()) for stream in streams
-    ]
-    settings = AnswerSettings(confidence=0.95, layout=needed_layout(compiled))
+    sources = {stream.name: without_carrier(_source(spark, stream, given)) for stream in streams}
+    compiled = [compile_stream(stream, network.queries, sources[stream.name], Admission()) for stream in streams]
+    layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]
-    return compiled_answers(compiled, map_rows(compiled, lambda _, rows: rows), classes, None, settings)
+    rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled}
+    partials = compiled_partials(compiled, rows, classes, layout)
+    return AnswerColumns(outputs_of_streams(compiled), AnswerSettings(confidence=0.95, layout=layout)).answers(partials)
 
 
 def _source(spark: SparkSession, stream: Stream, given: Mapping[str, DataFrame]) -> DataFrame:

@@ -1,22 +1,15 @@
-"""The carrier: one row per micro-batch that moves the watermark of a stream and carries what has no row of its own."""
+"""The carrier: one row per micro-batch that moves the watermark of a stream and tells how far its time has come.
+
+It keeps the watermark moving when the stream is silent, when all of it is shed, and at the end of a replay; and the
+windows of ungrouped queries that it has passed are answered even where no row fell into them.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.sharing.network_work import StreamWork
-from streamshed.sharing.sharing_class import SharingClass
-from streamshed.spark.internal_names import OPEN
-from streamshed.spark.slice_columns import slice_end, slice_start
-from streamshed.spark.stream_rows import ROW_COLUMNS
-
-CARRIER_FROM = "__carrier_from"
-CARRIER_UNTIL = "__carrier_until"
-CARRIER_TIME = "__carrier_time"
-
-_MOST_SLICES = 100_000
-"""A jump of event time over more slices than this leaves the oldest of them without empty answers."""
+from streamshed.spark.internal_names import CARRIER
 
 
 def carrier_frame(spark: SparkSession) -> DataFrame:
@@ -25,67 +18,14 @@ def carrier_frame(spark: SparkSession) -> DataFrame:
     return reader.option("rowsPerBatch", 1).option("numPartitions", 1).load()
 
 
-def carrier_rows(carrier: DataFrame, plan: DataFrame, work: StreamWork) -> DataFrame:
-    """Return the carrier's rows for one stream, shaped as `stream_rows` of the same work.
-
-    Its event time is the latest known of the stream (or, when the stream is silent, how far the others are): so it
-    never runs ahead of what arrived. It brings one row that counts nothing into every slice of an ungrouped class
-    since its last: a window without any row gets its answer, too.
-
-    Args:
-        carrier: What `carrier_frame` returned.
-        plan: One row with `OPEN`, `CARRIER_TIME`, `CARRIER_FROM` and `CARRIER_UNTIL` (microseconds, null: not known).
-        work: The stream's.
-    """
-    row = carrier.crossJoin(F.broadcast(plan))
-    time = F.coalesce(F.col(CARRIER_TIME), F.lit(0))
-    event_time = F.timestamp_micros(F.when(F.col("value") >= 0, time)).alias("event_time")
-    entries = F.concat(F.array(_mere_time()), *[_empty_slices(c) for c in work.classes if not c.keys])
-    if len(work.classes) <= 1:
-        exploded = row.select(event_time, F.explode(entries).alias("entry"))
-        return exploded.select("event_time", "entry.*")
-    return row.select(event_time, entries.alias("entries"))
-
-
-def _mere_time() -> Column:
-    return _entry({"mask": F.lit(0)})
-
-
-def _empty_slices(sharing_class: SharingClass) -> Column:
-    """One entry, on all masks, per slice from the carrier's last time to its present one."""
-    grid = sharing_class.grid
-    first, last = F.col(CARRIER_FROM), F.col(CARRIER_UNTIL)
-    edges = [
-        F.sequence(
-            F.greatest(first - F.pmod(first - edge.phase_microseconds, F.lit(edge.period_microseconds)),
-                       last - F.lit(_MOST_SLICES * edge.period_microseconds)),
-            last,
-            F.lit(edge.period_microseconds),
-        )
-        for edge in grid.edges
-    ]
-    starts = F.array_distinct(F.transform(F.concat(*edges), lambda instant: slice_start(grid, instant)))
-    all_bits = (1 << len(sharing_class.selections)) - 1
-
-    def entry(start: Column) -> Column:
-        close_start = F.greatest(start, slice_start(grid, F.col(OPEN)))
-        return _entry(
-            {
-                "close_start": close_start,
-                "close_end": slice_end(grid, close_start),
-                "slice_start": start,
-                "class_id": F.lit(sharing_class.class_id),
-                "mask": F.lit(all_bits),
-            }
-        )
-
-    known = first.isNotNull() & last.isNotNull()
-    return F.when(known, F.transform(starts, entry)).otherwise(F.array().cast(_ENTRIES))
-
-
-def _entry(values: dict[str, Column]) -> Column:
+def with_carrier(source: DataFrame, carrier: DataFrame) -> DataFrame:
+    """Put the carrier's rows among those of a source: all columns null but `CARRIER`, which is null in others."""
     nothing = F.lit(None)
-    return F.struct(*[values.get(name, nothing).cast(kind).alias(name) for name, kind in ROW_COLUMNS])
+    carried = [nothing.cast(field.dataType).alias(field.name) for field in source.schema.fields]
+    rows = source.withColumn(CARRIER, nothing.cast("bigint"))
+    return rows.unionByName(carrier.select(*carried, F.col("value").alias(CARRIER)))
 
 
-_ENTRIES = f"array<struct<{', '.join(f'{name}: {kind}' for name, kind in ROW_COLUMNS)}>>"
+def without_carrier(source: DataFrame) -> DataFrame:
+    """Give a bounded source, which needs none, the column that tells so."""
+    return source.withColumn(CARRIER, F.lit(None).cast("bigint"))

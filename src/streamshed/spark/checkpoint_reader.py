@@ -17,6 +17,12 @@ class SourceFiles:
     paths: tuple[str, ...]
 
 
+def query_id(checkpoint: Storage) -> str:
+    """Return the id that Spark gave the query when the checkpoint was made, and keeps over restarts."""
+    text = checkpoint.read_text("metadata")
+    return "" if text is None else str(json.loads(text)["id"])
+
+
 def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     """Return the watermark with which a micro-batch was planned, 0 for one that is not there.
 

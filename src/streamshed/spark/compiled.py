@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -17,14 +17,15 @@ from streamshed.network.stream import Stream
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.answer_outputs import Output
-from streamshed.spark.answers import AnswerSettings, answers
 from streamshed.spark.group_keys import is_long_key
-from streamshed.spark.row_answers import row_answers
+from streamshed.spark.manifest import Routed
+from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.slice_partials import slice_partials
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import run_instructions
-from streamshed.spark.stream_rows import ValueTypes, exploded, stream_rows
+from streamshed.spark.slice_placement import placed
+from streamshed.spark.stream_rows import ValueTypes, stream_rows
 from streamshed.spark.value_kind import Carriage, Notation, ValueKind, value_kind
 from streamshed.spark.window_partials import window_partials
 
@@ -50,9 +51,9 @@ class CompiledStream:
     values: ValueTypes
     outputs: tuple[Output, ...]
 
-    def rows(self) -> DataFrame:
+    def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
-        return stream_rows(self.line, self.work, self.values)
+        return stream_rows(self.line, self.work, self.values, layout)
 
 
 def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, admission: Admission) -> CompiledStream:
@@ -67,7 +68,7 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
     problems = [problem for slot in work.slots for problem in _type_problems(slot, types)]
     if problems:
         raise InvalidNetworkError(*problems)
-    outputs = tuple(_output(slot, types) for slot in work.slots)
+    outputs = (*(_output(slot, types) for slot in work.slots), *(_row_output(query) for query in work.row_queries))
     return CompiledStream(work, line, ValueTypes(types, _presence_only(work.slots)), outputs)
 
 
@@ -82,41 +83,30 @@ def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
     )
 
 
-def compiled_answers(
-    streams: Sequence[CompiledStream],
-    rows: Mapping[str, DataFrame],
-    classes: Sequence[SharingClass],
-    plan: DataFrame | None,
-    settings: AnswerSettings,
+def compiled_partials(
+    streams: Sequence[CompiledStream], rows: Mapping[str, DataFrame], classes: Sequence[Routed], layout: StateLayout
 ) -> DataFrame:
-    """Return the answers of a time domain.
+    """Return the window partials of a time domain, and the rows of its set-valued queries among them.
 
     Args:
         streams: Its streams.
         rows: Per stream, its rows on their way into slices, watermarked where they stream.
         classes: Sharing classes whose slices may be in state.
-        plan: One row with the columns that `answers` wants; None in batch mode.
-        settings: Confidence and state layout.
+        layout: The state layout.
     """
-    kept = [_in_reach_of_the_watermark(exploded(rows[stream.work.stream.name])) for stream in streams]
-    slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), settings.layout)
-    partials = window_partials(slices, classes, settings.layout)
-    outputs = [output for stream in streams for output in stream.outputs]
-    found = answers(partials, outputs, plan, settings)
+    present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
+    kept = [placed(rows[stream.work.stream.name], stream.work.classes) for stream in streams]
+    slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout)
+    partials = window_partials(slices, classes, present, layout)
     for stream in streams:
         if stream.work.row_queries:
-            found = found.unionByName(row_answers(stream.line, stream.work))
-    return found
+            partials = partials.unionByName(row_partials(stream.line, stream.work, partials))
+    return partials
 
 
-def map_rows(streams: Sequence[CompiledStream], change: Callable[[CompiledStream, DataFrame], DataFrame]) -> dict[str, DataFrame]:
-    """Return each stream's rows by its name, changed."""
-    return {stream.work.stream.name: change(stream, stream.rows()) for stream in streams}
-
-
-def _in_reach_of_the_watermark(rows: DataFrame) -> DataFrame:
-    """Drop what no query wants, above the watermark: Spark pushes a filter that does not read event time below it."""
-    return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
+def outputs_of_streams(streams: Sequence[CompiledStream]) -> list[Output]:
+    """Return what the queries ask of the window partials."""
+    return [output for stream in streams for output in stream.outputs]
 
 
 def _types(line: DataFrame, work: StreamWork) -> dict[str, T.DataType]:
@@ -175,6 +165,20 @@ def _output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
         key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
+    )
+
+
+def _row_output(query: Query) -> Output:
+    return Output(
+        query=query.name,
+        stream=query.stream.name,
+        aggregate="",
+        function=AggregateKind.COUNT,
+        counts_rows=True,
+        value=None,
+        key_notations=(),
+        definition_id=query.definition_id,
+        slot=0,
     )
 
 

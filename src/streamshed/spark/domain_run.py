@@ -12,15 +12,22 @@ from pyspark.sql.streaming import StreamingQuery
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.spark.answers import AnswerSettings
-from streamshed.spark.carrier import carrier_frame, carrier_rows
-from streamshed.spark.checkpoint_reader import watermark_milliseconds
-from streamshed.spark.compiled import CompiledStream, compile_stream, compiled_answers, needed_layout
+from streamshed.spark.answers import AnswerColumns, AnswerSettings
+from streamshed.spark.carrier import carrier_frame, with_carrier, without_carrier
+from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
+from streamshed.spark.compiled import (
+    CompiledStream,
+    compile_stream,
+    compiled_partials,
+    needed_layout,
+    outputs_of_streams,
+)
 from streamshed.spark.history import History
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
-from streamshed.spark.plan_table import carrier_plan, plan_table, shed_plan, stream_plan
+from streamshed.spark.plan_row import PlanRow
+from streamshed.spark.plan_table import plan_table
 from streamshed.spark.progress import MicroBatchReport, last_report, observed
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
@@ -71,10 +78,13 @@ class DomainRun:
         self._sources = [streaming_frame(spark, stream) for stream in domain.streams]
         self._before = read_manifest(self._folder)
         trial = [
-            compile_stream(stream, network.queries, source, Admission())
+            compile_stream(stream, network.queries, without_carrier(source), Admission())
             for stream, source in zip(domain.streams, self._sources, strict=True)
         ]
         self.manifest = self._continued(trial)
+        self._columns = AnswerColumns(
+            outputs_of_streams(trial), AnswerSettings(settings.confidence, self.manifest.layout)
+        )
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
         self._planner = MicroBatchPlanner(
@@ -111,9 +121,9 @@ class DomainRun:
     def start(self, url: str, token: str) -> None:
         """Start the streaming query, which asks for its plans at `url`."""
         self._folder.write_text(FILE, self.manifest.to_json())
-        answers = self._streaming_answers(url, token)
+        partials = self._streaming_partials(url, token)
         interval = self._settings.control.trigger_interval_seconds
-        writer = answers.writeStream.outputMode("append").option("checkpointLocation", f"{self._settings.checkpoint}/spark")
+        writer = partials.writeStream.outputMode("append").option("checkpointLocation", f"{self._settings.checkpoint}/spark")
         writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._write)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
 
@@ -124,11 +134,16 @@ class DomainRun:
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
 
-    def _write(self, answers: DataFrame, micro_batch_id: int) -> None:
+    def _write(self, partials: DataFrame, micro_batch_id: int) -> None:
         if self._writer is None:
-            set_aside = f"{self._settings.checkpoint}/set_aside"
-            self._writer = MicroBatchWriter(self._sink, str(self.query.id), set_aside)
-        self._writer(answers, micro_batch_id)
+            self._writer = MicroBatchWriter(
+                self._sink,
+                query_id(self._spark_folder),
+                f"{self._settings.checkpoint}/set_aside",
+                columns=self._columns,
+                plan_of=lambda known: PlanRow.from_json(self._planner.plan(known)),
+            )
+        self._writer(partials, micro_batch_id)
 
     def _continued(self, trial: Sequence[CompiledStream]) -> Manifest:
         return continued(
@@ -157,24 +172,23 @@ class DomainRun:
         interval = self._settings.control.trigger_interval_seconds
         return DomainFacts(self.domain.streams, max(sizes, default=1_000_000), interval)
 
-    def _streaming_answers(self, url: str, token: str) -> DataFrame:
-        names = [stream.name for stream in self.domain.streams]
-        plan = plan_table(self._spark, url, token, names)
-        compiled = [
-            compile_stream(stream, self._network.queries, source, Admission(stream_plan(plan, index)))
-            for index, (stream, source) in enumerate(zip(self.domain.streams, self._sources, strict=True))
-        ]
+    def _streaming_partials(self, url: str, token: str) -> DataFrame:
         carrier = carrier_frame(self._spark)
-        rows = {
-            stream.work.stream.name: self._watermarked(stream, carrier_rows(carrier, carrier_plan(plan, index), stream.work), index)
-            for index, stream in enumerate(compiled)
-        }
-        settings = AnswerSettings(self._settings.confidence, self.manifest.layout)
-        return compiled_answers(compiled, rows, self.manifest.classes, shed_plan(plan), settings)
+        compiled = [
+            compile_stream(
+                stream,
+                self._network.queries,
+                with_carrier(source, carrier),
+                Admission(plan_table(self._spark, url, token, stream.name)),
+            )
+            for stream, source in zip(self.domain.streams, self._sources, strict=True)
+        ]
+        rows = {stream.work.stream.name: self._watermarked(stream, index) for index, stream in enumerate(compiled)}
+        return compiled_partials(compiled, rows, self.manifest.classes, self.manifest.layout)
 
-    def _watermarked(self, stream: CompiledStream, carried: DataFrame, index: int) -> DataFrame:
-        rows = observed(stream.rows(), index).unionByName(carried)
-        return rows.withWatermark("event_time", f"{stream.work.stream.watermark_microseconds} microseconds")
+    def _watermarked(self, stream: CompiledStream, index: int) -> DataFrame:
+        delay = f"{stream.work.stream.watermark_microseconds} microseconds"
+        return observed(stream.rows(self.manifest.layout), index).withWatermark("event_time", delay)
 
     def _last_report(self) -> MicroBatchReport | None:
         return None if self._query is None else last_report(self._query, self.domain.streams)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from streamshed.errors import JavaUnavailableError
 from streamshed.network.document_sql import ExpressionChecker
-from streamshed.spark.session import require_java
+from streamshed.spark.java_process import launch_java
 
 _PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
 _POSITION = re.compile(r"\s*\(line (?P<line>\d+), pos (?P<column>\d+)\)\s*$")
@@ -35,12 +31,7 @@ def started_parser() -> Iterator[ExpressionChecker]:
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
     """
-    require_java()
-    launch: Callable[..., Any] = launch_gateway
-    try:
-        gateway = launch(popen_kwargs={"stderr": subprocess.DEVNULL})
-    except (PySparkRuntimeError, OSError) as error:
-        raise JavaUnavailableError(f"Spark's parser cannot be started: {error}") from error
+    gateway = launch_java()
     try:
         yield _checker(gateway.jvm)
     finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.spark.answer_schema import ANSWER, LATE, ROW, UNREADABLE
+from streamshed.spark.answers import AnswerColumns
+from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.run_status import QueryStatus
 from streamshed.spark.sinks import Sink
 
@@ -22,9 +24,15 @@ class MicroBatchWriter:
         sink: Where answers go.
         query_id: Spark's id of the query, which a checkpoint keeps.
         set_aside: Folder for what could not be read.
+        columns: What makes answers of window partials.
+        plan_of: Returns the plan of a micro-batch.
     """
 
-    def __init__(self, sink: Sink, query_id: str, set_aside: str) -> None:
+    def __init__(
+        self, sink: Sink, query_id: str, set_aside: str, *, columns: AnswerColumns, plan_of: Callable[[int], PlanRow]
+    ) -> None:
+        self._columns = columns
+        self._plan_of = plan_of
         self._sink = sink
         self._query_id = query_id
         self._set_aside = set_aside
@@ -32,9 +40,9 @@ class MicroBatchWriter:
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._unreadable_rows = 0
 
-    def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
+    def __call__(self, partials: DataFrame, micro_batch_id: int) -> None:
         """Write one micro-batch; called again with the same after a crash."""
-        answers.persist()
+        answers = self._columns.answers(partials, self._plan_of(micro_batch_id).shed).persist()
         try:
             summary = {(row["kind"], row["query"]): row.asDict() for row in _summarized(answers).collect()}
             self._sink.write(answers.where(F.col("kind") != UNREADABLE), self._query_id, micro_batch_id)

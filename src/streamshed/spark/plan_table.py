@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from streamshed.errors import StreamshedError
-from streamshed.spark.answers import SHED, SHED_TYPE
-from streamshed.spark.carrier import CARRIER_FROM, CARRIER_TIME, CARRIER_UNTIL
-from streamshed.spark.internal_names import OPEN, SAMPLING_CODES
-from streamshed.spark.sampled_rows import SAMPLING_RATE
+from streamshed.spark.internal_names import (
+    CARRIER_FROM,
+    CARRIER_TIME,
+    CARRIER_UNTIL,
+    OPEN,
+    SAMPLING_CODES,
+    SAMPLING_RATE,
+)
+from streamshed.spark.plan_row import PlanRow
 
 FORMAT = "streamshed_plan"
 TOKEN_HEADER = "X-Streamshed-Token"
 
-_PER_STREAM = (
+_COLUMNS = (
+    (OPEN, "bigint"),
     (SAMPLING_RATE, "double"),
     (SAMPLING_CODES, "string"),
     (CARRIER_FROM, "bigint"),
@@ -36,37 +40,18 @@ class PlanUnavailableError(StreamshedError):
     """A micro-batch could not get its plan from the driver."""
 
 
-def plan_table(spark: SparkSession, url: str, token: str, streams: Sequence[str]) -> DataFrame:
-    """Return the plan table, one row.
+def plan_table(spark: SparkSession, url: str, token: str, stream: str) -> DataFrame:
+    """Return what a stream is told in each micro-batch, one row.
 
     Args:
         spark: The session.
         url: Where the driver answers.
         token: What it wants to see before it does.
-        streams: Names of the streams, in order.
+        stream: Name of the stream.
     """
     spark.dataSource.register(PlanDataSource)
-    columns = [f"{OPEN} bigint", f"{SHED} {SHED_TYPE}"]
-    columns += [f"{name}_{index} {kind}" for index in range(len(streams)) for name, kind in _PER_STREAM]
-    options = {"url": url, "token": token, "streams": json.dumps(list(streams))}
-    return spark.read.format(FORMAT).schema(", ".join(columns)).options(**options).load()
-
-
-def stream_plan(plan: DataFrame, index: int) -> DataFrame:
-    """Keep of the plan table what the rows of one stream are to know."""
-    own = [F.col(f"{name}_{index}").alias(name) for name in (SAMPLING_RATE, SAMPLING_CODES)]
-    return plan.select(OPEN, *own)
-
-
-def carrier_plan(plan: DataFrame, index: int) -> DataFrame:
-    """Keep of the plan table what the carrier of one stream is to know."""
-    own = [F.col(f"{name}_{index}").alias(name) for name in (CARRIER_FROM, CARRIER_UNTIL, CARRIER_TIME)]
-    return plan.select(OPEN, *own)
-
-
-def shed_plan(plan: DataFrame) -> DataFrame:
-    """Keep of the plan table what answers are to know."""
-    return plan.select(SHED)
+    schema = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS)
+    return spark.read.format(FORMAT).schema(schema).options(url=url, token=token, stream=stream).load()
 
 
 class PlanDataSource(DataSource):
@@ -99,12 +84,15 @@ class PlanReader(DataSourceReader):
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
-                document = json.loads(response.read())
+                text = response.read().decode()
         except (OSError, urllib.error.URLError) as error:
             raise PlanUnavailableError(
                 f"no plan from the driver at {self._options['url']}: {error}; can executors reach that address?"
             ) from error
-        yield _as_row(document, json.loads(self._options["streams"]))
+        row = PlanRow.from_json(text)
+        plan = row.streams[self._options["stream"]]
+        carrier = (plan.carrier_from, plan.carrier_until, plan.carrier_time)
+        yield (row.open, plan.sampling_rate, plan.sampling_codes, *carrier)
 
 
 def micro_batch_id() -> int:
@@ -121,14 +109,3 @@ def micro_batch_id() -> int:
         raise PlanUnavailableError("the plan table was read outside a micro-batch, which alone has a plan")
     return int(found)
 
-
-def _as_row(document: Mapping[str, Any], streams: Sequence[str]) -> tuple[Any, ...]:
-    from streamshed.spark.plan_row import PlanRow
-
-    row = PlanRow.from_json(json.dumps(document))
-    values: list[Any] = [row.open, [(i.stream, i.start, i.until, i.sampling_rate) for i in row.shed]]
-    for name in streams:
-        plan = row.streams[name]
-        values += [plan.sampling_rate, plan.sampling_codes, plan.carrier_from, plan.carrier_until]
-        values.append(plan.carrier_time)
-    return tuple(values)

@@ -1,4 +1,4 @@
-"""Set-valued queries: the rows themselves, delivered in their own micro-batch."""
+"""Set-valued queries: the rows themselves, delivered in their own micro-batch, past the stages."""
 
 from __future__ import annotations
 
@@ -11,45 +11,52 @@ from pyspark.sql import functions as F
 from streamshed.network.query import Query
 from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.network_work import StreamWork
-from streamshed.spark.answer_schema import ANSWER_SCHEMA, ROW
+from streamshed.spark.answer_schema import ROW
 from streamshed.spark.internal_names import SAMPLING_CODES, TIME, UNREADABLE
 
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
-def row_answers(line: DataFrame, work: StreamWork) -> DataFrame:
-    """Return one answer per row and set-valued query, the row's columns as a JSON object in `value_text`.
+def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> DataFrame:
+    """Return the rows of set-valued queries shaped as window partials, the row as JSON in `key_text`.
 
     Args:
         line: The stream's straight line.
         work: The stream's.
+        partials: Window partials, whose columns these take.
     """
-    answers = [_answer(query, work) for query in work.row_queries]
-    found = line.select(F.explode(F.array(*answers)).alias("answer")).where("answer is not null")
-    return found.select("answer.*")
+    found = line.select(F.explode(F.array(*[_row(query, work) for query in work.row_queries])).alias("row"))
+    weight = 1.0 / sampling_rate(F.col("row.sampling_codes"))
+    instant = F.timestamp_micros("row.time")
+    columns = {
+        "window": F.struct(instant.alias("start"), instant.alias("end")),
+        "kind": F.lit(ROW),
+        "definition_id": F.col("row.definition_id"),
+        "slot": F.lit(0),
+        "key_text": F.col("row.text"),
+        "rows": F.lit(1),
+        "rows_weighted": weight,
+        "greatest_weight": weight,
+    }
+    fields = [
+        columns.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in partials.schema.fields
+    ]
+    return found.where("row is not null").select(*fields)
 
 
-def _answer(query: Query, work: StreamWork) -> Column:
+def _row(query: Query, work: StreamWork) -> Column:
     place = work.program.places[query.rows]
     selected = functools.reduce(
         operator.and_, [F.col(condition) for condition in place.conditions], F.col(UNREADABLE).isNull()
     )
     row = F.struct(*[F.col(f"`{column}`").alias(name) for name, column in place.columns.items()])
-    columns = {
-        "kind": F.lit(ROW),
-        "query": F.lit(query.name),
-        "window_start": F.timestamp_micros(F.col(TIME)),
-        "value_text": F.to_json(row, _TIMES),
-        "sampling_rate": sampling_rate(F.col(SAMPLING_CODES)),
-        "rows_used": F.lit(1),
-        "rows_estimated": 1.0 / sampling_rate(F.col(SAMPLING_CODES)),
-        "exact": F.col(SAMPLING_CODES).isNull(),
-        "low": F.lit(False),
-        "reason": F.when(F.col(SAMPLING_CODES).isNotNull(), F.lit("sampled")),
-    }
-    nothing = F.lit(None)
-    fields = [columns.get(name, nothing).cast(kind).alias(name) for name, kind in ANSWER_SCHEMA]
-    return F.when(selected, F.struct(*fields))
+    found = F.struct(
+        F.lit(query.definition_id).cast("bigint").alias("definition_id"),
+        F.col(TIME).alias("time"),
+        F.col(SAMPLING_CODES).alias("sampling_codes"),
+        F.to_json(row, _TIMES).alias("text"),
+    )
+    return F.when(selected, found)
 
 
 def sampling_rate(codes: Column) -> Column:

@@ -13,23 +13,30 @@ from streamshed.network.columns import format_schema
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.spark.internal_names import (
+    APART,
+    CARRIER,
+    CARRIER_FROM,
+    CARRIER_TIME,
+    CARRIER_UNTIL,
     CORRUPT,
     FILE_PATH,
     FILE_ROW,
     OPEN,
     SAMPLING_CODES,
+    SAMPLING_RATE,
     TEXT,
     TIME,
     UNREADABLE,
 )
+from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 
 NO_TIME = "event time is null"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
-
-SAMPLING_RATE = "__sampling_rate"
+THE_CARRIER = "carrier"
 
 _UNIT = 2.0**-53
+_ALWAYS_OPEN = -(2**62)
 
 
 @dataclass(frozen=True)
@@ -37,8 +44,8 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: A one-row DataFrame with `OPEN`, `SAMPLING_RATE` and `SAMPLING_CODES`; None: everything is admitted, as
-            in batch mode.
+        plan: A one-row DataFrame with `OPEN`, `SAMPLING_RATE`, `SAMPLING_CODES` and what the carrier is to show;
+            None: everything is admitted, as in batch mode.
     """
 
     plan: DataFrame | None = None
@@ -47,17 +54,21 @@ class Admission:
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Sample, parse and time a stream's rows.
 
-    A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing
+    `source` holds the carrier's rows, too, which are always kept. A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing
     is shed, u is not computed. What is shed is not parsed.
 
     Returns:
-        The stream's columns with `TIME`, `UNREADABLE`, `OPEN`, `SAMPLING_CODES` (and `TEXT` where text is parsed).
+        The stream's columns with `TIME`, `UNREADABLE`, `APART`, and those of the plan.
     """
-    rows = _admitted(source, stream, admission)
-    rows = _parsed(rows, stream)
+    rows = _parsed(_admitted(source, stream, admission), stream)
     microseconds = event_time_microseconds(rows, stream.time)
-    unreadable = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
-    return rows.withColumns({TIME: microseconds, UNREADABLE: unreadable})
+    is_carrier = F.col(CARRIER).isNotNull()
+    reason = F.when(is_carrier, F.lit(THE_CARRIER)).otherwise(
+        F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
+    )
+    timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
+    apart = F.when(is_carrier, F.lit(CARRIER_CLASS)).when(F.col(UNREADABLE).isNotNull(), F.lit(UNREADABLE_CLASS))
+    return timed.withColumn(APART, apart)
 
 
 def event_time_microseconds(rows: DataFrame, time: str) -> Column:
@@ -70,11 +81,15 @@ def event_time_microseconds(rows: DataFrame, time: str) -> Column:
 
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
-        nothing = F.lit(None).cast("string")
-        return source.withColumns({OPEN: F.lit(-(2**62)), SAMPLING_CODES: nothing})
+        nothing = F.lit(None)
+        carrier = {name: nothing.cast("bigint") for name in (CARRIER_FROM, CARRIER_UNTIL, CARRIER_TIME)}
+        return source.withColumns({OPEN: F.lit(_ALWAYS_OPEN), SAMPLING_CODES: nothing.cast("string"), **carrier})
     rows = source.crossJoin(F.broadcast(admission.plan))
-    kept = F.when(F.col(SAMPLING_RATE) < 1.0, uniform(stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
-    return rows.where(kept)
+    is_sampled = (F.col(SAMPLING_RATE) < 1.0) & F.col(CARRIER).isNull()
+    kept = F.when(is_sampled, uniform(stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
+    since = F.when(F.col(CARRIER).isNotNull(), F.greatest(OPEN, CARRIER_FROM)).otherwise(F.col(OPEN))
+    codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))
+    return rows.where(kept).withColumns({OPEN: since, SAMPLING_CODES: codes})
 
 
 def uniform(stream: Stream) -> Column:

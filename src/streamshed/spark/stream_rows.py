@@ -1,4 +1,4 @@
-"""The straight line of a stream on Spark: source, sampler, parsing, operators, masks; rows ready for their slices."""
+"""The rows of a stream on their way into slices: which classes want them, under which key, with which value."""
 
 from __future__ import annotations
 
@@ -12,36 +12,20 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.sharing.network_work import StreamWork
-from streamshed.network.window import Edge
 from streamshed.sharing.sharing_class import SharingClass
-from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.group_keys import key_columns
-from streamshed.spark.internal_names import OPEN, SAMPLING_CODES, TIME, UNREADABLE
-from streamshed.spark.slice_columns import slice_end, slice_start
-from streamshed.spark.unreadable import unreadable_text
-from streamshed.spark.value_kind import carried, presence
-from streamshed.spark.window_partials import UNREADABLE_CLASS
-
-ROW_COLUMNS = (
-    ("close_start", "bigint"),
-    ("close_end", "bigint"),
-    ("slice_start", "bigint"),
-    ("class_id", "bigint"),
-    ("mask", "bigint"),
-    ("sampling_codes", "string"),
-    ("key_long", "bigint"),
-    ("key_text", "string"),
-    ("counted", "boolean"),
-    ("number", "double"),
-    ("long", "bigint"),
-    ("decimal", "decimal(38,0)"),
-    ("text", "string"),
+from streamshed.spark.internal_names import (
+    APART,
+    CARRIER_TIME,
+    CARRIER_UNTIL,
+    OPEN,
+    SAMPLING_CODES,
+    TIME,
+    UNREADABLE,
 )
-"""The columns of a row on its way into a slice: `event_time` comes with them."""
-
-
-DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
-"""Slices of a stream that nobody aggregates: unreadable rows travel in them."""
+from streamshed.spark.set_apart import CARRIER_CLASS, apart_text
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.value_kind import CarriedValue, carried, presence
 
 
 @dataclass(frozen=True)
@@ -57,33 +41,50 @@ class ValueTypes:
     presence_only: frozenset[str]
 
 
-def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes) -> DataFrame:
-    """Turn a stream's readable and unreadable rows into rows for their slices.
+def entry_columns(layout: StateLayout) -> tuple[tuple[str, str], ...]:
+    """Name and type of what a row says to one class."""
+    columns = [("class_id", "bigint"), ("mask", "bigint"), ("key_long", "bigint"), ("key_text", "string")]
+    columns += [("number", "double"), ("long", "bigint")]
+    if layout.decimals:
+        columns.append(("decimal", "decimal(38,0)"))
+    if layout.texts:
+        columns.append(("text", "string"))
+    return tuple(columns)
+
+
+def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes, layout: StateLayout) -> DataFrame:
+    """Turn the rows of a straight line into what their classes are told.
 
     Args:
-        line: The stream's straight line, with `TIME`, `UNREADABLE`, `OPEN` and `SAMPLING_CODES`.
+        line: The stream's straight line.
         work: What is to be done.
         values: The types of keys and values.
+        layout: The state layout.
 
     Returns:
-        `event_time` and, where the stream has one class, `ROW_COLUMNS`; else `entries`, an array of such rows.
+        `event_time`, `open`, `sampling_codes`, and `entry_columns` where the stream has one class, else `entries`,
+        an array of such, null for classes that do not want the row.
     """
     if work.classes:
         line = line.withColumns(_masks(work))
     entries = [_class_entry(values, index, sharing_class) for index, sharing_class in enumerate(work.classes)]
-    event_time = F.timestamp_micros(F.coalesce(F.col(TIME), F.col(OPEN))).alias("event_time")
-    if len(entries) <= 1:
-        entry = _with_unreadable(entries[0], work) if entries else _unreadable_entry(work)
-        return line.select(event_time, *[entry[name].cast(kind).alias(name) for name, kind in ROW_COLUMNS])
-    structs = [_struct(entry) for entry in [*entries, _unreadable_entry(work)]]
-    return line.select(event_time, F.array(*structs).alias("entries"))
+    first, *others = entries or [_nothing()]
+    first = _or_apart(first, work)
+    schema = entry_columns(layout)
+    head = [_event_time(), F.col(OPEN).alias("open"), F.col(SAMPLING_CODES).alias("sampling_codes")]
+    if not others:
+        return line.select(*head, *[first[name].cast(kind).alias(name) for name, kind in schema])
+    structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
+    return line.select(*head, F.array(*structs).alias("entries"))
 
 
-def exploded(rows: DataFrame) -> DataFrame:
-    """Turn rows with `entries` into one row per entry; leave others as they are."""
-    if "entries" not in rows.columns:
-        return rows
-    return rows.select("event_time", F.explode("entries").alias("entry")).select("event_time", "entry.*")
+def _event_time() -> Column:
+    """Of a carrier, the time it shows; of an unreadable row, the oldest that is not late."""
+    of_unreadable = F.greatest(F.col(OPEN), F.lit(0))
+    microseconds = F.when(F.col(APART) == CARRIER_CLASS, F.coalesce(F.col(CARRIER_TIME), F.lit(0))).otherwise(
+        F.coalesce(F.col(TIME), of_unreadable)
+    )
+    return F.timestamp_micros(microseconds).alias("event_time")
 
 
 def _masks(work: StreamWork) -> dict[str, Column]:
@@ -105,75 +106,45 @@ def _all_of(conditions: Sequence[str]) -> Column:
 
 def _class_entry(values: ValueTypes, index: int, sharing_class: SharingClass) -> dict[str, Column]:
     mask = F.col(f"__mask_{index}")
-    wanted = mask != 0
-    keys = [(F.when(wanted, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
+    keys = [(F.when(mask != 0, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
     key_long, key_text = key_columns(keys)
-    entry = _placed(sharing_class)
-    entry |= {
-        "class_id": F.lit(sharing_class.class_id),
-        "mask": mask,
-        "sampling_codes": F.col(SAMPLING_CODES),
-        "key_long": key_long,
-        "key_text": key_text,
-        "counted": F.lit(True),
-    }
+    entry = {"class_id": F.lit(sharing_class.class_id), "mask": mask, "key_long": key_long, "key_text": key_text}
     return entry | _value(values, sharing_class, mask)
 
 
 def _value(values: ValueTypes, sharing_class: SharingClass, mask: Column) -> dict[str, Column]:
+    """The value, evaluated only where a query that needs it wants the row."""
     sql = sharing_class.value
     if sql is None:
-        value = carried(None, None)
-    else:
-        needed = mask.bitwiseAND(F.lit(sharing_class.value_mask).cast("bigint")) != 0
-        guarded = F.when(needed, F.expr(sql))
-        value = presence(guarded) if sql in values.presence_only else carried(guarded, values.types[sql])
+        return _as_columns(carried(None, None))
+    needed = mask.bitwiseAND(F.lit(sharing_class.value_mask).cast("bigint")) != 0
+    guarded = F.when(needed, F.expr(sql))
+    return _as_columns(presence(guarded) if sql in values.presence_only else carried(guarded, values.types[sql]))
+
+
+def _as_columns(value: CarriedValue) -> dict[str, Column]:
     return {"number": value.number, "long": value.long, "decimal": value.decimal, "text": value.text}
 
 
-def _placed(sharing_class: SharingClass) -> dict[str, Column]:
-    """Where a row goes: its own slice, or, when that is closed, the oldest open one, which closes in its stead."""
-    opened = slice_start(sharing_class.grid, F.col(OPEN))
-    start = slice_start(sharing_class.grid, F.col(TIME))
-    close_start = F.greatest(start, opened)
-    return {
-        "close_start": close_start,
-        "close_end": slice_end(sharing_class.grid, close_start),
-        "slice_start": start,
+def _nothing() -> dict[str, Column]:
+    nothing = F.lit(None)
+    return {"class_id": nothing, "mask": F.lit(0), "key_long": nothing, "key_text": nothing} | _as_columns(
+        carried(None, None)
+    )
+
+
+def _or_apart(entry: dict[str, Column], work: StreamWork) -> dict[str, Column]:
+    """Let the first entry also say what is to become of a row that no class wants: unreadable, or the carrier."""
+    apart = F.col(APART)
+    ordinary = apart.isNull()
+    return entry | {
+        "class_id": F.coalesce(apart.cast("bigint"), entry["class_id"]),
+        "mask": F.when(ordinary, entry["mask"]).otherwise(F.lit(1)),
+        "key_long": F.when(ordinary, entry["key_long"]).when(apart == CARRIER_CLASS, F.col(CARRIER_UNTIL)),
+        "key_text": F.when(ordinary, entry["key_text"]).otherwise(apart_text(work.stream)),
     }
 
 
-def _unreadable_entry(work: StreamWork) -> dict[str, Column]:
-    """A row that could not be read travels with the oldest open slice, its text and the reason as its key."""
-    grid = work.classes[0].grid if work.classes else DEFAULT_GRID
-    opened = slice_start(grid, F.col(OPEN))
-    nothing = carried(None, None)
-    return {
-        "close_start": opened,
-        "close_end": slice_end(grid, opened),
-        "slice_start": opened,
-        "class_id": F.lit(UNREADABLE_CLASS).cast("bigint"),
-        "mask": F.when(F.col(UNREADABLE).isNotNull(), F.lit(1)).otherwise(F.lit(0)).cast("bigint"),
-        "sampling_codes": F.col(SAMPLING_CODES),
-        "key_long": F.lit(None).cast("bigint"),
-        "key_text": unreadable_text(work.stream),
-        "counted": F.lit(True),
-        "number": nothing.number,
-        "long": nothing.long,
-        "decimal": nothing.decimal,
-        "text": nothing.text,
-    }
-
-
-def _with_unreadable(entry: dict[str, Column], work: StreamWork) -> dict[str, Column]:
-    """Let one entry serve both, so that a stream of one class needs no array."""
-    other = _unreadable_entry(work)
-    unreadable = F.col(UNREADABLE).isNotNull()
-    return {
-        name: column if column is other[name] else F.when(unreadable, other[name]).otherwise(column)
-        for name, column in entry.items()
-    }
-
-
-def _struct(entry: dict[str, Column]) -> Column:
-    return F.struct(*[entry[name].cast(kind).alias(name) for name, kind in ROW_COLUMNS])
+def _wanted_struct(entry: dict[str, Column], schema: Sequence[tuple[str, str]]) -> Column:
+    struct = F.struct(*[entry[name].cast(kind).alias(name) for name, kind in schema])
+    return F.when(entry["mask"] != 0, struct)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.planning.quantization import STEPS_PER_DECADE
-from streamshed.sharing.sharing_class import SharingClass
+from streamshed.sharing.sharing_class import Member, SharingClass
+from streamshed.spark.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.spark.eviction import evictable_interval
+from streamshed.spark.manifest import Routed
+from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 from streamshed.spark.slice_columns import window_starts
 from streamshed.spark.state_layout import StateLayout
 
-UNREADABLE_CLASS = 0
-"""Class of rows that could not be read; their `key_text` says which and why."""
-
-ANSWER, LATE, UNREADABLE = "answer", "late", "unreadable"
+_MOST_EMPTY_WINDOWS = 10_000
+"""A jump of event time over more windows than this leaves the oldest of them without empty answers."""
 
 WINDOW_KEY = ("window", "kind", "definition_id", "slot", "key_long", "key_text")
 
 
-def window_partials(slices: DataFrame, classes: Sequence[SharingClass], layout: StateLayout) -> DataFrame:
+def window_partials(
+    slices: DataFrame, classes: Sequence[Routed], present: Sequence[SharingClass], layout: StateLayout
+) -> DataFrame:
     """Merge the partials of slices into those of the windows that hold them.
 
     A row that came late, when its own slice was closed, has traveled in a slice still open, and counts in the
@@ -30,13 +34,14 @@ def window_partials(slices: DataFrame, classes: Sequence[SharingClass], layout: 
     Args:
         slices: What `slice_partials` returns.
         classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
+        present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
         layout: The state layout.
 
     Returns:
         One row per window, query and value slot (kind "answer"), per query with late rows ("late"), and per
         unreadable row ("unreadable").
     """
-    routed = slices.select("*", F.explode(_routes(classes)).alias("route")).where(
+    routed = slices.select("*", F.explode(_routes(classes, present)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
     placed = routed.select("*", F.explode(_destinations()).alias("destination"))
@@ -46,20 +51,34 @@ def window_partials(slices: DataFrame, classes: Sequence[SharingClass], layout: 
         F.col("destination.kind").alias("kind"),
         F.col("route.definition_id").alias("definition_id"),
         F.col("route.slot").alias("slot"),
-        "key_long",
-        "key_text",
+        _key_of_the_group("key_long"),
+        _key_of_the_group("key_text"),
         (1.0 / _sampling_rate()).alias("weight"),
         *_weightless(layout),
     )
     return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout))
 
 
-def _routes(classes: Sequence[SharingClass]) -> Column:
-    """Per class, the queries that its rows go to: an array of (bit, query, slot, window)."""
-    unreadable = F.array(_route(0, UNREADABLE_CLASS, 0, 1, 1, 0))
-    by_class = [F.lit(UNREADABLE_CLASS).cast("bigint"), unreadable]
+def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Column:
+    """The queries that a row of slices goes to: an array of (bit, query, slot, window)."""
+    by_class: list[Column] = [F.lit(UNREADABLE_CLASS).cast("bigint"), F.array(_route(0, 0, 0, 1, 1, 0))]
     for sharing_class in classes:
-        members = [
+        by_class += [F.lit(sharing_class.class_id).cast("bigint"), _member_routes(sharing_class.members)]
+    by_stream: list[Column] = []
+    for stream in sorted({sharing_class.stream for sharing_class in present}):
+        ungrouped = [m for c in present if c.stream == stream and not c.keys for m in c.members]
+        if ungrouped:
+            by_stream += [F.lit(stream), _member_routes([replace(member, bit=0) for member in ungrouped])]
+    routes = F.element_at(F.create_map(*by_class), F.col("class_id"))
+    if not by_stream:
+        return routes
+    carried = F.element_at(F.create_map(*by_stream), F.col("key_text"))
+    return F.when(F.col("class_id") == CARRIER_CLASS, carried).otherwise(routes)
+
+
+def _member_routes(members: Sequence[Member]) -> Column:
+    return F.array(
+        *[
             _route(
                 member.bit,
                 member.definition_id,
@@ -68,10 +87,9 @@ def _routes(classes: Sequence[SharingClass]) -> Column:
                 member.window.slide_microseconds,
                 member.window.offset_microseconds,
             )
-            for member in sharing_class.members
+            for member in members
         ]
-        by_class += [F.lit(sharing_class.class_id).cast("bigint"), F.array(*members)]
-    return F.element_at(F.create_map(*by_class), F.col("class_id"))
+    )
 
 
 def _route(bit: int, definition_id: int, slot: int, size: int, slide: int, offset: int) -> Column:
@@ -99,15 +117,36 @@ def _destinations() -> Column:
     missed = F.size(starts) - F.size(in_time)
     late = F.transform(F.sequence(F.lit(1), missed), lambda _: _destination(opened, closes, LATE))
     itself = F.array(_destination(opened, closes, UNREADABLE))
+    empty = F.transform(_passed_windows(), lambda start: _destination(start, start + size, ANSWER))
     return (
         F.when(F.col("class_id") == UNREADABLE_CLASS, itself)
+        .when(F.col("class_id") == CARRIER_CLASS, empty)
         .when(came_late & (missed > 0), F.concat(answers, late))
         .otherwise(answers)
     )
 
 
+def _passed_windows() -> Column:
+    """Starts of the windows that a carrier has come through, from `slice_start` to `key_long`."""
+    size, slide, offset = F.col("route.size"), F.col("route.slide"), F.col("route.offset")
+    until = F.col("key_long")
+    since = F.greatest(F.col("slice_start"), until - slide * _MOST_EMPTY_WINDOWS)
+    earlier = F.floor((size - F.pmod(since - offset, slide) - F.lit(1)) / slide) * slide
+    first = since - F.pmod(since - offset, slide) - earlier
+    last = until - F.pmod(until - offset, slide)
+    known = until.isNotNull() & (first <= last)
+    starts = F.sequence(first.cast("bigint"), last.cast("bigint"), slide)
+    return F.when(known, starts).otherwise(F.array().cast("array<bigint>"))
+
+
 def _destination(start: Column, end: Column, kind: str) -> Column:
     return F.struct(start.alias("start"), end.alias("end"), F.lit(kind).alias("kind"))
+
+
+def _key_of_the_group(name: str) -> Column:
+    """The group's key; what counts late rows is per query, and a carrier's is none."""
+    keeps = (F.col("destination.kind") != LATE) & (F.col("class_id") != CARRIER_CLASS)
+    return F.when(keeps, F.col(name)).alias(name)
 
 
 def _sampling_rate() -> Column:

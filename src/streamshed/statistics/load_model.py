@@ -12,10 +12,10 @@ from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 NOISE_DEVIATION = 0.1
-PRIOR_DEVIATIONS = (0.7, 1.2, 1.0)
+PRIOR_DEVIATIONS = (1.2, 1.2, 1.0)
 GATE = 2.0
 MEMORY = 24
-FADING = 0.6
+FADING = 0.7
 FADED = 0.1
 JUMP = 0.4
 

@@ -1,6 +1,6 @@
 """Random expressions that Spark and DuckDB read alike, and their values by DuckDB."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import duckdb
 from hypothesis import strategies as st
@@ -18,70 +18,79 @@ def _column(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([name, name.upper(), name.lower()]))
 
 
-def _spaces() -> st.SearchStrategy[str]:
-    return st.sampled_from([" ", " ", "  ", "\n", " /* Size */ "])
-
-
-@st.composite
-def _in_parentheses(draw: st.DrawFn, parts: st.SearchStrategy[str]) -> str:
-    return f"({draw(st.sampled_from(['', ' ']))}{draw(parts)})"
-
-
-def _wrapped(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.one_of(parts, _in_parentheses(parts), _in_parentheses(_in_parentheses(parts)))
-
-
-@st.composite
-def _infix(draw: st.DrawFn, operand: st.SearchStrategy[str], operators: Sequence[str]) -> str:
-    operator = f"{draw(_spaces())}{draw(st.sampled_from(operators))}{draw(_spaces())}"
-    return operator.join(draw(st.lists(operand, min_size=2, max_size=3)))
-
-
 _atoms = st.one_of(_column(), st.integers(0, 20).map(str))
+_spaces = st.sampled_from([" ", " ", "  ", "\n", " /* Size */ "])
+_deep = st.sampled_from([True, True, False])
 
 
-def _arithmetic_over(operand: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    # Deeper levels are always put in parentheses, so that the meaning is that of the tree drawn here.
-    return st.one_of(
-        _infix(_in_parentheses(operand), ["+", "-", "*"]),
-        _infix(_atoms, ["+", "-", "*"]),
-        operand.map(lambda inside: f"coalesce({inside}, Size)"),
-    )
+@st.composite
+def _joined(draw: st.DrawFn, operands: list[str], operators: list[str]) -> str:
+    """Operands with any of some operators between them."""
+    joined = operands[0]
+    for operand in operands[1:]:
+        joined += draw(_spaces) + draw(st.sampled_from(operators)) + draw(_spaces) + operand
+    return draw(st.sampled_from([joined, joined, f"( {joined})"]))
 
 
-arithmetic = st.recursive(_wrapped(_atoms), lambda operand: _wrapped(_arithmetic_over(operand)), max_leaves=6)
-_sides = st.one_of(_atoms, _in_parentheses(arithmetic))
+def _in_parentheses(text: str) -> str:
+    """What is deeper is put in parentheses, so that the meaning is that of the tree drawn here."""
+    return f"({text})"
+
+
+@st.composite
+def arithmetic_of(draw: st.DrawFn, depth: int) -> str:
+    """An expression with a whole number as its value."""
+    if depth == 0:
+        return draw(_atoms)
+    count = draw(st.integers(2, 3))
+    deeper = arithmetic_of(depth - 1).map(_in_parentheses)
+    operands = [draw(deeper) if draw(_deep) else draw(_atoms) for _ in range(count)]
+    if draw(st.integers(0, 4)) == 0:
+        return f"coalesce({', '.join(operands)})"
+    return draw(_joined(operands, ["+", "-", "-", "*"]))
 
 
 @st.composite
 def _test(draw: st.DrawFn) -> str:
-    one, two, three = draw(_sides), draw(_sides), draw(_sides)
+    """A predicate without AND, OR and NOT."""
+    one, two, three = (_in_parentheses(draw(arithmetic_of(draw(st.integers(0, 1))))) for _ in range(3))
     comparison = draw(st.sampled_from(["=", "<>", "!=", "<", "<=", ">", ">=", "=="]))
     negation = draw(st.sampled_from(["", "NOT ", "not "]))
     return draw(
-        st.sampled_from([
-            f"{one} {comparison} {two}",
-            f"{one} {negation}BETWEEN {two} AND {three}",
-            f"{one} {negation}in ({two}, 3)",
-            f"{one} is {negation}null",
-            f"case when {one} > {two} then 'Size' else 'and' end = 'Size'",
-            f"CAST({one} AS bigint) {comparison} {two}",
-        ])
+        st.sampled_from(
+            [
+                f"{one} {comparison} {two}",
+                f"{draw(_atoms)} {comparison} {draw(_atoms)}",
+                f"{one} {negation}BETWEEN {two} AND {three}",
+                f"{one} {negation}in ({two}, 3)",
+                f"{one} is {negation}null",
+                f"case when {one} > {two} then 'Size' else 'and' end = 'Size'",
+                f"CAST({one} AS bigint) {comparison} {two}",
+            ]
+        )
     )
 
 
-def _logic_over(operand: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.one_of(
-        _infix(_in_parentheses(operand), ["and", "OR", "AND", "or"]),
-        _infix(_test(), ["and", "OR", "AND", "or"]),
-        _in_parentheses(operand).map(lambda inside: f"NOT {inside}"),
-    )
+@st.composite
+def predicate_of(draw: st.DrawFn, depth: int) -> str:
+    """An expression with a truth value."""
+    if depth == 0:
+        return draw(_test())
+    count = draw(st.integers(2, 3))
+    deeper = predicate_of(depth - 1).map(_in_parentheses)
+    operands = [draw(deeper) if draw(_deep) else draw(_test()) for _ in range(count)]
+    if draw(st.integers(0, 3)) == 0:
+        return f"NOT {_in_parentheses(operands[0])}"
+    return draw(_joined(operands, ["and", "AND", "or", "OR"]))
 
 
-predicates = st.recursive(_wrapped(_test()), lambda operand: _wrapped(_logic_over(operand)), max_leaves=6)
+arithmetic = st.integers(0, 3).flatmap(arithmetic_of)
+predicates = st.integers(0, 2).flatmap(predicate_of)
 
 
-def values(connection: duckdb.DuckDBPyConnection, sql: str, names: Mapping[str, str] | None = None) -> list[object]:
+def values(
+    connection: duckdb.DuckDBPyConnection, sql: str, names: Mapping[str, str] | None = None
+) -> list[object]:
     """Evaluate an expression for a few rows; the columns are called as `names` says."""
     columns = ", ".join(f'"{(names or {}).get(name, name)}"' for name in COLUMNS)
     rows = ", ".join(str(row).replace("None", "NULL::bigint") for row in _ROWS)

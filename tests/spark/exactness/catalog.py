@@ -46,6 +46,7 @@ def fitting(entries: Iterable[Entry], columns: ColumnKinds) -> list[Entry]:
 _INTEGER, _BIG, _DOUBLE, _DECIMAL, _TEXT = Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL, Kind.TEXT
 _DATE, _TIMESTAMP, _LOCAL, _BOOLEAN, _BINARY = Kind.DATE, Kind.TIMESTAMP, Kind.LOCAL, Kind.BOOLEAN, Kind.BINARY
 _KINDS = {
+    "row": _BIG,
     "n": _INTEGER,
     "i": _INTEGER,
     "big": _BIG,
@@ -90,9 +91,9 @@ PREDICATES = (
     _predicate("big", "big > 0"),
     _predicate("big", "big <> -9223372036854775808"),
     _predicate("d", "d >= DATE'2023-12-31'"),
-    _predicate("at", "at > TIMESTAMP'1999-01-01 00:00:00'"),
+    _predicate("at", "at > TIMESTAMP'1999-01-01 00:00:00'", "\"at\" > TIMESTAMP'1999-01-01 00:00:00'"),
     _predicate("raw", "length(raw) > 0", "octet_length(raw) > 0"),
-    _predicate("row", "row % 3 <> 1") if "row" in _KINDS else _predicate("n", "n % 3 <> 1"),
+    _predicate("row", "row % 3 <> 1"),
     # These are null for some rows, which then do not pass.
     _predicate("i", "nullif(i, 2) < 3"),
     _predicate("n", "CASE WHEN n > 3 THEN NULL ELSE n < 2 END"),
@@ -139,17 +140,16 @@ RISKS = (
         _entry("big", _BIG, "big * big", "TRY(CAST(CAST(big AS HUGEINT) * big AS BIGINT))", into="square"),
     ),
     Risk(
-        _predicate("n", "n > 0"),
+        _predicate("n", "n BETWEEN 1 AND 2"),
         _predicate("s n", "element_at(array(s, 'b'), n) <> ''", "[s, 'b'][n] <> ''"),
-        _entry("s n", _TEXT, "element_at(array(s, 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'k'), n)",
-               "[s, 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'k'][n]", into="picked"),
+        _entry("s n", _TEXT, "element_at(array('c', s), n)", "['c', s][n]", into="picked"),
     ),
 )
 
 KEY_EXPRESSIONS = (
     _entry("n", _INTEGER, "n % 3"),
     _entry("s", _TEXT, "substr(s, 1, 1)"),
-    _entry("at", _DATE, "CAST(at AS DATE)"),
+    _entry("at", _DATE, "CAST(at AS DATE)", 'CAST("at" AS DATE)'),
     _entry("y", _BOOLEAN, "y > 0"),
     _entry("s", _INTEGER, "length(s)", "CAST(length(s) AS INT)"),
     _entry("n i", _BIG, "CAST(n AS BIGINT) * i"),

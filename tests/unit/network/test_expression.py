@@ -118,8 +118,8 @@ def test_what_is_no_expression_over_one_row_is_refused(text: str, problem: str) 
 
 
 def test_text_only() -> None:
-    with pytest.raises(InvalidExpressionError, match="an expression is SQL text, got 3"):
-        parse_expression(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidExpressionError, match=r"an expression is SQL text, got \['size'\]"):
+        parse_expression(["size"])  # type: ignore[arg-type]
 
 
 def test_nesting_without_end_is_refused() -> None:

@@ -22,7 +22,9 @@ def test_a_join_adds_the_columns_asked_for_as_declared() -> None:
 
 
 def test_a_key_of_the_same_name_is_written_once() -> None:
-    servers = relation("servers", FakeFrame([("src_host", "string"), ("dest_port", "int"), ("owner", "string")]))
+    servers = relation(
+        "servers", FakeFrame([("src_host", "string"), ("dest_port", "int"), ("owner", "string")])
+    )
     node = packets().lookup(servers, on=["src_host", "dest_port"])
     assert list(node.columns)[-1] == "owner"
     assert str(node) == "lookup servers on src_host, dest_port"
@@ -64,7 +66,11 @@ def test_columns_that_only_spark_knows_must_be_named(unknown_columns: Relation) 
     ("on", "columns", "problem"),
     [
         ({"src_hots": "host"}, ["subnet"], 'its key in the stream: unknown column "src_hots"'),
-        ({"src_host": "hst"}, ["subnet"], 'its key in the relation: unknown column "hst" .did you mean "host"'),
+        (
+            {"src_host": "hst"},
+            ["subnet"],
+            'its key in the relation: unknown column "hst" .did you mean "host"',
+        ),
         ({}, ["subnet"], "no key"),
         ({"src_host": "host"}, ["subnets"], 'what it adds: unknown column "subnets" .did you mean "subnet"'),
         ({"src_host": "host"}, ["subnet", "Subnet"], 'adds "Subnet" twice'),

@@ -80,23 +80,28 @@ def test_all_that_is_wrong_is_told() -> None:
             count(packets(), "one"),
             count(packets(frame=FakeFrame(PACKET_COLUMNS), watermark="2 s"), "ONE"),
             count(packets().semijoin(hosts(), on={"src_host": "host"}), "two"),
-            count(packets().semijoin(hosts(frame=FakeFrame(HOSTS_FRAME.dtypes)), on={"src_host": "host"}), "three"),
+            count(
+                packets().semijoin(hosts(frame=FakeFrame(HOSTS_FRAME.dtypes)), on={"src_host": "host"}),
+                "three",
+            ),
             max_depth=0,
         )
+    once = " (was it meant to be declared once?)"
     assert caught.value.problems == (
         "max_depth must be a whole number of at least 1, got 0",
         'two queries are named "one" and "one", the same to Spark',
         'two queries are named "one" and "ONE", the same to Spark',
-        'two different streams are named "packets": they differ in source, watermark_microseconds'
-        " (was it meant to be declared once?)",
-        'two different relations are named "hosts": they differ in source (was it meant to be declared once?)',
+        f'two different streams are named "packets": they differ in source, watermark_microseconds{once}',
+        f'two different relations are named "hosts": they differ in source{once}',
     )
 
 
 def test_a_network_needs_queries() -> None:
     with pytest.raises(InvalidNetworkError, match="a network needs at least one query"):
         network()
-    with pytest.raises(InvalidNetworkError, match=r'got Filter: filter proto = 6 \(is .query\("name"\) missing'):
+    with pytest.raises(
+        InvalidNetworkError, match=r'got Filter: filter proto = 6 \(is .query\("name"\) missing'
+    ):
         network(packets().filter("proto = 6"))  # type: ignore[arg-type]
     with pytest.raises(InvalidNetworkError, match="joins must be True or False, got 1"):
         QueryNetwork((count(packets(), "a"),), joins=1)  # type: ignore[arg-type]
@@ -105,7 +110,8 @@ def test_a_network_needs_queries() -> None:
 def test_an_sql_text_is_read_once_however_often_it_is_written() -> None:
     before = read_sql.cache_info().misses
     queries = [
-        count(packets().filter(f"size > {n % 10} and proto = 6").map(kb="size / 1024"), f"q{n}") for n in range(700)
+        count(packets().filter(f"size > {n % 10} and proto = 6").map(kb="size / 1024"), f"q{n}")
+        for n in range(700)
     ]
     assert len(network(*queries).nodes) == 1 + 10 * 3
     assert read_sql.cache_info().misses - before <= 50

@@ -52,7 +52,9 @@ def test_a_filter_names_what_is_wrong_and_what_was_meant() -> None:
 
 
 def test_without_a_near_miss_the_columns_are_listed() -> None:
-    with pytest.raises(InvalidNetworkError, match='unknown column "qqqq", known are: timestamp, value in "qqqq = 1"'):
+    with pytest.raises(
+        InvalidNetworkError, match='unknown column "qqqq", known are: timestamp, value in "qqqq = 1"'
+    ):
         stream("ticks", rate(1), time="timestamp").filter("qqqq = 1")
 
 
@@ -111,7 +113,12 @@ def test_a_function_adds_a_column_of_its_type() -> None:
     ],
 )
 def test_functions_that_cannot_be_applied(settings: dict[str, object], problem: str) -> None:
-    arguments: dict[str, object] = {"function": "math:sqrt", "columns": ["size"], "into": "x", "returns": "double"}
+    arguments: dict[str, object] = {
+        "function": "math:sqrt",
+        "columns": ["size"],
+        "into": "x",
+        "returns": "double",
+    }
     with pytest.raises(InvalidNetworkError, match=problem):
         packets().apply(**arguments | settings)  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ def monitor() -> QueryNetwork:
 
 
 def test_the_text_is_a_tree() -> None:
-    assert to_text(snapshot(monitor())) == "\n".join([
+    assert to_text(snapshot(monitor())).splitlines() == [
         "packets (time ts, watermark 1 second)",
         "└─ filter proto = 6",
         "   ├─ bytes = sum(size) over 5 minutes every 10 seconds",
@@ -27,7 +27,7 @@ def test_the_text_is_a_tree() -> None:
         "   │        └─ query web (priority 1, exact)",
         "   └─ filter src_host like '\"a\\\\b\"' and size > 3",
         "      └─ query raw",
-    ])
+    ]
 
 
 def test_every_stream_is_a_tree_of_its_own() -> None:
@@ -50,7 +50,7 @@ def test_dot_escapes_quotes_and_backslashes() -> None:
     lines = to_dot(snapshot(monitor())).splitlines()
     assert lines[0] == "digraph network {"
     assert lines[-1] == "}"
-    assert "  n6 [label=\"filter src_host like '\\\"a\\\\\\\\b\\\"' and size > 3\"];" in lines
+    assert '  n6 [label="filter src_host like \'\\"a\\\\\\\\b\\"\' and size > 3"];' in lines
     assert "  n1 -> n6;" in lines
 
 

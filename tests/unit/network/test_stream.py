@@ -66,7 +66,9 @@ def test_all_that_is_wrong_is_told() -> None:
     with pytest.raises(InvalidNetworkError) as caught:
         stream("my packets", FakeFrame(PACKET_COLUMNS), time="tss", identity=["ofset"], clock="")
     assert len(caught.value.problems) == 4
-    assert caught.value.problems[2] == 'stream "my packets": its time: unknown column "tss" (did you mean "ts"?)'
+    assert (
+        caught.value.problems[2] == 'stream "my packets": its time: unknown column "tss" (did you mean "ts"?)'
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,10 @@ def test_all_that_is_wrong_is_told() -> None:
         ({"time": "ts", "identity": []}, "an identity is columns"),
         ({"time": "ts", "parse": parse_json("flag", "a int")}, 'unknown column "flag" .did you mean "flags"'),
         ({"time": "ts", "parse": parse_csv("size", "a int")}, 'only text can be parsed, "size" is a int'),
-        ({"time": "ts", "parse": parse_csv("src_host", "Proto int")}, '"Proto" is parsed out of "src_host" but'),
+        (
+            {"time": "ts", "parse": parse_csv("src_host", "Proto int")},
+            '"Proto" is parsed out of "src_host" but',
+        ),
     ],
 )
 def test_streams_that_cannot_be(settings: dict[str, object], problem: str) -> None:

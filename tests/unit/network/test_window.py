@@ -39,7 +39,10 @@ def test_instants_before_the_epoch_have_windows() -> None:
     [
         (WindowSpecification(60_000_000, 60_000_000), "1 minute"),
         (WindowSpecification(60_000_000, 10_000_000), "1 minute every 10 seconds"),
-        (WindowSpecification(60_000_000, 10_000_000, 1_000), "1 minute every 10 seconds offset 1 millisecond"),
+        (
+            WindowSpecification(60_000_000, 10_000_000, 1_000),
+            "1 minute every 10 seconds offset 1 millisecond",
+        ),
     ],
 )
 def test_windows_say_what_they_are(window: WindowSpecification, text: str) -> None:

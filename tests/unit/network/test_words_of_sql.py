@@ -7,13 +7,44 @@ from streamshed.network.expression import parse_expression, rename_columns
 CONSTANTS = {"true", "false", "null", "current_date", "current_timestamp", "current_user", "session_user"}
 WORDS = sorted(
     {word.lower() for word in Spark.Tokenizer.KEYWORDS if word.replace("_", "").isalpha()}
-    | {"left", "right", "key", "value", "name", "level", "unit", "day", "hour", "month", "year", "user", "status"}
+    | {
+        "left",
+        "right",
+        "key",
+        "value",
+        "name",
+        "level",
+        "unit",
+        "day",
+        "hour",
+        "month",
+        "year",
+        "user",
+        "status",
+    }
     - CONSTANTS
 )
 PLACES = [
     *("{w} > 1", "x + {w}", "f({w})", "f(x, {w})", "cast({w} as int)", "case when {w} then {w} else {w} end"),
-    *("{w}.b", "not {w}", "x between {w} and 2", "{w}", "({w})", "x = {w}", "{w} is null", "{w} like 'a'", "-{w}"),
-    *("{w}[0]", "x in ({w}, 2)", "{w}::int", "x div {w}", "dateadd(day, {w}, x)", "transform(xs, e -> e + {w})"),
+    *(
+        "{w}.b",
+        "not {w}",
+        "x between {w} and 2",
+        "{w}",
+        "({w})",
+        "x = {w}",
+        "{w} is null",
+        "{w} like 'a'",
+        "-{w}",
+    ),
+    *(
+        "{w}[0]",
+        "x in ({w}, 2)",
+        "{w}::int",
+        "x div {w}",
+        "dateadd(day, {w}, x)",
+        "transform(xs, e -> e + {w})",
+    ),
     *("{w} and x", "x or {w}", "struct({w} as q)", "`{w}` + 1", "f({w} > 1)", "interval '1' day + {w}"),
 ]
 

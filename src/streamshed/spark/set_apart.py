@@ -1,4 +1,4 @@
-"""Rows that cannot be read: recognized, described by one text, and told apart again in the answers."""
+"""What travels through the stages without belonging to a query: unreadable rows, and the carrier."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from pyspark.sql import functions as F
 
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Stream
-from streamshed.spark.internal_names import FILE_PATH, FILE_ROW, TEXT, UNREADABLE
+from streamshed.spark.internal_names import APART, FILE_PATH, FILE_ROW, TEXT, UNREADABLE
+
+UNREADABLE_CLASS = 0
+"""Class of rows that could not be read; their `key_text` says which and why."""
+CARRIER_CLASS = 1
+"""Class of the carrier's rows; `key_text` is the stream, `slice_start` to `key_long` the time it has come since."""
 
 FIELD_SEPARATOR = "\x1e"
 FIELDS = ("stream", "reason", "identity", "text")
 
 
-def unreadable_text(stream: Stream) -> Column:
-    """Describe an unreadable row: stream, reason, what identifies it in its source, and its text where it has one.
+def apart_text(stream: Stream) -> Column:
+    """Describe a row that is set apart.
 
-    A row that can be found again by its identity and has no text is not copied.
+    The carrier by its stream. An unreadable row by stream, reason, what identifies it in its source, and its text
+    where it has one: a row that can be found again by its identity and has no text is not copied.
     """
     fields = [F.lit(stream.name), F.col(UNREADABLE), _identity(stream), _text(stream)]
-    return F.when(
-        F.col(UNREADABLE).isNotNull(), F.concat_ws(FIELD_SEPARATOR, *[F.coalesce(f, F.lit("")) for f in fields])
-    )
+    described = F.concat_ws(FIELD_SEPARATOR, *[F.coalesce(field, F.lit("")) for field in fields])
+    return F.when(F.col(APART) == UNREADABLE_CLASS, described).otherwise(F.lit(stream.name))
 
 
 def unreadable_field(text: Column, name: str) -> Column:
-    """Take one field out of what `unreadable_text` wrote; the text itself may hold separators."""
+    """Take one field out of what describes an unreadable row; its text, the last, may hold separators."""
     return F.element_at(F.split(text, FIELD_SEPARATOR, len(FIELDS)), FIELDS.index(name) + 1)
 
 

@@ -1,0 +1,39 @@
+"""A Spark session for a command: started with a word to who waits, stopped at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from streamshed.cli.consoles import waiting
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def session(name: str, *, cores: int | None, memory: str) -> Iterator[SparkSession]:
+    """Start Spark in this process; what it writes itself is shown with `--debug` only.
+
+    Args:
+        name: What runs, for Spark's own records.
+        cores: Threads for tasks; None: one per core.
+        memory: Of Spark, such as "4g".
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+    """
+    from streamshed.spark import local_session
+    from streamshed.spark.java_process import start_quietly
+
+    with waiting("starting Spark"):
+        if not click.get_current_context().find_root().params.get("debug"):
+            start_quietly(memory=memory)
+        spark = local_session(name, cores=cores, memory=memory)
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,81 @@
+"""Which slice a row goes into, and when that slice closes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.network.window import Edge
+from streamshed.sharing.sharing_class import SharingClass
+from streamshed.sharing.slice_grid import SliceGrid
+from streamshed.spark.set_apart import CARRIER_CLASS
+from streamshed.spark.slice_columns import slice_end, slice_start
+
+DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
+"""Slices of a stream that nobody aggregates: what is set apart travels in them."""
+
+
+def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
+    """Give each entry of watermarked rows its slice.
+
+    A row goes into its own slice; when that is closed, it travels with the oldest open one, which closes in its
+    stead, and keeps the start of its own. What is set apart closes at the next edge of any class.
+
+    Args:
+        rows: What `stream_rows` returns.
+        classes: The stream's.
+
+    Returns:
+        The entry's columns with `close_start`, `close_end`, `slice_start`, `sampling_codes` and `counted`.
+    """
+    entries = _exploded(rows)
+    base = F.when(F.col("class_id") == CARRIER_CLASS, F.col("open")).otherwise(F.unix_micros("event_time"))
+    timed = entries.withColumn("base", base)
+    started = timed.withColumns(
+        {
+            "slice_start": _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))),
+            "opened": _by_grid(classes, lambda grid: slice_start(grid, F.col("open"))),
+        }
+    )
+    closing = started.withColumn("close_start", F.greatest("slice_start", "opened"))
+    return closing.select(
+        "close_start",
+        _by_grid(classes, lambda grid: slice_end(grid, F.col("close_start"))).alias("close_end"),
+        "slice_start",
+        "sampling_codes",
+        F.when(F.col("class_id") != CARRIER_CLASS, F.lit(True)).alias("counted"),
+        *[name for name in entries.columns if name not in {"event_time", "open", "sampling_codes"}],
+    )
+
+
+def _exploded(rows: DataFrame) -> DataFrame:
+    """One row per entry that a class wants.
+
+    The filter reads event time: else Spark would push it below the watermark, which would then see only some rows.
+    """
+    if "entries" not in rows.columns:
+        return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
+    exploded = rows.select("event_time", "open", "sampling_codes", F.explode("entries").alias("entry"))
+    wanted = exploded.where(F.col("entry").isNotNull() == F.col("event_time").isNotNull())
+    return wanted.select("event_time", "open", "sampling_codes", "entry.*")
+
+
+def _by_grid(classes: Sequence[SharingClass], expression: Callable[[SliceGrid], Column]) -> Column:
+    """An expression over the grid of the entry's class; the common grid for what is set apart."""
+    common = _common_grid(classes)
+    own: dict[SliceGrid, list[int]] = {}
+    for sharing_class in classes:
+        if sharing_class.grid != common:
+            own.setdefault(sharing_class.grid, []).append(sharing_class.class_id)
+    value = expression(common)
+    for grid, class_ids in own.items():
+        value = F.when(F.col("class_id").isin(class_ids), expression(grid)).otherwise(value)
+    return value
+
+
+def _common_grid(classes: Sequence[SharingClass]) -> SliceGrid:
+    grids = [sharing_class.grid for sharing_class in classes]
+    return functools.reduce(SliceGrid.merged, grids) if grids else DEFAULT_GRID

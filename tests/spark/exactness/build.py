@@ -1,0 +1,84 @@
+"""Random networks as a user of streamshed writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from streamshed.network.node import Node
+from streamshed.network.query import Query
+from streamshed.network.relation import Relation, relation
+from streamshed.network.sources import folder
+from streamshed.network.stream import Stream, stream
+from tests.spark.exactness.specification import (
+    AggregateSpec,
+    FilterStep,
+    LookupStep,
+    MapStep,
+    Partner,
+    QuerySpec,
+    Sql,
+    Step,
+)
+from tests.spark.exactness.tables import Tables
+
+_CSV_SCHEMA = "entry string, sense string, sense_score double"
+
+
+def build_streams(tables: Tables) -> dict[str, Stream]:
+    """Declare the streams over the folders that hold them."""
+    return {
+        name: stream(name, folder(path, "parquet"), time="ts", watermark="1 second")
+        for name, path in tables.folders.items()
+    }
+
+
+def build_relations(tables: Tables, spark: SparkSession) -> dict[str, Relation]:
+    """Declare the relations, over files and DataFrames."""
+    return {
+        name: relation(name, stored.file, schema=_CSV_SCHEMA if stored.file.suffix == ".csv" else None)
+        if stored.file is not None
+        else relation(name, spark.createDataFrame(stored.table))
+        for name, stored in tables.relations.items()
+    }
+
+
+def build_query(spec: QuerySpec, streams: Mapping[str, Stream], relations: Mapping[str, Relation]) -> Query:
+    """Write one query."""
+    node: Node = streams[spec.stream]
+    for step in spec.steps:
+        node = _below(node, step, relations)
+    if spec.window is None:
+        return node.query(spec.name)
+    size, slide, offset = (
+        f"{microseconds} microseconds"
+        for microseconds in (spec.window.size, spec.window.slide, spec.window.offset)
+    )
+    windowed = node.window(size, every=slide, offset=offset).by(**{name: _text(sql) for name, sql in spec.keys})
+    return windowed.agg(**{call.name: _call(call) for call in spec.aggregates}).query(spec.name)
+
+
+def _below(node: Node, step: Step, relations: Mapping[str, Relation]) -> Node:
+    match step:
+        case FilterStep(predicates, joined=True):
+            return node.filter(" AND ".join(f"({sql.spark})" for sql in predicates))
+        case FilterStep(predicates):
+            for sql in predicates:
+                node = node.filter(sql.spark)
+            return node
+        case MapStep(assignments):
+            return node.map(**{name: sql.spark for name, sql in assignments})
+        case LookupStep(partner=Partner.JOIN):
+            return node.lookup(relations[step.relation], on=dict(step.on), columns=step.columns)
+        case LookupStep():
+            negate = step.partner is Partner.ANTIJOIN
+            return node.semijoin(relations[step.relation], on=dict(step.on), negate=negate)
+
+
+def _text(sql: Sql) -> str:
+    return sql.spark
+
+
+def _call(call: AggregateSpec) -> str:
+    return f"{call.function}({'*' if call.argument is None else call.argument.spark})"

@@ -4,6 +4,8 @@ from contextlib import AbstractContextManager, nullcontext
 
 from rich.console import Console
 
+_WIDTH_OF_FILES = 120
+
 
 def message_console() -> Console:
     """The console for what a person watches: progress, the live view, notes."""
@@ -12,7 +14,8 @@ def message_console() -> Console:
 
 def result_console() -> Console:
     """The console for results."""
-    return Console(highlight=False)
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH_OF_FILES)
 
 
 def waiting(text: str) -> AbstractContextManager[object]:

@@ -2,9 +2,17 @@
 
 import re
 
-_CAUSE = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
-_ERROR_CLASS = re.compile(r"^\[STREAM_FAILED\].*?reason: |\bSQLSTATE: \w+$")
+from streamshed.errors import StreamshedError
+
+_PYTHON_CAUSE = re.compile(r"^[\w.]+(?:Error|Exception): (?P<sentence>.+)$")
+_QUERY_FAILED = re.compile(r"^\[STREAM_FAILED\].*? terminated with exception: ")
+_JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
+_SQL_STATE = re.compile(r"\s*SQLSTATE: \w+$")
 _LONGEST = 400
+
+
+class RunFailedError(StreamshedError):
+    """A run ended by a failure after it had started."""
 
 
 def failure_text(failure: Exception) -> str:
@@ -14,7 +22,15 @@ def failure_text(failure: Exception) -> str:
         >>> failure_text(RuntimeError("java.io.IOException: No space left on device\n\tat org.apache..."))
         'the run failed: No space left on device'
     """
-    lines = [line.strip() for line in str(failure).splitlines()]
-    told = next((line for line in lines if line and not line.startswith("at ")), type(failure).__name__)
-    sentence = _ERROR_CLASS.sub("", _CAUSE.sub("", told, count=1)).strip()
+    lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+    sentence = _innermost_cause(lines) or (lines[0] if lines else type(failure).__name__)
+    sentence = _JAVA_CLASS.sub("", _QUERY_FAILED.sub("", _SQL_STATE.sub("", sentence)))
     return f"the run failed: {sentence[:_LONGEST]}"
+
+
+def _innermost_cause(lines: list[str]) -> str | None:
+    """The last line of a Python traceback, if there is one."""
+    if not any("Traceback (most recent call last)" in line for line in lines):
+        return None
+    causes = [match["sentence"] for line in lines[1:] if (match := _PYTHON_CAUSE.match(line))]
+    return causes[-1] if causes else None

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.failure import RunFailedError
 from streamshed.errors import StreamshedError, near_miss
 
 
@@ -33,7 +34,7 @@ class CommandGroup(click.Group):
             if ctx.params["debug"]:
                 traceback.print_exc()
             show_error(str(error))
-            code = ExitCode.REFUSED
+            code = ExitCode.FAILED if isinstance(error, RunFailedError) else ExitCode.REFUSED
         except KeyboardInterrupt:
             show_error("interrupted")
             code = ExitCode.INTERRUPTED

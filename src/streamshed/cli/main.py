@@ -4,7 +4,7 @@ import click
 
 from streamshed import __version__
 from streamshed.cli.bench import bench
-from streamshed.cli.demo import demo
+from streamshed.cli.demo.command import demo
 from streamshed.cli.group import CommandGroup
 from streamshed.cli.replay import replay
 from streamshed.cli.run import run

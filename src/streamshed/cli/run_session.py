@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from streamshed.cli.consoles import message_console, waiting
 from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.failure import failure_text
-from streamshed.cli.group import show_error
+from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.cli.spark_session import session
 from streamshed.cli.stopping import Stopping
@@ -56,6 +55,7 @@ def run_document(request: RunRequest) -> ExitCode:
     """Run a document until it ends or is stopped.
 
     Raises:
+        RunFailedError: It failed while it ran.
         StreamshedError: Something cannot be; nothing ran.
     """
     text = document_text(request.file)
@@ -92,8 +92,7 @@ def _run(
         with waiting("stopping after this micro-batch"):
             running.stop()
     if failure is not None:
-        show_error(failure_text(failure))
-        return ExitCode.FAILED
+        raise RunFailedError(failure_text(failure)) from failure
     if not request.as_json:
         message_console().print(_summary(history), soft_wrap=True)
     return ExitCode.DONE

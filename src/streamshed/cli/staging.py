@@ -1,5 +1,6 @@
 """Staging with a progress bar, and staging for a feed whose event times are the wall clock."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,13 +43,21 @@ def stage_with_progress(job: StagingJob) -> StagedFeed:
         return _stage(job, show)
 
 
-def stage_for_now(job: StagingJob, *, clock: Callable[[], float] = time.time) -> StagedFeed:
+def stage_for_now(
+    job: StagingJob,
+    *,
+    spare_seconds: float = _SPARE_SECONDS,
+    align_microseconds: int = 1,
+    clock: Callable[[], float] = time.time,
+) -> StagedFeed:
     """Stage so that event times are the wall clock of a feed that starts when staging is done.
 
     How long staging will take is found out on two samples of different size.
 
     Args:
         job: What to stage; the start in its options is replaced.
+        spare_seconds: How much later the feed is to start.
+        align_microseconds: The start is a multiple of this.
         clock: Seconds since 1970.
 
     Returns:
@@ -57,8 +66,8 @@ def stage_for_now(job: StagingJob, *, clock: Callable[[], float] = time.time) ->
     """
     with progress_of("staging") as show:
         show(0.0, "sampling")
-        expected = expected_seconds(job, clock=clock)
-        start = round((clock() + expected) * _SECOND)
+        expected = expected_seconds(job, clock=clock) + spare_seconds
+        start = math.ceil((clock() + expected) * _SECOND / align_microseconds) * align_microseconds
         return _stage(replace(job, options=replace(job.options, start_microseconds=start)), show)
 
 
@@ -69,7 +78,7 @@ def expected_seconds(job: StagingJob, *, clock: Callable[[], float]) -> float:
     """
     (few, few_seconds), (more, more_seconds) = (_timed(job, rows, clock) for rows in _SAMPLE_ROWS)
     per_row = max(0.0, more_seconds - few_seconds) / (more - few)
-    return _SAFETY * (few_seconds + per_row * job.rows) + _SPARE_SECONDS
+    return _SAFETY * (few_seconds + per_row * job.rows)
 
 
 def _timed(job: StagingJob, rows: int, clock: Callable[[], float]) -> tuple[int, float]:

@@ -13,6 +13,9 @@ from streamshed.statistics.load_model import NOISE_DEVIATION
 LARGEST_CAUTION = 1.5
 """The factor by which doubt may shrink a budget."""
 
+LEAST_WORK = 0.25
+"""The share of the time for work that doubt must leave: it alone makes no plan saturated."""
+
 
 def plan_cautiously(
     planner: Planner, network: QueryNetwork, statistics: Statistics, budget: Budget
@@ -29,8 +32,15 @@ def plan_cautiously(
     """
     plan = planner(network, statistics, budget)
     doubt = statistics.load_model.doubt(statistics.offered_rows, plan.sampling_rates)
-    caution = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
-    if caution == 1:
+    doubtful = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
+    caution = min(doubtful, _saturating(plan, budget))
+    if caution <= 1:
         return plan, budget
     cautious = replace(budget, caution=caution)
     return planner(network, statistics, cautious), cautious
+
+
+def _saturating(plan: SheddingPlan, budget: Budget) -> float:
+    """Return the caution that leaves just the least share of what there is for work."""
+    for_work = budget.seconds - plan.unsheddable_seconds
+    return budget.seconds / (plan.unsheddable_seconds + LEAST_WORK * for_work) if for_work > 0 else 1.0

@@ -3,16 +3,18 @@
 from streamshed.control.settings import ControlSettings
 from streamshed.planning.budget import Budget
 
-LARGEST_DRAIN = 0.5
-"""Catching up may take at most this share of what a plan could fill: one bad pause must not cost all rows."""
+SHORTEST_SHARE = 0.5
+"""A deadline is shortened to this share at most; if that does not meet the latency goal, nothing does."""
 
 
 def allotted(settings: ControlSettings, *, elapsed_seconds: float, backlog_rows: int) -> Budget:
-    """Return the budget of a micro-batch.
+    """Return the budget of a micro-batch: headroom · deadline − drain.
 
-    Its oldest row has waited for `elapsed_seconds`, so with deadline D and latency goal L the time
-    max(0, elapsed + D − L) is kept free: a micro-batch that starts late catches up at the expense of its
-    rows. A backlog that stays behind takes back what larger micro-batches were allowed.
+    Its oldest row has waited for `elapsed_seconds` already, so for the latency goal L it should be done
+    within L − elapsed. What that is shorter than the deadline is drained: a micro-batch that starts late
+    catches up at the expense of its rows. But where the goal is lost in any case, as after a long pause, the
+    rows are not given up as well. A backlog that stays behind takes back what larger micro-batches were
+    allowed.
 
     Args:
         settings: Trigger interval, latency goal, headroom.
@@ -20,21 +22,22 @@ def allotted(settings: ControlSettings, *, elapsed_seconds: float, backlog_rows:
         backlog_rows: Rows that wait and that the micro-batch does not take.
 
     Example:
-        >>> settings = ControlSettings(trigger_interval_seconds=2.0, headroom=0.8)
-        >>> round(allotted(settings, elapsed_seconds=2.0, backlog_rows=0).seconds, 3)
-        1.6
-        >>> round(allotted(settings, elapsed_seconds=2.5, backlog_rows=0).seconds, 3)
-        1.1
-        >>> round(allotted(settings, elapsed_seconds=60.0, backlog_rows=0).seconds, 3)
-        0.8
+        >>> settings = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=4.0, headroom=0.8)
+        >>> [
+        ...     round(allotted(settings, elapsed_seconds=elapsed, backlog_rows=0).seconds, 3)
+        ...     for elapsed in (2.0, 2.5, 60.0)
+        ... ]
+        [1.6, 1.2, 1.6]
     """
     deadline_seconds = settings.deadline_seconds
     if backlog_rows > 0:
         deadline_seconds = min(deadline_seconds, settings.trigger_interval_seconds)
-    late_seconds = max(0.0, elapsed_seconds + deadline_seconds - settings.latency_goal_seconds)
+    left_seconds = settings.latency_goal_seconds - elapsed_seconds
+    reachable = left_seconds >= SHORTEST_SHARE * deadline_seconds
+    late_seconds = max(0.0, deadline_seconds - left_seconds) if reachable else 0.0
     return Budget(
         trigger_interval_seconds=settings.trigger_interval_seconds,
         deadline_seconds=deadline_seconds,
         headroom=settings.headroom,
-        drain_seconds=min(late_seconds, LARGEST_DRAIN * settings.headroom * deadline_seconds),
+        drain_seconds=settings.headroom * late_seconds,
     )

@@ -15,7 +15,7 @@ class Upcoming:
     Args:
         micro_batch_id: Its number; later micro-batches have larger ones.
         offered_rows: Its rows by stream, as far as they are known.
-        sizes_known: Whether `offered_rows` may be relied on; otherwise sizes are estimated from arrivals.
+        sizes_known: Whether that is all; otherwise a stream without rows is estimated from its arrivals.
         backlog_rows: Rows that wait and that it does not take.
         now_seconds: When it takes its rows, on the caller's clock.
 
@@ -46,7 +46,8 @@ class Decision:
         sampling_codes: What applies, for every stream; all 0 in advisory mode.
         proposed_sampling_codes: What the planner proposed, before hysteresis and guard.
         plan: What would apply if advisory mode were off.
-        reason: Short and stable: `within_budget`, `larger_micro_batch`, `overload`, `saturated` or `leaving`.
+        reason: Short and stable: that of the plan, `rising` where its sampling rates may only be reached in
+            steps, or `leaving` where the load has fallen, but perhaps not for good.
         explanation: The same as a sentence with figures.
         advisory: Whether the plan is only advice.
         clamps: What the guard changed.

@@ -28,9 +28,7 @@ class ControlLoop:
             `settings.unscalable` is `refuse`.
     """
 
-    def __init__(
-        self, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]) -> None:
         if settings.unscalable == "refuse":
             policy_named(settings.policy).check(network)
         self._network = network

@@ -61,7 +61,9 @@ class Regulator:
         >>> regulator.correction
         1.0
         >>> for _ in range(9):
-        ...     regulator = regulator.updated(measured_seconds=1.2, predicted_seconds=1.0, correction=regulator.correction)
+        ...     in_force = regulator.correction
+        ...     regulator = regulator.updated(
+        ...         measured_seconds=1.2, predicted_seconds=1.0, correction=in_force)
         >>> round(regulator.correction, 2)
         1.2
     """
@@ -76,9 +78,7 @@ class Regulator:
         limit = math.log(self.settings.largest_correction)
         return math.exp(_clamped(self.integral + self.proportional, limit))
 
-    def updated(
-        self, *, measured_seconds: float, predicted_seconds: float, correction: float
-    ) -> "Regulator":
+    def updated(self, *, measured_seconds: float, predicted_seconds: float, correction: float) -> "Regulator":
         """Learn from one micro-batch.
 
         Args:

@@ -1,5 +1,7 @@
 """How far sampling rates may rise at once."""
 
+from dataclasses import replace
+
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.pricing import with_sampling_codes
@@ -11,7 +13,7 @@ TRUSTED_SHARE = 0.5
 """How much is believed of what the load model says shedding cannot save."""
 
 FALLEN = 0.8
-"""Below this share of the rows of the last micro-batch the load has fallen, and a stream may be kept whole."""
+"""Below this share of the rows of the last micro-batch the load has fallen; a stream may be kept whole."""
 
 
 def limited(
@@ -33,14 +35,21 @@ def limited(
     """
     if last is None:
         return plan
-    room = max(1.0, budget.seconds / last.processing_seconds)
+    room = max(1.0, budget.outright_seconds / last.processing_seconds)
     certain = _certain_share(plan, last, statistics)
     likely_room = (room - certain) / (1 - certain)
     sampling_codes = {
         stream: max(code, _smallest_code(stream, code, last, statistics, (room, likely_room)))
         for stream, code in plan.sampling_codes.items()
     }
-    return with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget)
+    if sampling_codes == plan.sampling_codes:
+        return plan
+    return replace(
+        with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget),
+        reason="rising",
+        explanation=f"{plan.explanation}; as the last micro-batch took"
+        f" {last.processing_seconds:.3g} s, rates rise in steps",
+    )
 
 
 def _certain_share(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics) -> float:

@@ -75,6 +75,7 @@ class ControlState:
         return json.dumps(
             {
                 "format": FORMAT,
+                "streams": self.load_model.streams,
                 "load_model": self.load_model.to_json(),
                 "arrivals": _fields(self.arrivals),
                 "regulator": [self.regulator.integral, self.regulator.proportional],
@@ -91,6 +92,8 @@ class ControlState:
     def from_json(cls, text: str, *, streams: Sequence[str], settings: ControlSettings) -> "ControlState":
         """Restore what `to_json` wrote, under settings and streams that may have changed since.
 
+        If the streams have changed, decisions and the last outcome are left out, for they do not fit.
+
         Raises:
             ValueError: The text was not written by `to_json`, or by another release.
         """
@@ -99,15 +102,21 @@ class ControlState:
             if known["format"] != FORMAT:
                 raise ValueError(f"its format is {known['format']}, expected {FORMAT}")
             integral, proportional = known["regulator"]
-            return cls(
+            state = cls(
                 load_model=LoadModel.from_json(known["load_model"], streams=streams, prior=settings.prior),
                 arrivals=Arrivals(**known["arrivals"]),
                 regulator=Regulator(settings.regulator, integral, proportional),
                 hysteresis=Hysteresis(settings=settings.hysteresis, **known["hysteresis"]),
-                decisions=tuple(map(_decision, known["decisions"])),
-                last_outcome=known["last_outcome"] and MicroBatchOutcome(**known["last_outcome"]),
             )
-        except (KeyError, TypeError, ValueError) as problem:
+            if known["streams"] != sorted(streams):
+                return state
+            outcome = known["last_outcome"]
+            return replace(
+                state,
+                decisions=tuple(map(_decision, known["decisions"])),
+                last_outcome=None if outcome is None else MicroBatchOutcome(**outcome),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise ValueError(
                 f"the control loop's saved state cannot be used: {problem!r}; was it written by another"
                 " release? Without it the loop starts from the prior"

@@ -91,8 +91,8 @@ def _estimated(
     offered_rows = {
         stream.name: state.arrivals.expected_rows(stream.name, elapsed_seconds) for stream in network.streams
     }
-    if upcoming.sizes_known:
-        offered_rows |= upcoming.offered_rows
+    known_rows = upcoming.offered_rows.items()
+    offered_rows |= {stream: rows for stream, rows in known_rows if rows or upcoming.sizes_known}
     return Statistics(
         offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction
     )

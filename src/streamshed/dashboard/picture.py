@@ -40,7 +40,7 @@ def draw(timeline: Timeline, *, title: str) -> Figure:
     """Draw a run, without a window system."""
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title, fontsize=12, fontweight="bold")
+    figure.suptitle(title, fontsize=11, fontweight="bold")
     rows, kept, seconds, error = figure.subplots(4, 1, sharex=True, height_ratios=[1.1, 0.8, 1.1, 1.2])
     _draw_rows(rows, timeline)
     _draw_kept(kept, timeline)
@@ -99,7 +99,7 @@ def _draw_errors(axes: Axes, timeline: Timeline) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     axes.set_ylim(bottom=0)
     if timeline.errors:
-        _legend(axes, columns=2)
+        _legend(axes)
 
 
 def _steps(axes: Axes, course: Course, *, color: str, label: str, filled: bool) -> None:
@@ -118,5 +118,5 @@ def _mark_spans(axes: Axes, timeline: Timeline) -> None:
         axes.axvspan(span.begin_seconds, span.end_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
 
 
-def _legend(axes: Axes, *, columns: int = 1) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, ncols=columns)
+def _legend(axes: Axes) -> None:
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)

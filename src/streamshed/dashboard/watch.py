@@ -31,14 +31,16 @@ def watch(
     *,
     wait: Callable[[float], bool],
     note: Callable[[RunHistory], str] = lambda _history: "",
+    until: Callable[[RunHistory], bool] = lambda _history: False,
 ) -> RunHistory:
-    """Show a run until it ends, or until waiting says that it should.
+    """Show a run until it ends, or until somebody says that it is enough.
 
     Args:
         run: The run.
         view: Where it is shown.
         wait: Waits for seconds; True ends the watching.
         note: What else to show.
+        until: True ends the watching, too.
 
     Returns:
         What the run has done.
@@ -47,6 +49,6 @@ def watch(
     while run.is_active:
         history = history.after(run.status())
         view.show(history, note=note(history))
-        if wait(_SECONDS_BETWEEN_LOOKS):
+        if until(history) or wait(_SECONDS_BETWEEN_LOOKS):
             break
     return history.after(run.status())

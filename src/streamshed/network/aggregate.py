@@ -97,7 +97,7 @@ def _parsed(text: str) -> AggregateCall:
     inside = tokens[2:-1]
     if len(inside) > 1 and inside[0].is_word("distinct"):
         raise InvalidExpressionError(
-            f'"{text}": DISTINCT is not supported, since a sample does not tell the distinct values'
+            f'"{text}": DISTINCT is not supported, a sample does not tell the distinct values'
         )
     if _has_several_arguments(inside):
         raise InvalidExpressionError(f'"{text}" has several arguments: {kind} takes one')

@@ -51,7 +51,12 @@ class Budget:
     @property
     def seconds(self) -> float:
         """What a plan may fill."""
-        return (self.headroom * self.deadline_seconds - self.drain_seconds) / self.caution
+        return self.outright_seconds / self.caution
+
+    @property
+    def outright_seconds(self) -> float:
+        """What a plan may fill where nothing is in doubt, i.e. without caution."""
+        return self.headroom * self.deadline_seconds - self.drain_seconds
 
     @property
     def lossless_seconds(self) -> float:

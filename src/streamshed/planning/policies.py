@@ -29,9 +29,7 @@ class Policy:
     check: Callable[[QueryNetwork], None]
 
 
-POLICIES: tuple[Policy, ...] = (
-    Policy("uniform", plan_uniform, check_scalable),
-)
+POLICIES: tuple[Policy, ...] = (Policy("uniform", plan_uniform, check_scalable),)
 """Simplest first: a policy further down needs more statistics than those above it."""
 
 

@@ -23,9 +23,7 @@ def obstacle(kind: AggregateKind) -> str | None:
             return None
         case AggregateKind.MIN | AggregateKind.MAX:
             return "the extreme row may be among those dropped, and nothing kept tells by how much"
-        case (
-            AggregateKind.VARIANCE | AggregateKind.VAR_POP | AggregateKind.STDDEV | AggregateKind.STDDEV_POP
-        ):
+        case AggregateKind.VARIANCE | AggregateKind.VAR_POP | AggregateKind.STDDEV | AggregateKind.STDDEV_POP:
             return "this policy knows no error bound for a spread computed from a sample"
     assert_never(kind)
 

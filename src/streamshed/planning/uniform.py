@@ -88,7 +88,7 @@ def _explanation(
                 " the latency goal allows larger micro-batches, everything is kept"
             )
         case Remedy.SHED:
-            return f"{need}: {sampling_rate_of(code):.3g} of the rows are kept"
+            return f"{need}: {sampling_rate_of(code):.3g} of the rows fit"
         case Remedy.REFUSE:
             return (
                 f"{need}, of which shedding cannot save {unsheddable_seconds:.3g} s (fixed cost, reading,"

@@ -110,7 +110,9 @@ class _Line:
         """Lookups in one relation by the same columns are one join that brings the columns of all."""
         known = self.instructions.get(match.matched)
         if isinstance(known, Match):
-            match = Match(match.relation, match.on, tuple(dict((*known.outputs, *match.outputs)).items()), match.matched)
+            match = Match(
+                match.relation, match.on, tuple(dict((*known.outputs, *match.outputs)).items()), match.matched
+            )
         self.instructions[match.matched] = match
 
     def _applied(self, node: Apply, place: Place) -> Place:

@@ -33,12 +33,11 @@ def is_total(sql: str, types: Mapping[str, str | None]) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _parsed(sql: str) -> exp.Expression:
-    tree: exp.Expression = sqlglot.parse_one(sql, dialect="spark")
-    return tree
+def _parsed(sql: str) -> exp.Expr:
+    return sqlglot.parse_one(sql, dialect="spark")
 
 
-def _is_total(tree: exp.Expression, types: Mapping[str, str | None]) -> bool:
+def _is_total(tree: exp.Expr, types: Mapping[str, str | None]) -> bool:
     if isinstance(tree, _LOGICAL):
         return all(_is_total(child, types) for child in tree.iter_expressions())
     if isinstance(tree, exp.Is):
@@ -51,7 +50,7 @@ def _is_total(tree: exp.Expression, types: Mapping[str, str | None]) -> bool:
     return _family(tree, types) == "boolean"
 
 
-def _family(tree: exp.Expression, types: Mapping[str, str | None]) -> str | None:
+def _family(tree: exp.Expr, types: Mapping[str, str | None]) -> str | None:
     """The family of types of a column or literal; None for whatever else, or where it is not known."""
     if isinstance(tree, exp.Paren):
         return _family(tree.this, types)

@@ -39,7 +39,9 @@ class TrueCosts:
 
     Example:
         >>> costs = TrueCosts(
-        ...     fixed_seconds=0.2, rows={"packets": RowCost(read_seconds=1e-6, work_seconds=4e-6)}, warm_up=(3.0,)
+        ...     fixed_seconds=0.2,
+        ...     rows={"packets": RowCost(read_seconds=1e-6, work_seconds=4e-6)},
+        ...     warm_up=(3.0,),
         ... )
         >>> nature = np.random.default_rng(0)
         >>> [

@@ -172,5 +172,5 @@ def _outcome(
 
 
 def _next_boundary(started_at_seconds: float, interval: float) -> float:
-    """Return the first multiple of the interval after a time; one that is reached but for rounding is past."""
+    """Return the first multiple of the interval after a time; one reached but for rounding is past."""
     return (math.floor(started_at_seconds / interval + 1e-9) + 1) * interval

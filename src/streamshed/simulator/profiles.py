@@ -107,9 +107,7 @@ def square_wave(*, period_seconds: float, periods: int, low: float, high: float)
         >>> [profile.load_at(time) for time in (0, 5, 10, 25, 30)]
         [1.0, 3.0, 1.0, 3.0, 1.0]
     """
-    halves = (
-        (half * period_seconds / 2, high if half % 2 else low) for half in range(2 * periods + 1)
-    )
+    halves = ((half * period_seconds / 2, high if half % 2 else low) for half in range(2 * periods + 1))
     return steps(tuple(halves))
 
 

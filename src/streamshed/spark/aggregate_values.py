@@ -136,7 +136,7 @@ def _dispersion(layout: StateLayout) -> Column:
     present = merged["present"]
     population = squared / present
     sample = F.when(present > 1, squared / (present - 1))
-    value = functools.reduce(
+    return functools.reduce(
         lambda column, case: column.when(_is(case[0]), case[1]),
         [
             (AggregateKind.VARIANCE, sample),
@@ -145,7 +145,6 @@ def _dispersion(layout: StateLayout) -> Column:
         ],
         F.when(_is(AggregateKind.VAR_POP), population),
     )
-    return value
 
 
 def _merge_moments(left: Column, right: Column) -> Column:

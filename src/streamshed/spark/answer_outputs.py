@@ -9,6 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from streamshed.network.aggregate import AggregateKind
+from streamshed.spark.literal_map import literal_map
 from streamshed.spark.value_kind import ValueKind
 
 
@@ -41,43 +42,38 @@ class Output:
 
 def outputs_of(outputs: Sequence[Output]) -> Column:
     """The outputs of a row of window partials, an array of structs; null for queries the network no longer has."""
-    by_place: dict[tuple[int, int], list[Output]] = {}
+    by_definition: dict[int, dict[int, list[dict[str, object]]]] = {}
+    named: set[str] = set()
     for output in outputs:
-        by_place.setdefault((output.definition_id, output.slot), []).append(output)
-    entries: list[Column] = []
-    for (definition_id, slot), found in by_place.items():
-        first = {output.query: output for output in reversed(found)}
-        structs = [_struct(output, output is first[output.query]) for output in found]
-        entries += [_place(F.lit(definition_id), F.lit(slot)), F.array(*structs)]
-    if not entries:
-        return F.array(*[]).cast(_OUTPUTS)
-    return F.element_at(F.create_map(*entries), _place(F.col("definition_id"), F.col("slot")))
+        by_slot = by_definition.setdefault(output.definition_id, {})
+        by_slot.setdefault(output.slot, []).append(_struct(output, is_first=output.query not in named))
+        named.add(output.query)
+    entries = [
+        (definition_id, [by_slot.get(slot, []) for slot in range(max(by_slot) + 1)])
+        for definition_id, by_slot in by_definition.items()
+    ]
+    known = F.element_at(literal_map(entries, "bigint", f"array<{OUTPUTS}>"), F.col("definition_id"))
+    return F.get(known, F.col("slot").cast("int"))
 
 
-def _place(definition_id: Column, slot: Column) -> Column:
-    return F.concat_ws("/", definition_id.cast("string"), slot.cast("string"))
+def _struct(output: Output, *, is_first: bool) -> dict[str, object]:
+    value = output.value
+    return {
+        "query": output.query,
+        "stream": output.stream,
+        "aggregate": output.aggregate,
+        "function": str(output.function),
+        "counts_rows": output.counts_rows,
+        "carriage": "" if value is None else str(value.carriage),
+        "notation": "" if value is None else str(value.notation),
+        "scale": 0 if value is None else value.scale,
+        "key_notations": list(output.key_notations),
+        "first": is_first,
+    }
 
 
-def _struct(output: Output, is_first: bool) -> Column:
-    carriage = "" if output.value is None else str(output.value.carriage)
-    notation = "" if output.value is None else str(output.value.notation)
-    scale = 0 if output.value is None else output.value.scale
-    notations = F.array(*[F.lit(name) for name in output.key_notations]).cast("array<string>")
-    return F.struct(
-        F.lit(output.query).alias("query"),
-        F.lit(output.stream).alias("stream"),
-        F.lit(output.aggregate).alias("aggregate"),
-        F.lit(str(output.function)).alias("function"),
-        F.lit(output.counts_rows).alias("counts_rows"),
-        F.lit(carriage).alias("carriage"),
-        F.lit(notation).alias("notation"),
-        F.lit(scale).alias("scale"),
-        notations.alias("key_notations"),
-        F.lit(is_first).alias("first"),
-    )
-
-
-_OUTPUTS = (
+OUTPUTS = (
     "array<struct<query: string, stream: string, aggregate: string, function: string, counts_rows: boolean,"
     " carriage: string, notation: string, scale: int, key_notations: array<string>, first: boolean>>"
 )
+"""Type of what `outputs_of` returns."""

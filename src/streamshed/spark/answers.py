@@ -16,9 +16,9 @@ from streamshed.spark.answer_outputs import Output, outputs_of
 from streamshed.spark.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, ROW, UNREADABLE
 from streamshed.spark.group_keys import key_texts
 from streamshed.spark.notation import key_as_written
-from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.plan_row import ShedInterval
 from streamshed.spark.set_apart import unreadable_field
+from streamshed.spark.state_layout import StateLayout
 
 FEW_ROWS = 100
 """With fewer rows than this behind it, the interval of a sampled answer is flagged `low`."""
@@ -140,7 +140,9 @@ def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
         "upper": F.when(is_answer, F.when(exact, F.col("__value")).otherwise(upper)),
         "confidence": F.when(is_answer, F.when(exact, F.lit(1.0)).otherwise(F.lit(settings.confidence))),
         "standard_error": F.when(is_answer, F.when(exact, F.lit(0.0)).otherwise(F.col("__error"))),
-        "sampling_rate": F.when(is_answer | is_row, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))),
+        "sampling_rate": F.when(
+            is_answer | is_row, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))
+        ),
         "rows_used": F.col("__counted"),
         "rows_estimated": F.when(is_answer | is_row, rows_estimated).otherwise(F.col("rows").cast("double")),
         "exact": exact,

@@ -37,9 +37,7 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
     names = [stream.name for stream in network.streams]
     if unknown := [name for name in given if name not in names]:
         raise InvalidNetworkError(*(f'no stream "{name}"{near_miss(name, names)}' for name in unknown))
-    domains = [
-        _domain_answers(network, domain.streams, spark, given) for domain in network.time_domains
-    ]
+    domains = [_domain_answers(network, domain.streams, spark, given) for domain in network.time_domains]
     return functools.reduce(DataFrame.unionByName, domains)
 
 

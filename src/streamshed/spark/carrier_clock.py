@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from streamshed.network.stream import Stream
 from streamshed.spark.plan_row import PlanRow
@@ -29,17 +30,19 @@ class CarrierClock:
         plans = {} if last is None else last.streams
         self._until = {name: plan.carrier_until for name, plan in plans.items() if plan.carrier_until is not None}
         self._since: dict[str, int | None] = {}
+        self._first_event: dict[str, int] = {}
         self._longest_to_drain: int | None = None
 
     def observe(self, report: MicroBatchReport) -> None:
-        """Take in the latest events of a finished micro-batch."""
+        """Take in the events of a finished micro-batch."""
+        self._first_event = {**report.earliest_event, **self._first_event}
         for name, latest in report.latest_event.items():
             self.latest_event[name] = max(latest, self.latest_event.get(name, latest))
             if report.offered_rows.get(name, 0) > 0:
                 finished = report.started_at_seconds + report.processing_seconds
                 self.active_at_seconds[name] = max(finished, self.active_at_seconds.get(name, 0.0))
 
-    def advance(self, now_seconds: float, active: Set[str] = frozenset()) -> None:
+    def advance(self, now_seconds: float, active: AbstractSet[str] = frozenset()) -> None:
         """Move to a new micro-batch; `active` streams are known to have rows in it."""
         for name in self._streams:
             if name in active or name not in self.active_at_seconds:
@@ -56,8 +59,10 @@ class CarrierClock:
         """Return carrier_from, carrier_until and carrier_time of a stream in this micro-batch."""
         until = self._until.get(stream)
         since = self._since.get(stream)
+        if since is None:
+            since = self._first_event.get(stream, until)
         time = until if self.drained_at is None else self.drained_at + self._delay
-        return {"carrier_from": until if since is None else since, "carrier_until": until, "carrier_time": time}
+        return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
     def latest(self, now_seconds: float) -> int:
         """Return the latest event time that any row may have by now."""

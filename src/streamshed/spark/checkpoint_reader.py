@@ -45,19 +45,22 @@ def files_of(checkpoint: Storage, micro_batch_id: int) -> tuple[SourceFiles, ...
     return tuple(found)
 
 
-def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, source_index: int) -> int | None:
-    """Return how many rows a source that counts its offsets (Kafka) contributes; None for others.
+def rows_by_offsets(checkpoint: Storage, micro_batch_id: int) -> tuple[int, ...]:
+    """Return how many rows each source that counts its offsets by partition (Kafka) contributes, in order.
 
-    Kafka's offset is {topic: {partition: next offset}}.
+    Such an offset is {topic: {partition: next offset}}; sources of other kinds are left out.
     """
-    until = _offset(checkpoint, micro_batch_id, source_index)
-    since = _offset(checkpoint, micro_batch_id - 1, source_index)
-    if not _is_by_partition(until) or not _is_by_partition(since):
-        return None
-    return sum(
-        offset - since.get(topic, {}).get(partition, 0)
-        for topic, partitions in until.items()
-        for partition, offset in partitions.items()
+    until = _offsets(checkpoint, micro_batch_id)
+    since = _offsets(checkpoint, micro_batch_id - 1)
+    if len(until) != len(since):
+        return ()
+    return tuple(
+        sum(
+            offset - before.get(topic, {}).get(partition, 0)
+            for topic, partitions in after.items()
+            for partition, offset in partitions.items()
+        )
+        for after, before in zip(until, since, strict=True)
     )
 
 
@@ -71,18 +74,24 @@ def _paths(text: str, micro_batch_id: int) -> tuple[str, ...]:
     return tuple(entry["path"] for entry in entries if entry["batchId"] == micro_batch_id)
 
 
-def _offset(checkpoint: Storage, micro_batch_id: int, source_index: int) -> Any:
+def _offsets(checkpoint: Storage, micro_batch_id: int) -> list[dict[str, dict[str, int]]]:
     lines = (checkpoint.read_text(f"offsets/{micro_batch_id}") or "").splitlines()[2:]
-    if source_index >= len(lines):
-        return None
+    return [offset for line in lines if _is_by_partition(offset := _parsed(line))]
+
+
+def _parsed(line: str) -> Any:
     try:
-        return json.loads(lines[source_index])
+        return json.loads(line)
     except ValueError:
         return None
 
 
 def _is_by_partition(offset: Any) -> bool:
-    return isinstance(offset, dict) and bool(offset) and all(
-        isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
-        for partitions in offset.values()
+    return (
+        isinstance(offset, dict)
+        and bool(offset)
+        and all(
+            isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
+            for partitions in offset.values()
+        )
     )

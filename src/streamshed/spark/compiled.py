@@ -15,16 +15,17 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
-from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.answer_outputs import Output
 from streamshed.spark.group_keys import is_long_key
+from streamshed.spark.internal_names import OPEN, OPENED
 from streamshed.spark.manifest import Routed
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
+from streamshed.spark.slice_columns import slice_start
 from streamshed.spark.slice_partials import slice_partials
+from streamshed.spark.slice_placement import common_grid, has_one_grid, placed
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import run_instructions
-from streamshed.spark.slice_placement import placed
 from streamshed.spark.stream_rows import ValueTypes, stream_rows
 from streamshed.spark.value_kind import Carriage, Notation, ValueKind, value_kind
 from streamshed.spark.window_partials import window_partials
@@ -63,13 +64,26 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
     """
     work = stream_work(stream, queries)
-    line = run_instructions(sampled_rows(source, stream, admission), work.program.instructions)
+    admitted = sampled_rows(source, stream, _with_oldest_open_slice(admission, work))
+    line = run_instructions(admitted, work.program.instructions)
     types = _types(line, work)
     problems = [problem for slot in work.slots for problem in _type_problems(slot, types)]
     if problems:
         raise InvalidNetworkError(*problems)
-    outputs = (*(_output(slot, types) for slot in work.slots), *(_row_output(query) for query in work.row_queries))
+    outputs = (
+        *(_output(slot, types) for slot in work.slots),
+        *(_row_output(query) for query in work.row_queries),
+    )
     return CompiledStream(work, line, ValueTypes(types, _presence_only(work.slots)), outputs)
+
+
+def _with_oldest_open_slice(admission: Admission, work: StreamWork) -> Admission:
+    """Find out where the oldest open slice starts on the plan's one row, not on every row of the stream."""
+    if admission.plan is None:
+        return admission
+    classes = work.classes
+    opened = slice_start(common_grid(classes), F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
+    return Admission(admission.plan.withColumn(OPENED, opened))
 
 
 def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
@@ -84,7 +98,10 @@ def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
 
 
 def compiled_partials(
-    streams: Sequence[CompiledStream], rows: Mapping[str, DataFrame], classes: Sequence[Routed], layout: StateLayout
+    streams: Sequence[CompiledStream],
+    rows: Mapping[str, DataFrame],
+    classes: Sequence[Routed],
+    layout: StateLayout,
 ) -> DataFrame:
     """Return the window partials of a time domain, and the rows of its set-valued queries among them.
 
@@ -191,4 +208,3 @@ def _key_notation(kind: T.DataType) -> str:
 
 def _travels(output: Output, carriage: Carriage) -> bool:
     return isinstance(output.value, ValueKind) and output.value.carriage is carriage
-

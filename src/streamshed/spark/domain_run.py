@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
@@ -66,7 +66,12 @@ class DomainRun:
     """
 
     def __init__(
-        self, network: QueryNetwork, domain: TimeDomain, spark: SparkSession, settings: DomainSettings, sink: Sink
+        self,
+        network: QueryNetwork,
+        domain: TimeDomain,
+        spark: SparkSession,
+        settings: DomainSettings,
+        sink: Sink,
     ) -> None:
         self.domain = domain
         self._network = network
@@ -123,7 +128,9 @@ class DomainRun:
         self._folder.write_text(FILE, self.manifest.to_json())
         partials = self._streaming_partials(url, token)
         interval = self._settings.control.trigger_interval_seconds
-        writer = partials.writeStream.outputMode("append").option("checkpointLocation", f"{self._settings.checkpoint}/spark")
+        writer = partials.writeStream.outputMode("append").option(
+            "checkpointLocation", f"{self._settings.checkpoint}/spark"
+        )
         writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._write)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
 

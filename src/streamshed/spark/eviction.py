@@ -19,6 +19,7 @@ def evictable_interval(start_microseconds: Column, end_microseconds: Column, nam
         name: The column's name.
     """
     interval = F.struct(
-        F.timestamp_micros(start_microseconds).alias("start"), F.timestamp_micros(end_microseconds).alias("end")
+        F.timestamp_micros(start_microseconds).alias("start"),
+        F.timestamp_micros(end_microseconds).alias("end"),
     )
     return interval.alias(name, metadata={_WATERMARK_METADATA: 0})

@@ -86,9 +86,7 @@ def key_texts(key_long: Column, key_text: Column, key_count: Column) -> Column:
     """
     parts = F.transform(F.split(key_text, _SEPARATOR), _unescaped)
     single = F.array(F.coalesce(key_text, key_long.cast("string")))
-    return (
-        F.when(key_count == 0, F.array().cast("array<string>")).when(key_count == 1, single).otherwise(parts)
-    )
+    return F.when(key_count == 0, F.array().cast("array<string>")).when(key_count == 1, single).otherwise(parts)
 
 
 def from_text(text: Column, kind: T.DataType) -> Column:
@@ -99,7 +97,9 @@ def from_text(text: Column, kind: T.DataType) -> Column:
         case T.TimestampType():
             return F.timestamp_micros(text.cast("bigint"))
         case T.TimestampNTZType():
-            return F.to_timestamp_ntz(F.date_format(F.timestamp_micros(text.cast("bigint")), "yyyy-MM-dd HH:mm:ss.SSSSSS"))
+            return F.to_timestamp_ntz(
+                F.date_format(F.timestamp_micros(text.cast("bigint")), "yyyy-MM-dd HH:mm:ss.SSSSSS")
+            )
         case T.BooleanType():
             return text == F.lit("1")
         case T.BinaryType():

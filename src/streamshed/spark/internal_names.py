@@ -19,6 +19,8 @@ APART = "__apart"
 
 OPEN = "__open"
 """The watermark of the micro-batch before, microseconds: slices that ended by then are closed."""
+OPENED = "__opened"
+"""An instant in the oldest open slice; its start, where all classes of the stream have the same slices."""
 SAMPLING_RATE = "__sampling_rate"
 """Probability with which the stream's rows are kept."""
 SAMPLING_CODES = "__sampling_codes"

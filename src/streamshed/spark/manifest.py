@@ -165,9 +165,7 @@ def continued(
         for old in before.classes
         if old.class_id not in used and _may_be_in_state(old, watermark)
     )
-    return Manifest(
-        streams, network.max_depth, network.joins, before.partitions, before.layout, (*present, *retired)
-    )
+    return Manifest(streams, network.max_depth, network.joins, before.partitions, before.layout, (*present, *retired))
 
 
 def source_kind(stream: Stream) -> str:

@@ -29,7 +29,13 @@ class MicroBatchWriter:
     """
 
     def __init__(
-        self, sink: Sink, query_id: str, set_aside: str, *, columns: AnswerColumns, plan_of: Callable[[int], PlanRow]
+        self,
+        sink: Sink,
+        query_id: str,
+        set_aside: str,
+        *,
+        columns: AnswerColumns,
+        plan_of: Callable[[int], PlanRow],
     ) -> None:
         self._columns = columns
         self._plan_of = plan_of

@@ -23,7 +23,11 @@ def long_text(long: Column, notation: Column) -> Column:
 
 def decimal_text(unscaled: Column, scale: Column) -> Column:
     """An unscaled decimal with its point set, as Spark writes it: 12345 of scale 2 is "123.45"."""
-    digits = F.lpad(F.abs(unscaled).cast("string"), F.greatest(scale + 1, F.length(F.abs(unscaled).cast("string"))), F.lit("0"))
+    digits = F.lpad(
+        F.abs(unscaled).cast("string"),
+        F.greatest(scale + 1, F.length(F.abs(unscaled).cast("string"))),
+        F.lit("0"),
+    )
     sign = F.when(unscaled < 0, F.lit("-")).otherwise(F.lit(""))
     whole = F.substr(digits, F.lit(1), F.length(digits) - scale)
     fraction = F.substr(digits, F.length(digits) - scale + F.lit(1), scale)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
+from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from streamshed.errors import PortInUseError
@@ -53,7 +54,7 @@ class PlanServer:
         self._server.server_close()
         self._thread.join()
 
-    def __enter__(self) -> PlanServer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -64,7 +65,7 @@ class PlanServer:
 
 def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the base class calls it by this name
+        def do_GET(self) -> None:
             if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, ""), token):
                 self._answer(403, '{"error": "wrong token"}')
                 return
@@ -76,7 +77,7 @@ def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[Base
                 return
             try:
                 self._answer(200, plan(int(asked)))
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever it is, the micro-batch is told that it has no plan
                 _log.exception("no plan for micro-batch %s", asked)
                 self._answer(500, '{"error": "planning failed, see the log of the driver"}')
 

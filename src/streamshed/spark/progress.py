@@ -10,10 +10,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.network.sources import FolderSource, RateSource
 from streamshed.network.stream import Stream
+from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 
 _CARRIER_SOURCE = "RatePerMicroBatch"
 
@@ -28,6 +29,7 @@ class MicroBatchReport:
         processing_seconds: How long.
         offered_rows: Rows read, per stream.
         admitted_rows: Rows that passed the sampler, per stream.
+        earliest_event: Earliest event time of those, per stream, microseconds.
         latest_event: Latest event time of those, per stream, microseconds.
         watermark: The watermark it ran with, microseconds.
         state_rows: Groups held in state.
@@ -38,15 +40,26 @@ class MicroBatchReport:
     processing_seconds: float
     offered_rows: Mapping[str, int]
     admitted_rows: Mapping[str, int]
+    earliest_event: Mapping[str, int]
     latest_event: Mapping[str, int]
     watermark: int
     state_rows: int
 
 
 def observed(rows: DataFrame, stream_index: int) -> DataFrame:
-    """Count the rows of a stream and note their latest event time, for `last_report`."""
+    """Count the rows of a stream and note their earliest and latest event time, for `last_report`.
+
+    The carrier is no row of the stream, and an unreadable row has no event time: its place in time is made up.
+    """
+    first_class = F.col("class_id") if "class_id" in rows.columns else F.get("entries", F.lit(0))["class_id"]
+    is_carrier = F.coalesce(first_class == CARRIER_CLASS, F.lit(False))
+    is_apart = is_carrier | F.coalesce(first_class == UNREADABLE_CLASS, F.lit(False))
+    event_time = F.when(~is_apart, F.col("event_time"))
     return rows.observe(
-        _metric(stream_index), F.count(F.lit(1)).alias("rows"), F.max("event_time").alias("latest_event")
+        _metric(stream_index),
+        F.count(F.when(~is_carrier, 1)).alias("rows"),
+        F.min(event_time).alias("earliest_event"),
+        F.max(event_time).alias("latest_event"),
     )
 
 
@@ -77,12 +90,15 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
         processing_seconds=max(progress["durationMs"].get("triggerExecution", 1), 1) / 1000,
         offered_rows=_offered(progress["sources"], streams),
         admitted_rows={name: int(found.get("rows") or 0) for name, found in seen.items()},
-        latest_event={
-            name: _instant(found["latest_event"]) for name, found in seen.items() if found.get("latest_event")
-        },
+        earliest_event=_instants(seen, "earliest_event"),
+        latest_event=_instants(seen, "latest_event"),
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
     )
+
+
+def _instants(seen: Mapping[str, Mapping[str, Any]], metric: str) -> dict[str, int]:
+    return {name: _instant(found[metric]) for name, found in seen.items() if found.get(metric)}
 
 
 def _metric(stream_index: int) -> str:

@@ -23,10 +23,8 @@ FORMAT = "streamshed_relation"
 _CSV_OPTIONS = frozenset({"header", "sep", "delimiter"})
 
 
-def relation_frame(
-    relation: Relation, on: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]
-) -> DataFrame:
-    """Return a relation's key and output columns.
+def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFrame:
+    """Return a relation, one row per key.
 
     Spark fixes the list of files of a DataFrame when it is made. A relation given as a path is therefore read by a
     data source of our own, on an executor, once per micro-batch; what it reads is kept until the file changes.
@@ -34,7 +32,6 @@ def relation_frame(
     Args:
         relation: The relation.
         on: Pairs (column of the stream, column of the relation).
-        outputs: Pairs (column of the relation, column to add).
 
     Raises:
         SourceUnavailableError: The file is not there or cannot be read.
@@ -84,7 +81,7 @@ class RelationReader(DataSourceReader):
         """Return the one partition."""
         return [InputPartition(0)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the relation, from memory unless its file has changed."""
         from pyspark.sql.pandas.types import to_arrow_schema
 

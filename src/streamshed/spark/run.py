@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
+from typing import Self
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +90,7 @@ class Run:
             domain.close()
         self._server.close()
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -98,7 +99,7 @@ class Run:
         self.stop()
 
 
-def start(
+def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented below
     network: QueryNetwork,
     spark: SparkSession,
     *,
@@ -145,7 +146,10 @@ def start(
     """
     if unknown := [name for name in reserve if name not in FAMILIES]:
         raise InvalidNetworkError(
-            *(f'no state family "{name}", known are: {", ".join(FAMILIES)}{near_miss(name, FAMILIES)}' for name in unknown)
+            *(
+                f'no state family "{name}", known are: {", ".join(FAMILIES)}{near_miss(name, FAMILIES)}'
+                for name in unknown
+            )
         )
     if not 0 < confidence < 1:
         raise InvalidNetworkError(f"confidence must be between 0 and 1, got {confidence}")

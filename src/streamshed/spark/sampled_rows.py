@@ -22,6 +22,7 @@ from streamshed.spark.internal_names import (
     FILE_PATH,
     FILE_ROW,
     OPEN,
+    OPENED,
     SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
@@ -44,8 +45,8 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: A one-row DataFrame with `OPEN`, `SAMPLING_RATE`, `SAMPLING_CODES` and what the carrier is to show;
-            None: everything is admitted, as in batch mode.
+        plan: A one-row DataFrame with `OPEN`, `OPENED`, `SAMPLING_RATE`, `SAMPLING_CODES` and what the carrier is to
+            show; None: everything is admitted, as in batch mode.
     """
 
     plan: DataFrame | None = None
@@ -54,8 +55,9 @@ class Admission:
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Sample, parse and time a stream's rows.
 
-    `source` holds the carrier's rows, too, which are always kept. A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing
-    is shed, u is not computed. What is shed is not parsed.
+    `source` holds the carrier's rows, too, which are always kept. A row is kept iff u < sampling rate, u a hash of
+    what identifies it: read again, it is kept again. While nothing is shed, u is not computed. What is shed is not
+    parsed.
 
     Returns:
         The stream's columns with `TIME`, `UNREADABLE`, `APART`, and those of the plan.
@@ -83,13 +85,13 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     if admission.plan is None:
         nothing = F.lit(None)
         carrier = {name: nothing.cast("bigint") for name in (CARRIER_FROM, CARRIER_UNTIL, CARRIER_TIME)}
-        return source.withColumns({OPEN: F.lit(_ALWAYS_OPEN), SAMPLING_CODES: nothing.cast("string"), **carrier})
+        opened = {OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)}
+        return source.withColumns({**opened, SAMPLING_CODES: nothing.cast("string"), **carrier})
     rows = source.crossJoin(F.broadcast(admission.plan))
     is_sampled = (F.col(SAMPLING_RATE) < 1.0) & F.col(CARRIER).isNull()
     kept = F.when(is_sampled, uniform(stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
-    since = F.when(F.col(CARRIER).isNotNull(), F.greatest(OPEN, CARRIER_FROM)).otherwise(F.col(OPEN))
     codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))
-    return rows.where(kept).withColumns({OPEN: since, SAMPLING_CODES: codes})
+    return rows.where(kept).withColumns({SAMPLING_CODES: codes})
 
 
 def uniform(stream: Stream) -> Column:

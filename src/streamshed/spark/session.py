@@ -89,7 +89,7 @@ def local_session(
 
 def use_this_python(session: SparkSession) -> None:
     """Let a local session's Python workers be of this interpreter, which has streamshed; a cluster's are its own."""
-    if session.sparkContext.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+    if (session.sparkContext.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable
 
 

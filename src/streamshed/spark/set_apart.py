@@ -53,4 +53,7 @@ def _text(stream: Stream) -> Column:
 
 
 def _is_text_folder(stream: Stream) -> bool:
-    return isinstance(stream.source, FolderSource) and stream.source.format in {FileFormat.JSON, FileFormat.CSV}
+    return isinstance(stream.source, FolderSource) and stream.source.format in {
+        FileFormat.JSON,
+        FileFormat.CSV,
+    }

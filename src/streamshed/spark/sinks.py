@@ -71,7 +71,16 @@ class ConsoleSink:
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Print the answers, newest windows first."""
         shown = answers.select(
-            "query", "window_start", "window_end", "key", "aggregate", "value", "lower", "upper", "exact", "reason"
+            "query",
+            "window_start",
+            "window_end",
+            "key",
+            "aggregate",
+            "value",
+            "lower",
+            "upper",
+            "exact",
+            "reason",
         )
         shown.orderBy(F.desc("window_end"), "query", "key").show(self.rows, truncate=40)
 

@@ -20,6 +20,13 @@ def slice_end(grid: SliceGrid, time: Column) -> Column:
     return time + _least(remaining)
 
 
+def end_of_slice(grid: SliceGrid, start: Column) -> Column:
+    """End of the slice that starts at an instant; cheaper than `slice_end` where slices are all alike."""
+    if len(grid.edges) == 1:
+        return start + F.lit(grid.edges[0].period_microseconds)
+    return slice_end(grid, start)
+
+
 def window_starts(start: Column, size: Column, slide: Column, offset: Column) -> Column:
     """Starts of the windows that contain a slice, ascending; size, slide and offset may differ from row to row."""
     since = F.pmod(start - offset, slide)

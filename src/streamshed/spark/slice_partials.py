@@ -21,6 +21,8 @@ def slice_partials(rows: DataFrame, layout: StateLayout) -> DataFrame:
         rows: Columns close_start, close_end (microseconds), those of `SLICE_KEY` but interval, and those of a
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
 
+        layout: Which families of partials state holds.
+
     Returns:
         The key's columns and the partials: rows, present (values not null), total and dispersion (Σv, Σ(v−mean)²),
         sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.

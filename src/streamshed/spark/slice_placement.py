@@ -12,7 +12,10 @@ from streamshed.network.window import Edge
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.set_apart import CARRIER_CLASS
-from streamshed.spark.slice_columns import slice_end, slice_start
+from streamshed.spark.slice_columns import end_of_slice, slice_start
+
+HEAD = ("event_time", "base", "open", "sampling_codes")
+"""What a row says to all classes: its time, the instant whose slice it goes to, one in the oldest open slice."""
 
 DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 """Slices of a stream that nobody aggregates: what is set apart travels in them."""
@@ -32,40 +35,43 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
         The entry's columns with `close_start`, `close_end`, `slice_start`, `sampling_codes` and `counted`.
     """
     entries = _exploded(rows)
-    base = F.when(F.col("class_id") == CARRIER_CLASS, F.col("open")).otherwise(F.unix_micros("event_time"))
-    timed = entries.withColumn("base", base)
-    started = timed.withColumns(
-        {
-            "slice_start": _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))),
-            "opened": _by_grid(classes, lambda grid: slice_start(grid, F.col("open"))),
-        }
+    opened = (
+        F.col("open") if has_one_grid(classes) else _by_grid(classes, lambda grid: slice_start(grid, F.col("open")))
     )
-    closing = started.withColumn("close_start", F.greatest("slice_start", "opened"))
+    started = entries.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
+    closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
     return closing.select(
         "close_start",
-        _by_grid(classes, lambda grid: slice_end(grid, F.col("close_start"))).alias("close_end"),
+        _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
         "slice_start",
         "sampling_codes",
         F.when(F.col("class_id") != CARRIER_CLASS, F.lit(True)).alias("counted"),
-        *[name for name in entries.columns if name not in {"event_time", "open", "sampling_codes"}],
+        *[name for name in entries.columns if name not in HEAD],
     )
+
+
+def has_one_grid(classes: Sequence[SharingClass]) -> bool:
+    """Whether all entries of a stream have slices alike: then where the oldest open one starts is no row's affair."""
+    return all(sharing_class.grid == common_grid(classes) for sharing_class in classes)
 
 
 def _exploded(rows: DataFrame) -> DataFrame:
     """One row per entry that a class wants.
 
     The filter reads event time: else Spark would push it below the watermark, which would then see only some rows.
+    The outer form of explode, as there is always an entry: of the inner one Spark infers a filter on the array, which
+    it pushes to the source, where it computes all entries once more.
     """
     if "entries" not in rows.columns:
         return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
-    exploded = rows.select("event_time", "open", "sampling_codes", F.explode("entries").alias("entry"))
+    exploded = rows.select(*HEAD, F.explode_outer("entries").alias("entry"))
     wanted = exploded.where(F.col("entry").isNotNull() == F.col("event_time").isNotNull())
-    return wanted.select("event_time", "open", "sampling_codes", "entry.*")
+    return wanted.select(*HEAD, "entry.*")
 
 
 def _by_grid(classes: Sequence[SharingClass], expression: Callable[[SliceGrid], Column]) -> Column:
     """An expression over the grid of the entry's class; the common grid for what is set apart."""
-    common = _common_grid(classes)
+    common = common_grid(classes)
     own: dict[SliceGrid, list[int]] = {}
     for sharing_class in classes:
         if sharing_class.grid != common:
@@ -76,6 +82,7 @@ def _by_grid(classes: Sequence[SharingClass], expression: Callable[[SliceGrid], 
     return value
 
 
-def _common_grid(classes: Sequence[SharingClass]) -> SliceGrid:
+def common_grid(classes: Sequence[SharingClass]) -> SliceGrid:
+    """The slices that serve every class of a stream."""
     grids = [sharing_class.grid for sharing_class in classes]
     return functools.reduce(SliceGrid.merged, grids) if grids else DEFAULT_GRID

@@ -84,6 +84,4 @@ def _read_schema(source: FolderSource) -> str:
 def _identified(rows: DataFrame, stream: Stream) -> DataFrame:
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return rows
-    return rows.withColumns(
-        {FILE_PATH: F.col("_metadata.file_path"), FILE_ROW: F.col("_metadata.row_index")}
-    )
+    return rows.withColumns({FILE_PATH: F.col("_metadata.file_path"), FILE_ROW: F.col("_metadata.row_index")})

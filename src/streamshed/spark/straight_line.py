@@ -67,7 +67,7 @@ def _all(guard: Sequence[str]) -> Column:
 
 def _matched(rows: DataFrame, match: Match) -> DataFrame:
     """Join the relation's rows to the left; keys of the relation are unique, which its reader checks."""
-    theirs = relation_frame(match.relation, match.on, match.outputs)
+    theirs = relation_frame(match.relation, match.on)
     keys = [f"{match.matched}_{index}" for index in range(len(match.on))]
     renamed = theirs.select(
         *[F.col(theirs_name).alias(key) for (_, theirs_name), key in zip(match.on, keys, strict=True)],

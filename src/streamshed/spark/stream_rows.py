@@ -16,9 +16,11 @@ from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
 from streamshed.spark.internal_names import (
     APART,
+    CARRIER_FROM,
     CARRIER_TIME,
     CARRIER_UNTIL,
     OPEN,
+    OPENED,
     SAMPLING_CODES,
     TIME,
     UNREADABLE,
@@ -62,7 +64,7 @@ def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes, layout: S
         layout: The state layout.
 
     Returns:
-        `event_time`, `open`, `sampling_codes`, and `entry_columns` where the stream has one class, else `entries`,
+        The columns of `HEAD`, and `entry_columns` where the stream has one class, else `entries`,
         an array of such, null for classes that do not want the row.
     """
     if work.classes:
@@ -71,20 +73,29 @@ def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes, layout: S
     first, *others = entries or [_nothing()]
     first = _or_apart(first, work)
     schema = entry_columns(layout)
-    head = [_event_time(), F.col(OPEN).alias("open"), F.col(SAMPLING_CODES).alias("sampling_codes")]
+    head = _head()
     if not others:
         return line.select(*head, *[first[name].cast(kind).alias(name) for name, kind in schema])
     structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
     return line.select(*head, F.array(*structs).alias("entries"))
 
 
-def _event_time() -> Column:
-    """Of a carrier, the time it shows; of an unreadable row, the oldest that is not late."""
-    of_unreadable = F.greatest(F.col(OPEN), F.lit(0))
-    microseconds = F.when(F.col(APART) == CARRIER_CLASS, F.coalesce(F.col(CARRIER_TIME), F.lit(0))).otherwise(
-        F.coalesce(F.col(TIME), of_unreadable)
-    )
-    return F.timestamp_micros(microseconds).alias("event_time")
+def _head() -> list[Column]:
+    """What all classes are told: see `HEAD`.
+
+    A carrier shows its own time, and goes where it was before. An unreadable row goes into the oldest open slice. The
+    event time is nullable in Spark's eyes, as the filter above the watermark wants it.
+    """
+    is_carrier = F.col(APART) == CARRIER_CLASS
+    instant = F.coalesce(F.col(TIME), F.when(F.col(OPEN) >= 0, F.col(OPEN)), F.when(F.col(OPEN) < 0, F.lit(0)))
+    shown = F.when(is_carrier, F.coalesce(F.col(CARRIER_TIME), F.col(OPEN))).otherwise(instant)
+    base = F.when(is_carrier, F.greatest(OPEN, CARRIER_FROM)).otherwise(instant)
+    return [
+        F.timestamp_micros(shown).alias("event_time"),
+        base.alias("base"),
+        F.col(OPENED).alias("open"),
+        F.col(SAMPLING_CODES).alias("sampling_codes"),
+    ]
 
 
 def _masks(work: StreamWork) -> dict[str, Column]:
@@ -108,7 +119,12 @@ def _class_entry(values: ValueTypes, index: int, sharing_class: SharingClass) ->
     mask = F.col(f"__mask_{index}")
     keys = [(F.when(mask != 0, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
     key_long, key_text = key_columns(keys)
-    entry = {"class_id": F.lit(sharing_class.class_id), "mask": mask, "key_long": key_long, "key_text": key_text}
+    entry = {
+        "class_id": F.lit(sharing_class.class_id),
+        "mask": mask,
+        "key_long": key_long,
+        "key_text": key_text,
+    }
     return entry | _value(values, sharing_class, mask)
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from streamshed.network.sources import FileFormat, FolderSource
+from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource
 from streamshed.network.stream import Stream
-from streamshed.spark.checkpoint_reader import SourceFiles, files_of
+from streamshed.spark.checkpoint_reader import SourceFiles, files_of, rows_by_offsets
 from streamshed.spark.storage import Storage
 
 _TYPICAL_ROW_BYTES = 150.0
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,29 @@ class RowSizes:
 def upcoming_rows(
     checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream], sizes: RowSizes
 ) -> dict[str, StreamRows]:
-    """Return what each stream over a folder brings in a micro-batch; streams that do not tell are left out.
+    """Return what each stream over a folder or a broker brings in a micro-batch; streams that do not tell are left out.
 
     Parquet files say their rows and event times in their footers; text is estimated by its bytes.
     """
     found = files_of(checkpoint, micro_batch_id)
     folders = {stream.name: stream.source for stream in streams if isinstance(stream.source, FolderSource)}
     by_stream = {stream.name: stream for stream in streams}
-    return {
+    counted = _counted_rows(checkpoint, micro_batch_id, streams)
+    in_folders = {
         name: _rows(by_stream[name], source, _paths_below(found, source.path), sizes)
         for name, source in folders.items()
         if "://" not in source.path
     }
+    return {**counted, **in_folders}
+
+
+def _counted_rows(checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream]) -> dict[str, StreamRows]:
+    """Rows of brokers, whose offsets count them: matched with the DataFrames in order, if there are as many."""
+    frames = [stream.name for stream in streams if isinstance(stream.source, DataFrameSource)]
+    counts = rows_by_offsets(checkpoint, micro_batch_id)
+    if len(counts) != len(frames):
+        return {}
+    return {name: StreamRows(rows) for name, rows in zip(frames, counts, strict=True)}
 
 
 def _paths_below(found: Sequence[SourceFiles], folder: str) -> list[str]:
@@ -115,7 +126,7 @@ def _footer(path: str, time: str) -> StreamRows | None:
 
 
 def _microseconds(instant: datetime) -> int:
-    elapsed = instant.replace(tzinfo=None) - _EPOCH
+    elapsed = instant.replace(tzinfo=UTC) - _EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 

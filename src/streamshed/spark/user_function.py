@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 
 from streamshed.errors import StreamshedError
 from streamshed.sharing.instructions import Call
@@ -23,8 +24,11 @@ def guarded_call(call: Call, reaches: Column) -> Column:
     Spark evaluates a Python function for every row, whatever CASE stands around it; so the function is wrapped, and
     is handed only the rows for which `reaches` is true. Where no row of a chunk does, it is not called.
     """
-    function = F.pandas_udf(reaching_rows_only(call.function.resolve(), call.function.name), returnType=call.returns)
-    return function(reaches, *[F.col(argument) for argument in call.arguments])
+    guarded: Any = reaching_rows_only(call.function.resolve(), call.function.name)
+    make: Any = pandas_udf
+    vectorized = make(guarded, returnType=call.returns)
+    column: Column = vectorized(reaches, *[F.col(argument) for argument in call.arguments])
+    return column
 
 
 def reaching_rows_only(function: Callable[..., Any], name: str) -> Callable[..., pd.Series]:

@@ -46,7 +46,7 @@ class ValueKind:
         return self.notation is Notation.NUMBER
 
 
-def value_kind(kind: T.DataType) -> ValueKind | None:
+def value_kind(kind: T.DataType) -> ValueKind | None:  # noqa: PLR0911 - one return per type
     """Return how values of a type travel; None for types that have no order and no sum."""
     match kind:
         case T.DecimalType():

@@ -12,6 +12,7 @@ from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.sharing_class import Member, SharingClass
 from streamshed.spark.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.spark.eviction import evictable_interval
+from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
 from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 from streamshed.spark.slice_columns import window_starts
@@ -61,48 +62,36 @@ def window_partials(
 
 def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Column:
     """The queries that a row of slices goes to: an array of (bit, query, slot, window)."""
-    by_class: list[Column] = [F.lit(UNREADABLE_CLASS).cast("bigint"), F.array(_route(0, 0, 0, 1, 1, 0))]
-    for sharing_class in classes:
-        by_class += [F.lit(sharing_class.class_id).cast("bigint"), _member_routes(sharing_class.members)]
-    by_stream: list[Column] = []
-    for stream in sorted({sharing_class.stream for sharing_class in present}):
-        ungrouped = [m for c in present if c.stream == stream and not c.keys for m in c.members]
-        if ungrouped:
-            by_stream += [F.lit(stream), _member_routes([replace(member, bit=0) for member in ungrouped])]
-    routes = F.element_at(F.create_map(*by_class), F.col("class_id"))
+    by_class: list[tuple[object, object]] = [(UNREADABLE_CLASS, [_NOWHERE])]
+    by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
+    routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
+    by_stream: dict[object, list[object]] = {}
+    for sharing_class in present:
+        if not sharing_class.keys:
+            members = [_route(replace(member, bit=0)) for member in sharing_class.members]
+            by_stream.setdefault(sharing_class.stream, []).extend(members)
     if not by_stream:
         return routes
-    carried = F.element_at(F.create_map(*by_stream), F.col("key_text"))
+    carried = F.element_at(literal_map(list(by_stream.items()), "string", _ROUTES), F.col("key_text"))
     return F.when(F.col("class_id") == CARRIER_CLASS, carried).otherwise(routes)
 
 
-def _member_routes(members: Sequence[Member]) -> Column:
-    return F.array(
-        *[
-            _route(
-                member.bit,
-                member.definition_id,
-                member.slot,
-                member.window.size_microseconds,
-                member.window.slide_microseconds,
-                member.window.offset_microseconds,
-            )
-            for member in members
-        ]
-    )
+_ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "size", "slide", "offset")
+_ROUTES = f"array<struct<{', '.join(f'{name}: bigint' for name in _ROUTE_FIELDS)}>>"
+_NOWHERE = dict.fromkeys(_ROUTE_FIELDS, 0) | {"bit_mask": 1, "size": 1, "slide": 1}
 
 
-def _route(bit: int, definition_id: int, slot: int, size: int, slide: int, offset: int) -> Column:
-    fields = {
-        "bit": bit,
-        "bit_mask": 1 << bit,
-        "definition_id": definition_id,
-        "slot": slot,
-        "size": size,
-        "slide": slide,
-        "offset": offset,
+def _route(member: Member) -> dict[str, int]:
+    window = member.window
+    return {
+        "bit": member.bit,
+        "bit_mask": 1 << member.bit,
+        "definition_id": member.definition_id,
+        "slot": member.slot,
+        "size": window.size_microseconds,
+        "slide": window.slide_microseconds,
+        "offset": window.offset_microseconds,
     }
-    return F.struct(*[F.lit(value).cast("bigint").alias(name) for name, value in fields.items()])
 
 
 def _destinations() -> Column:

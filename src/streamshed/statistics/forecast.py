@@ -31,13 +31,11 @@ class Statistics:
     correction: float = 1.0
 
     def seconds(self, sampling_rates: Mapping[str, float]) -> float:
-        """Predict how long the micro-batch takes when each stream is kept at its sampling rate, else whole."""
+        """Predict how long the micro-batch takes; a stream without a sampling rate is kept whole."""
         return self.correction * self.load_model.seconds(self.offered_rows, sampling_rates)
 
     def work_seconds(self, stream: str) -> float:
         """Predict how much of that goes when every row of `stream` is dropped once it was read."""
         return (
-            self.correction
-            * self.offered_rows.get(stream, 0)
-            * self.load_model.work_seconds_per_row(stream)
+            self.correction * self.offered_rows.get(stream, 0) * self.load_model.work_seconds_per_row(stream)
         )

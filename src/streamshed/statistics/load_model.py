@@ -7,128 +7,243 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamshed.statistics.load_fit import Evidence, Fit, Gaussian, Matrix, Vector, fitted, predicted
+from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, fitted, predicted
+from streamshed.statistics.load_memory import Memory, Observation, releveled, remembered, translated
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 NOISE_DEVIATION = 0.1
-PRIOR_DEVIATIONS = (1.2, 1.2, 1.0)
-GATE = 2.0
-MEMORY = 24
-FADING = 0.7
-FADED = 0.1
-JUMP = 0.4
+"""How far a micro-batch ordinarily is off a perfect prediction: ±10 %."""
 
+PRIOR_DEVIATIONS = (1.0, 1.2, 1.0)
+"""How far off the prior may be: ln of the fixed cost, ln of the cost per row, logit of the read share."""
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    rows: tuple[float, ...]
-    kept: tuple[float, ...]
-    log_seconds: float
-    age: int = 0
+OUTLIER = 3.0
+"""An error of prediction beyond so many standard deviations is suspicious."""
 
-    @property
-    def shed(self):
-        return any(r and k < 1 for r, k in zip(self.rows, self.kept))
+POOR_COST = 9.0
+"""A fit that leaves more unexplained than this is tried again from the prior."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadModel:
+    """Predicts the seconds of a micro-batch from its rows and its sampling rates.
+
+    With n_s rows offered by stream s and kept at sampling rate P_s:
+
+        seconds = fixed_seconds + Σ_s n_s · (read_seconds_per_row_s + work_seconds_per_row_s · P_s)
+
+    The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). While everything
+    is kept (P = 1) reading and work cannot be told apart, and the prior's read share stands; micro-batches
+    that shed correct it, and are remembered. A single outlier moves little. A second one in a row on the same
+    side is no accident: the level of all costs has changed.
+
+    Recursive least squares was tried first. In seconds it collapses when the prior is too dear, for normal
+    beliefs know no positive costs; in logarithms it forgets that a calm load bounded the fixed cost, and may
+    settle on a wrong split of fixed, read and work for good.
+
+    Build one with `LoadModel.initial`.
+
+    Args:
+        streams: The streams it knows, sorted.
+        prior: What it was built from.
+        mean: ln fixed seconds, then per stream ln seconds per row, then per stream logit of the read share.
+        covariance: Uncertainty of `mean`.
+        memory: What it was fitted to.
+        suspicion: +1 or −1 after a micro-batch that took much longer or shorter than predicted, else 0.
+
+    Example:
+        >>> model = LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.5, seconds_per_row=1e-6))
+        >>> round(model.seconds({"packets": 1_000_000}, {}), 6)
+        1.5
+        >>> round(model.seconds({"packets": 1_000_000}, {"packets": 0.2}), 6)
+        0.9
+    """
+
     streams: tuple[str, ...]
     prior: LoadPrior
     mean: tuple[float, ...]
     covariance: tuple[tuple[float, ...], ...]
-    memory: tuple[Observation, ...] = ()
+    memory: Memory = ()
     suspicion: int = 0
 
     @classmethod
-    def initial(cls, streams, prior):
+    def initial(cls, streams: Sequence[str], prior: LoadPrior) -> "LoadModel":
+        """Build a model of `streams` that knows nothing but `prior`."""
         names = tuple(sorted(streams))
-        g = _gaussian(len(names), prior)
-        return cls(names, prior, _frozen(g.mean), tuple(map(_frozen, np.diag(g.deviations**2))))
+        belief = _belief(len(names), prior)
+        return cls(names, prior, _frozen(belief.mean), _frozen_rows(np.diag(belief.deviations**2)))
 
     @property
     def fixed_seconds(self) -> float:
+        """What a micro-batch costs without any row."""
         return math.exp(self.mean[0])
 
     def read_seconds_per_row(self, stream: str) -> float:
-        t, s = self._costs(stream)
-        return t * s
+        """Return what a row of `stream` costs even when the sampler drops it."""
+        seconds_per_row, read_share = self._costs(stream)
+        return seconds_per_row * read_share
 
     def work_seconds_per_row(self, stream: str) -> float:
-        t, s = self._costs(stream)
-        return t * (1 - s)
+        """Return what a row of `stream` costs on top when it is kept."""
+        seconds_per_row, read_share = self._costs(stream)
+        return seconds_per_row * (1 - read_share)
 
-    def seconds(self, offered_rows, sampling_rates) -> float:
+    def seconds(self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]) -> float:
+        """Predict how long a micro-batch takes.
+
+        Args:
+            offered_rows: Its rows by stream; a stream left out has none.
+            sampling_rates: What each stream's sampler keeps; a stream left out is kept whole.
+
+        Raises:
+            ValueError: A stream is unknown.
+        """
+        return self.fixed_seconds + sum(
+            rows
+            * (
+                self.read_seconds_per_row(stream)
+                + self.work_seconds_per_row(stream) * sampling_rates.get(stream, 1.0)
+            )
+            for stream, rows in offered_rows.items()
+        )
+
+    def doubt(self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]) -> float:
+        """Return how uncertain a prediction is: the standard deviation of ln(seconds), without noise.
+
+        Small where the micro-batches of late were alike, large far from them: at five times their rows, say,
+        when nothing has told yet which part of their cost was fixed.
+        """
         rows, kept = self._vectors(offered_rows, sampling_rates)
-        return float(np.exp(predicted(np.array(self.mean), rows[None], kept[None])[0][0]))
+        gradient = predicted(np.array(self.mean), rows[np.newaxis], kept[np.newaxis])[1][0]
+        return math.sqrt(max(0.0, float(gradient @ np.array(self.covariance) @ gradient)))
 
-    def doubt(self, offered_rows, sampling_rates) -> float:
-        rows, kept = self._vectors(offered_rows, sampling_rates)
-        g = predicted(np.array(self.mean), rows[None], kept[None])[1][0]
-        return math.sqrt(max(0.0, float(g @ np.array(self.covariance) @ g)))
+    def updated(self, outcome: MicroBatchOutcome) -> "LoadModel":
+        """Learn from one measured micro-batch.
 
-    def updated(self, outcome):
+        Raises:
+            ValueError: It holds rows of an unknown stream.
+        """
         rows, kept = self._vectors(outcome.offered_rows, outcome.sampling_rates)
-        z = math.log(outcome.processing_seconds)
-        h = math.log(self.seconds(outcome.offered_rows, outcome.sampling_rates))
-        doubt = self.doubt(outcome.offered_rows, outcome.sampling_rates)
-        res = z - h
-        side = 0 if abs(res) <= 3 * math.sqrt(NOISE_DEVIATION**2 * 2 + doubt**2) else int(math.copysign(1, res))
-        memory = self.memory
-        if side and side == self.suspicion:
-            memory = (*(replace(o, log_seconds=o.log_seconds + res) for o in memory[:-1]), memory[-1])
-        obs = Observation(_frozen(rows), _frozen(kept), z)
-        memory = _remembered((*(replace(o, age=o.age + 1) for o in memory), obs))
-        fit = self._fit(memory)
-        return replace(self, mean=_frozen(fit.mean), covariance=tuple(map(_frozen, fit.covariance)), memory=memory, suspicion=side)
+        observation = Observation(_frozen(rows), _frozen(kept), math.log(outcome.processing_seconds))
+        expected_seconds = self.seconds(outcome.offered_rows, outcome.sampling_rates)
+        error = observation.log_seconds - math.log(expected_seconds)
+        suspicion = self._suspicion(error, self.doubt(outcome.offered_rows, outcome.sampling_rates))
+        has_jumped = suspicion != 0 and suspicion == self.suspicion
+        memory = remembered(releveled(self.memory, error) if has_jumped else self.memory, observation)
+        fit = _fit(memory, _belief(len(self.streams), self.prior), np.array(self.mean))
+        return replace(
+            self,
+            mean=_frozen(fit.mean),
+            covariance=_frozen_rows(fit.covariance),
+            memory=memory,
+            suspicion=suspicion,
+        )
 
-    def _fit(self, memory):
-        g = _gaussian(len(self.streams), self.prior)
-        ev = Evidence(
-            np.array([o.rows for o in memory]), np.array([o.kept for o in memory]), np.array([o.log_seconds for o in memory]),
-            np.array([max(FADED, FADING**o.age) for o in memory]), NOISE_DEVIATION)
-        a = fitted(ev, g, np.array(self.mean), gate=GATE)
-        if a.cost < 9:
-            return a
-        b = fitted(ev, g, g.mean, gate=GATE)
-        return a if a.cost <= b.cost else b
+    def to_json(self) -> str:
+        """Write down what was learned, for `from_json`."""
+        return json.dumps(
+            {
+                "streams": self.streams,
+                "mean": self.mean,
+                "covariance": self.covariance,
+                "memory": [[known.rows, known.kept, known.log_seconds, known.age] for known in self.memory],
+                "suspicion": self.suspicion,
+            }
+        )
 
-    def to_json(self):
-        return json.dumps({})
+    @classmethod
+    def from_json(cls, text: str, *, streams: Sequence[str], prior: LoadPrior) -> "LoadModel":
+        """Restore what `to_json` wrote.
 
-    def _position(self, stream):
+        Args:
+            text: What `to_json` returned.
+            streams: The streams of the present network. If others were known then, the model is fitted again
+                to those micro-batches that held rows of present streams only.
+            prior: What is believed without evidence.
+        """
+        known = json.loads(text)
+        old_streams = tuple(known["streams"])
+        memory = tuple(
+            Observation(tuple(rows), tuple(kept), log_seconds, age)
+            for rows, kept, log_seconds, age in known["memory"]
+        )
+        fresh = cls.initial(streams, prior)
+        if fresh.streams != old_streams:
+            return _refitted(fresh, translated(memory, old_streams, fresh.streams))
+        return replace(
+            fresh,
+            mean=tuple(known["mean"]),
+            covariance=tuple(map(tuple, known["covariance"])),
+            memory=memory,
+            suspicion=int(known["suspicion"]),
+        )
+
+    def _position(self, stream: str) -> int:
+        if stream not in self.streams:
+            raise ValueError(
+                f"load model: unknown stream {stream!r}, known are {', '.join(self.streams)};"
+                " was the model built for another network?"
+            )
         return self.streams.index(stream)
 
-    def _vectors(self, offered_rows, sampling_rates):
-        return (np.array([float(offered_rows.get(s, 0)) for s in self.streams]), np.array([float(sampling_rates.get(s, 1.0)) for s in self.streams]))
+    def _costs(self, stream: str) -> tuple[float, float]:
+        position = 1 + self._position(stream)
+        logit = self.mean[position + len(self.streams)]
+        return math.exp(self.mean[position]), 1 / (1 + math.exp(-logit))
 
-    def _costs(self, stream):
-        p = 1 + self._position(stream)
-        return math.exp(self.mean[p]), 1 / (1 + math.exp(-self.mean[p + len(self.streams)]))
+    def _vectors(
+        self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]
+    ) -> tuple[Vector, Vector]:
+        for stream in offered_rows:
+            self._position(stream)
+        return (
+            np.array([float(offered_rows.get(stream, 0)) for stream in self.streams]),
+            np.array([float(sampling_rates.get(stream, 1.0)) for stream in self.streams]),
+        )
 
-
-RECENT = 6
-ALIKE = 0.2
-
-
-def _remembered(memory):
-    kept = list(memory[-RECENT:])
-    for o in reversed(memory[:-RECENT]):
-        if not any(_alike(o, k) for k in kept):
-            kept.insert(0, o)
-    return tuple(kept[-MEMORY:])
-
-
-def _alike(a, b):
-    return all(abs(math.log((1 + x) / (1 + y))) < ALIKE for x, y in zip(a.rows, b.rows)) and all(abs(math.log(x / y)) < ALIKE for x, y in zip(a.kept, b.kept))
+    def _suspicion(self, error: float, doubt: float) -> int:
+        """Return the side of an outlier; the noise counts twice, for the model was learned from noise too."""
+        widest = OUTLIER * math.sqrt(2 * NOISE_DEVIATION**2 + doubt**2)
+        return 0 if abs(error) <= widest else int(math.copysign(1, error))
 
 
-def _gaussian(n, prior):
-    def per(a, b, c):
-        return np.array([a, *[b] * n, *[c] * n])
-    return Gaussian(per(math.log(prior.fixed_seconds), math.log(prior.seconds_per_row), math.log(prior.read_share / (1 - prior.read_share))), per(*PRIOR_DEVIATIONS))
+def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:
+    evidence = Evidence(
+        rows=np.array([known.rows for known in memory]),
+        kept=np.array([known.kept for known in memory]),
+        log_seconds=np.array([known.log_seconds for known in memory]),
+        weights=np.array([known.weight for known in memory]),
+        noise_deviation=NOISE_DEVIATION,
+    )
+    fit = fitted(evidence, prior, start)
+    if fit.cost <= POOR_COST:
+        return fit
+    return min(fit, fitted(evidence, prior, prior.mean), key=lambda either: either.cost)
 
 
-def _frozen(v):
-    return tuple(v.tolist())
+def _refitted(model: LoadModel, memory: Memory) -> LoadModel:
+    if not memory:
+        return model
+    prior = _belief(len(model.streams), model.prior)
+    fit = _fit(memory, prior, prior.mean)
+    return replace(model, mean=_frozen(fit.mean), covariance=_frozen_rows(fit.covariance), memory=memory)
+
+
+def _belief(streams: int, prior: LoadPrior) -> PriorBelief:
+    logit = math.log(prior.read_share / (1 - prior.read_share))
+    mean = (math.log(prior.fixed_seconds), math.log(prior.seconds_per_row), logit)
+    return PriorBelief(_per_coefficient(streams, mean), _per_coefficient(streams, PRIOR_DEVIATIONS))
+
+
+def _per_coefficient(streams: int, values: tuple[float, float, float]) -> Vector:
+    fixed, row, read_share = values
+    return np.array([fixed, *[row] * streams, *[read_share] * streams])
+
+
+def _frozen(vector: Vector) -> tuple[float, ...]:
+    return tuple(vector.tolist())
+
+
+def _frozen_rows(matrix: Matrix) -> tuple[tuple[float, ...], ...]:
+    return tuple(_frozen(row) for row in matrix)

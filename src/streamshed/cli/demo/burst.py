@@ -1,0 +1,116 @@
+"""Running the demo's network under its load, with a live view."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamshed.cli.consoles import message_console
+from streamshed.cli.demo.comparison import CollectedAnswers
+from streamshed.cli.demo.load import BURST_FACTOR, DemoLoad
+from streamshed.cli.failure import RunFailedError, failure_text
+from streamshed.dashboard.views import LogView, TerminalView, View
+from streamshed.dashboard.watch import watch
+from streamshed.dashboard.wording import count_text
+from streamshed.traces.feed import Feeder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import SparkSession
+
+    from streamshed.cli.demo.answers import Answer
+    from streamshed.dashboard.run_history import RunHistory
+    from streamshed.network.network import QueryNetwork
+    from streamshed.traces.manifest import StagedFeed
+
+_SECONDS_TO_CATCH_UP, _DRAIN_SECONDS = 30.0, 45.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BurstRun:
+    """What became of the run.
+
+    Args:
+        journal: One row per micro-batch.
+        answers: All answers.
+        start_seconds: When the feed started, seconds since 1970.
+        event_start_seconds: The event time of that moment.
+        drained: Whether all windows were answered.
+    """
+
+    journal: pd.DataFrame
+    answers: list[Answer]
+    start_seconds: float
+    event_start_seconds: float
+    drained: bool
+
+
+def run_burst(
+    network: QueryNetwork,
+    spark: SparkSession,
+    feed: StagedFeed,
+    load: DemoLoad,
+    *,
+    watched: Path,
+    checkpoint: Path,
+) -> BurstRun:
+    """Feed the load while the network runs, then answer what is open.
+
+    Raises:
+        RunFailedError: The run failed.
+    """
+    collected = CollectedAnswers()
+    event_start = feed.start_microseconds / 1e6
+    run = network.start(
+        spark, checkpoint=str(checkpoint), sink=collected, trigger=f"{load.trigger_seconds} seconds"
+    )
+    with run, _view() as view:
+        start = max(event_start, time.time())
+        feeder = Feeder(feed, watched, start_seconds=start)
+        feeder.start()
+
+        def wait(seconds: float) -> bool:
+            time.sleep(seconds)
+            return time.time() > start + load.duration_seconds + _SECONDS_TO_CATCH_UP
+
+        def note(_history: RunHistory) -> str:
+            return _phase(load, time.time() - start)
+
+        def everything_is_taken(history: RunHistory) -> bool:
+            return feeder.report.finished and history.offered_rows >= feed.rows
+
+        try:
+            history = watch(run, view, wait=wait, note=note, until=everything_is_taken)
+        finally:
+            feeder.stop()
+        feeder.join()
+        if run.exception is not None:
+            raise RunFailedError(failure_text(run.exception)) from run.exception
+        view.show(history, note="the load is over: answering the windows that are open")
+        drained = run.drain(_DRAIN_SECONDS)
+    return BurstRun(
+        journal=run.journal(),
+        answers=collected.answers,
+        start_seconds=start,
+        event_start_seconds=event_start,
+        drained=drained,
+    )
+
+
+def _view() -> View:
+    console = message_console()
+    return TerminalView(console, "a burst of packets") if console.is_terminal else LogView(console)
+
+
+def _phase(load: DemoLoad, elapsed: float) -> str:
+    begin, end = load.burst_seconds
+    if elapsed < 0:
+        return "waiting for the feed to begin"
+    fed = f"{count_text(load.factor_at(elapsed) * load.rows_per_second)} rows/s are fed"
+    if elapsed < begin:
+        return f"1×: {fed}, which is comfortable"
+    if elapsed < end:
+        return f"{BURST_FACTOR}×: {fed}, more than this machine sustains"
+    return f"1× again: {fed}"

@@ -1,0 +1,118 @@
+"""Finding out what the machine sustains: files are fed as fast as micro-batches take them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from streamshed.cli.demo.capacity import Capacity, Sample, capacity_of, is_settled, loaded_samples, next_rows
+from streamshed.cli.failure import RunFailedError, failure_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from streamshed.cli.progress import ShowProgress
+    from streamshed.traces.manifest import StagedFeed
+
+_SECONDS_BETWEEN_LOOKS = 0.1
+
+
+class Journaled(Protocol):
+    """A run, as far as calibration needs it."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it runs."""
+
+    @property
+    def exception(self) -> Exception | None:
+        """What stopped it, if something did."""
+
+    def journal(self) -> pd.DataFrame:
+        """One row per finished micro-batch."""
+
+
+class FilePlacer:
+    """Places staged files, so many rows at a time.
+
+    Args:
+        feed: What was staged.
+        watched: The folder.
+    """
+
+    def __init__(self, feed: StagedFeed, watched: Path) -> None:
+        self._left = list(feed.files)
+        self._watched = watched
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left."""
+        return not self._left
+
+    def place(self, rows: int) -> int:
+        """Place files with about so many rows, at least one file.
+
+        Returns:
+            The rows placed; 0 when nothing is left.
+        """
+        placed = 0
+        while self._left and (placed == 0 or placed + self._left[0].rows <= rows):
+            file = self._left.pop(0)
+            file.path.rename(self._watched / file.path.name)
+            placed += file.rows
+        return placed
+
+
+def calibrate(
+    run: Journaled,
+    placer: FilePlacer,
+    *,
+    limit_seconds: float,
+    show: ShowProgress = lambda _share, _words: None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Capacity:
+    """Feed a run flat out, with micro-batches that grow until they take one trigger interval.
+
+    Args:
+        run: A run that sheds nothing.
+        placer: What can be fed.
+        limit_seconds: End after so long, if at least one micro-batch had rows.
+        show: Told the progress.
+        clock: Seconds.
+        sleep: Waits for seconds.
+
+    Returns:
+        The capacity.
+
+    Raises:
+        RunFailedError: The run failed.
+    """
+    begin = clock()
+    fed = 0
+    while run.is_active:
+        samples = samples_of(run)
+        loaded = loaded_samples(samples)
+        elapsed = clock() - begin
+        if sum(sample.rows for sample in loaded) >= fed:
+            if is_settled(samples) or placer.is_empty:
+                break
+            if loaded and elapsed > limit_seconds:
+                break
+            fed += placer.place(next_rows(samples))
+        show(min(1.0, elapsed / limit_seconds), f"{len(loaded)} micro-batches")
+        sleep(_SECONDS_BETWEEN_LOOKS)
+    if run.exception is not None:
+        raise RunFailedError(failure_text(run.exception)) from run.exception
+    return capacity_of(samples_of(run))
+
+
+def samples_of(run: Journaled) -> list[Sample]:
+    """Take sizes and times out of a run's journal."""
+    journal = run.journal()
+    if not len(journal):
+        return []
+    pairs = zip(journal["offered_rows"], journal["processing_seconds"], strict=True)
+    return [Sample(rows=int(rows), seconds=float(seconds)) for rows, seconds in pairs]

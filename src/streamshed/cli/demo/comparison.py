@@ -1,0 +1,88 @@
+"""The exact answers by plain Spark, from all rows that were fed, and reading those of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamshed.cli.demo.answers import Answer, ExactValue
+from streamshed.cli.demo.exact_sql import EXACT_SQL, HOSTS_VIEW, ROWS_VIEW
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from streamshed.cli.progress import ShowProgress
+
+_BESIDE_AGGREGATES = ("start", "end", "key")
+
+
+class CollectedAnswers:
+    """A sink that keeps the answers of the windows in this process."""
+
+    def __init__(self) -> None:
+        self._by_micro_batch: dict[int, list[Answer]] = {}
+
+    @property
+    def answers(self) -> list[Answer]:
+        """All answers so far."""
+        return [answer for answers in self._by_micro_batch.values() for answer in answers]
+
+    def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
+        """Keep the answers of a micro-batch; again the same after a retry."""
+        rows = answers.where("kind = 'answer'").selectExpr(
+            "query",
+            "aggregate",
+            "unix_micros(window_start) AS start",
+            "unix_micros(window_end) AS end",
+            "key",
+            "value",
+            "lower",
+            "upper",
+            "exact",
+            "low",
+        )
+        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in rows.collect()]
+
+
+def exact_values(
+    spark: SparkSession, rows: Path, hosts: Path, *, show: ShowProgress = lambda _share, _words: None
+) -> Iterator[ExactValue]:
+    """Ask plain Spark the demo's queries, one by one.
+
+    Args:
+        spark: The session.
+        rows: The folder of all rows that were fed, with types.
+        hosts: The file of the hosts.
+        show: Told the progress.
+    """
+    spark.read.option("pathGlobFilter", "*.parquet").parquet(str(rows)).createOrReplaceTempView(ROWS_VIEW)
+    spark.read.parquet(str(hosts)).createOrReplaceTempView(HOSTS_VIEW)
+    for number, (query, sql) in enumerate(EXACT_SQL.items()):
+        show(number / len(EXACT_SQL), query)
+        windows = spark.sql(
+            f"SELECT unix_micros(window.start) AS start, unix_micros(window.end) AS end, * EXCEPT (window)"
+            f" FROM ({sql})"
+        )
+        for row in windows.collect():
+            yield from _values(query, row)
+
+
+def _values(query: str, row: Row) -> Iterator[ExactValue]:
+    found = row.asDict()
+    for aggregate, value in found.items():
+        if aggregate not in _BESIDE_AGGREGATES and value is not None:
+            yield ExactValue(
+                query=query,
+                aggregate=aggregate,
+                start=found["start"],
+                end=found["end"],
+                key=tuple(found["key"]),
+                value=float(value),
+            )
+
+
+def _answer(row: Row) -> Answer:
+    found = row.asDict()
+    found["key"] = tuple(found["key"] or ())
+    return Answer(**found)

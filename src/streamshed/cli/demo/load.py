@@ -1,0 +1,97 @@
+"""How much load the demo puts on, and for how long: by what the machine sustains and the time left."""
+
+from dataclasses import dataclass
+
+from streamshed.cli.demo.capacity import Capacity
+from streamshed.traces.load_profile import LoadProfile, parse_load_profile
+
+CALM_SHARE = 0.35
+BURST_FACTOR = 5
+_AFTERMATH_SECONDS = 10
+_SHORTEST_PHASE_SECONDS, _LONGEST_PHASE_SECONDS, _PHASE_STEP_SECONDS = 15, 40, 5
+_SECONDS_BESIDE = 22.0
+_COMPARISON_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoLoad:
+    """Calm, burst, calm again.
+
+    Args:
+        trigger_seconds: How often a micro-batch starts.
+        rows_per_second: At 1×.
+        phase_seconds: How long the first calm and the burst last; the calm afterwards lasts 10 s longer, so
+            that whole windows lie behind the burst.
+    """
+
+    trigger_seconds: int
+    rows_per_second: float
+    phase_seconds: int
+
+    @property
+    def burst_seconds(self) -> tuple[int, int]:
+        """When the burst begins and ends, in seconds since the start of the feed."""
+        return self.phase_seconds, 2 * self.phase_seconds
+
+    @property
+    def duration_seconds(self) -> int:
+        """How long all of it lasts."""
+        return 3 * self.phase_seconds + _AFTERMATH_SECONDS
+
+    @property
+    def profile(self) -> LoadProfile:
+        """The load over time."""
+        phase, last = self.phase_seconds, self.phase_seconds + _AFTERMATH_SECONDS
+        return parse_load_profile(f"1x:{phase}s,{BURST_FACTOR}x:{phase}s,1x:{last}s")
+
+    @property
+    def rows(self) -> int:
+        """Rows that will be fed."""
+        return rows_of(self.rows_per_second, self.phase_seconds)
+
+    def factor_at(self, seconds: float) -> int:
+        """The load factor at a time, in seconds since the start of the feed."""
+        begin, end = self.burst_seconds
+        return BURST_FACTOR if begin <= seconds < end else 1
+
+
+def rows_of(rows_per_second: float, phase_seconds: int) -> int:
+    """Count the rows of a demo."""
+    return round(rows_per_second * ((2 + BURST_FACTOR) * phase_seconds + _AFTERMATH_SECONDS))
+
+
+def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row: float) -> DemoLoad:
+    """Choose a load that is comfortable at 1× and clear overload at 5×, and ends in time.
+
+    Args:
+        capacity: What the machine sustains.
+        seconds_left: Until the demo should be over.
+        staging_seconds_per_row: What writing a row beforehand takes.
+
+    Returns:
+        The longest phases, in steps of 5 s, for which feeding, staging and the comparison fit.
+
+    Example:
+        >>> capacity = Capacity(
+        ...     trigger_seconds=2, rows_per_second=200_000, fixed_seconds=0.4, seconds_per_row=4e-6
+        ... )
+        >>> load = load_for(capacity, seconds_left=150, staging_seconds_per_row=1e-6)
+        >>> load.rows_per_second, load.phase_seconds, load.rows
+        (70000.0, 25, 12950000)
+    """
+    seconds_per_row = staging_seconds_per_row + _COMPARISON_SHARE * capacity.seconds_per_row
+
+    def load(phase_seconds: int) -> DemoLoad:
+        return DemoLoad(
+            trigger_seconds=capacity.trigger_seconds,
+            rows_per_second=CALM_SHARE * capacity.rows_per_second,
+            phase_seconds=phase_seconds,
+        )
+
+    def ends_in_time(candidate: DemoLoad) -> bool:
+        beside = _SECONDS_BESIDE + candidate.rows * seconds_per_row
+        return candidate.duration_seconds + beside <= seconds_left
+
+    phases = range(_LONGEST_PHASE_SECONDS, _SHORTEST_PHASE_SECONDS, -_PHASE_STEP_SECONDS)
+    longest = next((phase for phase in phases if ends_in_time(load(phase))), _SHORTEST_PHASE_SECONDS)
+    return load(longest)

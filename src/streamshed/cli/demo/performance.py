@@ -1,0 +1,187 @@
+"""The demo from beginning to end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streamshed.cli.consoles import message_console, result_console, waiting
+from streamshed.cli.demo.answers import Pair, errors_by_query, paired
+from streamshed.cli.demo.burst import BurstRun, run_burst
+from streamshed.cli.demo.calibration import FilePlacer, calibrate
+from streamshed.cli.demo.comparison import CollectedAnswers, exact_values
+from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, load_for
+from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
+from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
+from streamshed.cli.demo.story import answer_table, headline, sentence
+from streamshed.cli.demo.workload import demo_network
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.progress import progress_of
+from streamshed.cli.spark_session import session
+from streamshed.dashboard.picture import write_picture
+from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
+from streamshed.dashboard.wording import count_text, seconds_text
+from streamshed.errors import SinkUnavailableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamshed.cli.demo.capacity import Capacity
+
+_TOTAL_SECONDS = 215.0
+_CALIBRATION_SECONDS = 40.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoRequest:
+    """What `streamshed demo` was asked."""
+
+    out: Path
+    seed: int
+    cores: int
+    memory: str
+    as_json: bool
+
+
+def perform(request: DemoRequest) -> ExitCode:
+    """Calibrate, run the burst, compare, tell.
+
+    Raises:
+        StreamshedError: Something cannot be, or the run failed.
+    """
+    begin = time.monotonic()
+    with (
+        _scratch(request.out) as scratch,
+        session("streamshed demo", cores=request.cores, memory=request.memory) as spark,
+    ):
+        with waiting("generating packets"):
+            packets = make_packets(scratch, seed=request.seed)
+        capacity, staging_seconds_per_row = _calibrated(packets, spark)
+        load = load_for(
+            capacity,
+            seconds_left=_TOTAL_SECONDS - (time.monotonic() - begin),
+            staging_seconds_per_row=staging_seconds_per_row,
+        )
+        _tell(
+            f"this machine sustains {count_text(capacity.rows_per_second)} rows/s with micro-batches every"
+            f" {load.trigger_seconds} s; the load will be 1× = {count_text(load.rows_per_second)} rows/s"
+            f" ({CALM_SHARE:.0%} of it) for {load.phase_seconds} s, then {BURST_FACTOR}×, then 1× again"
+        )
+        run = _burst(packets, load, spark)
+        _tell("comparing with plain Spark over all rows")
+        with progress_of("comparing") as show:
+            truths = list(exact_values(spark, packets.rows, packets.hosts, show=show))
+    _report(request, load, capacity, run, pairs=paired(truths, run.answers), seconds=time.monotonic() - begin)
+    return ExitCode.DONE
+
+
+def _calibrated(packets: DemoPackets, spark: SparkSession) -> tuple[Capacity, float]:
+    """Find out what the machine sustains, and how long writing a row beforehand takes."""
+    begin = time.monotonic()
+    feed = stage_calibration(packets)
+    seconds_per_row = (time.monotonic() - begin) / feed.rows
+    watched = packets.watched("calibration")
+    run = demo_network(watched, packets.hosts).start(
+        spark,
+        checkpoint=str(packets.folder / "calibration-checkpoint"),
+        sink=CollectedAnswers(),
+        trigger="500 milliseconds",
+        advisory=True,
+    )
+    with run, progress_of("finding out what this machine sustains") as show:
+        capacity = calibrate(
+            run,
+            FilePlacer(feed, watched),
+            limit_seconds=_CALIBRATION_SECONDS,
+            show=show,
+        )
+    return capacity, seconds_per_row
+
+
+def _burst(packets: DemoPackets, load: DemoLoad, spark: SparkSession) -> BurstRun:
+    feed = stage_load(packets, load)
+    watched = packets.watched("packets")
+    network = demo_network(watched, packets.hosts)
+    return run_burst(network, spark, feed, load, watched=watched, checkpoint=packets.folder / "checkpoint")
+
+
+def _report(
+    request: DemoRequest,
+    load: DemoLoad,
+    capacity: Capacity,
+    run: BurstRun,
+    *,
+    pairs: tuple[Pair, ...],
+    seconds: float,
+) -> None:
+    begin, end = load.burst_seconds
+    times = BurstTimes(
+        begin=run.start_seconds + begin,
+        end=run.start_seconds + end,
+        event_begin=run.event_start_seconds + begin,
+        event_end=run.event_start_seconds + end,
+    )
+    engine = micro_batch_figures(run.journal, times, trigger_interval_seconds=load.trigger_seconds)
+    answers = answer_figures(pairs, times)
+    told = sentence(load, capacity, engine, answers)
+    picture, figures = request.out / "demo.png", request.out / "demo.json"
+    write_picture(_timeline(run, load, pairs), picture, title=headline(engine, answers))
+    measured = {
+        "what_happened": told,
+        "seconds": round(seconds, 1),
+        "seed": request.seed,
+        "cores": request.cores,
+        "capacity": asdict(capacity),
+        "load": {**asdict(load), "burst_factor": BURST_FACTOR, "rows": load.rows},
+        "engine": asdict(engine),
+        "answers": {**asdict(answers), "all_windows_answered": run.drained},
+        "picture": str(picture),
+    }
+    figures.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+    if request.as_json:
+        click.echo(json.dumps(measured, indent=2))
+        return
+    result_console().print(answer_table(pairs, times))
+    click.echo(told)
+    click.echo(f"\npicture: {picture}, figures: {figures}, all of it took {seconds_text(seconds)}")
+
+
+def _timeline(run: BurstRun, load: DemoLoad, pairs: tuple[Pair, ...]) -> Timeline:
+    begin, end = load.burst_seconds
+    errors = {
+        query: tuple((ended / 1e6 - run.event_start_seconds, error) for ended, error in ends.items())
+        for query, ends in errors_by_query(all_window_errors(pairs)).items()
+    }
+    return replace(
+        timeline_of_journal(run.journal, start_seconds=run.start_seconds),
+        errors=errors,
+        error_name="error of the answers",
+        spans=(Span(begin_seconds=begin, end_seconds=end, label=f"{BURST_FACTOR}× load"),),
+    )
+
+
+@contextmanager
+def _scratch(out: Path) -> Iterator[Path]:
+    """A folder for everything that is not to be kept, on the file system of the results."""
+    scratch = out / "scratch"
+    try:
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+    except OSError as error:
+        raise SinkUnavailableError(f"{out}: cannot be written: {error.strerror or error}") from error
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _tell(text: str) -> None:
+    message_console().print(text, soft_wrap=True)

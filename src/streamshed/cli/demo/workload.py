@@ -1,0 +1,71 @@
+"""What the demo asks: eight queries of somebody who watches a network."""
+
+from pathlib import Path
+
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.query import Query
+from streamshed.network.relation import relation
+from streamshed.network.sources import folder
+from streamshed.network.stream import Stream, parse_json, stream
+
+KAFKA_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
+PACKET_COLUMNS = (
+    "ts timestamp, src_host string, dest_host string, src_port int, dest_port int, size int, proto int"
+)
+MEANINGS = {
+    "tcp": "TCP packets and bytes",
+    "udp": "UDP packets",
+    "web_by_subnet": "web packets and bytes by the sender's subnet",
+    "mail": "bytes of mail and their mean packet size",
+    "names_by_subnet": "name lookups by subnet",
+    "large": "large packets",
+    "protocols": "packets by protocol",
+    "to_servers": "bytes sent to servers",
+}
+"""Each query in a few words."""
+
+
+def packet_stream(watched: Path) -> Stream:
+    """Packets as a broker delivers them: records whose value is JSON, in files that arrive in a folder."""
+    return stream(
+        "packets",
+        folder(str(watched), "parquet", schema=KAFKA_COLUMNS),
+        time="ts",
+        watermark="1 second",
+        parse=parse_json("value", PACKET_COLUMNS),
+        identity=["topic", "partition", "offset"],
+    )
+
+
+def demo_network(watched: Path, hosts: Path) -> QueryNetwork:
+    """Make the demo's network.
+
+    Args:
+        watched: The folder in which packets arrive.
+        hosts: The file that tells subnet and role of each host.
+    """
+    packets = packet_stream(watched)
+    subnets = relation("hosts", str(hosts))
+    tcp, udp = packets.filter("proto = 6"), packets.filter("proto = 17")
+    by_sender = {"src_host": "host"}
+    web = tcp.filter("dest_port IN (80, 443)").lookup(subnets, on=by_sender, columns=["subnet"])
+    names = udp.filter("dest_port = 53").lookup(subnets, on=by_sender, columns=["subnet"])
+    mail = tcp.filter("src_port = 25 OR dest_port = 25")
+    servers = tcp.lookup(subnets, on={"dest_host": "host"}, columns=["role"]).filter("role = 'server'")
+    queries: tuple[Query, ...] = (
+        tcp.window("20 seconds", every="5 seconds").agg(packets="count(*)", bytes="sum(size)").query("tcp"),
+        udp.window("10 seconds", every="5 seconds").agg(packets="count(*)").query("udp"),
+        web.window("10 seconds", every="5 seconds")
+        .by("subnet")
+        .agg(packets="count(*)", bytes="sum(size)")
+        .query("web_by_subnet"),
+        mail.window("20 seconds", every="5 seconds").agg(bytes="sum(size)", mean="avg(size)").query("mail"),
+        names.window("10 seconds").by("subnet").agg(packets="count(*)").query("names_by_subnet"),
+        tcp.filter("size >= 1400").window("10 seconds").agg(packets="count(*)").query("large"),
+        packets.window("10 seconds", every="5 seconds")
+        .by("proto")
+        .agg(packets="count(*)")
+        .query("protocols"),
+        servers.window("20 seconds", every="5 seconds").agg(bytes="sum(size)").query("to_servers"),
+    )
+    return network(*queries)

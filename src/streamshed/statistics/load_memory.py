@@ -1,0 +1,100 @@
+"""Which measured micro-batches a load model remembers, and how much each still counts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+RECENT = 6
+"""So many of the latest are remembered, whatever they are."""
+
+CAPACITY = 24
+"""So many are remembered in all."""
+
+ALIKE = 0.2
+"""Micro-batches whose rows and sampling rates differ by less than this (in ln) tell the same."""
+
+FAST_FADING, SLOW_FADING, SLOW_SHARE = 0.7, 0.99, 0.2
+"""Per micro-batch: costs drift, so most of the weight goes quickly; what other regimes told stays longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One measured micro-batch.
+
+    Args:
+        rows: Offered rows, stream by stream.
+        kept: Sampling rates, stream by stream.
+        log_seconds: ln of how long it took.
+        age: How many micro-batches ago.
+    """
+
+    rows: tuple[float, ...]
+    kept: tuple[float, ...]
+    log_seconds: float
+    age: int = 0
+
+    @property
+    def weight(self) -> float:
+        """How much it counts, in (0, 1]."""
+        return (1 - SLOW_SHARE) * FAST_FADING**self.age + SLOW_SHARE * SLOW_FADING**self.age
+
+
+Memory = tuple[Observation, ...]
+"""Observations, oldest first."""
+
+
+def remembered(memory: Memory, newest: Observation) -> Memory:
+    """Return the memory one micro-batch later.
+
+    The latest few stay. Older ones stay only while nothing newer tells the same, so that the micro-batches of
+    another regime (a load five times as high, other sampling rates) are not pushed out by many alike.
+
+    Example:
+        >>> memory: Memory = ()
+        >>> for rows in [100.0] * 5 + [900.0] * 50:
+        ...     memory = remembered(memory, Observation((rows,), (1.0,), 0.0))
+        >>> [(observation.rows[0], observation.age) for observation in memory]
+        [(100.0, 50), (900.0, 5), (900.0, 4), (900.0, 3), (900.0, 2), (900.0, 1), (900.0, 0)]
+    """
+    aged = (*(replace(observation, age=observation.age + 1) for observation in memory), newest)
+    kept = list(aged[-RECENT:])
+    for older in reversed(aged[:-RECENT]):
+        if not any(_alike(older, newer) for newer in kept):
+            kept.insert(0, older)
+    return tuple(kept[-CAPACITY:])
+
+
+def releveled(memory: Memory, log_factor: float) -> Memory:
+    """Return the memory as if all but the latest observation had cost exp(log_factor) times as much."""
+    return (
+        *(replace(older, log_seconds=older.log_seconds + log_factor) for older in memory[:-1]),
+        *memory[-1:],
+    )
+
+
+def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory:
+    """Return the memory for other streams, without observations that hold rows of streams that are gone.
+
+    Example:
+        >>> memory = (Observation((5.0, 0.0), (0.5, 1.0), 0.0), Observation((5.0, 7.0), (0.5, 1.0), 0.1))
+        >>> [known.rows for known in translated(memory, ["a", "b"], ["a", "c"])]
+        [(5.0, 0.0)]
+    """
+    gone = [place for place, stream in enumerate(old) if stream not in new]
+    places = [old.index(stream) if stream in old else None for stream in new]
+    return tuple(
+        replace(
+            known,
+            rows=tuple(0.0 if place is None else known.rows[place] for place in places),
+            kept=tuple(1.0 if place is None else known.kept[place] for place in places),
+        )
+        for known in memory
+        if not any(known.rows[place] for place in gone)
+    )
+
+
+def _alike(one: Observation, other: Observation) -> bool:
+    return all(
+        abs(math.log((1 + rows) / (1 + other_rows))) < ALIKE and abs(math.log(kept / other_kept)) < ALIKE
+        for rows, other_rows, kept, other_kept in zip(one.rows, other.rows, one.kept, other.kept, strict=True)
+    )

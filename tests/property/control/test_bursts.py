@@ -1,0 +1,32 @@
+"""One burst, from any calm before it, with costs wrong by up to three either way."""
+
+import pytest
+from hypothesis import given
+
+from tests.property.control.promises import broken, run_burst
+from tests.property.control.worlds import World, worlds
+
+PLAIN = World(
+    headroom=0.8,
+    fixed_share=0.1,
+    seconds_per_row=1e-6,
+    read_share=0.05,
+    fixed_wrong_by=1.0,
+    row_wrong_by=1.0,
+    calm=0.5,
+    overload=5.0,
+    calm_micro_batches=0,
+    offset_seconds=0.0,
+)
+
+
+@given(worlds())
+def test_every_promise_is_kept(world: World) -> None:
+    assert broken(run_burst(world)) == []
+
+
+def test_the_very_first_micro_batch_is_shed_when_it_is_five_times_too_big() -> None:
+    first = run_burst(PLAIN).trace[0]
+    assert PLAIN.unshed_budgets(first) == pytest.approx(5.0, abs=0.01)
+    assert first.decision.shedding
+    assert first.utilization <= PLAIN.headroom

@@ -1,0 +1,75 @@
+import json
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from streamshed import bench
+from streamshed.bench import BenchOptions, BenchResult
+from streamshed.cli import bench as bench_command
+from streamshed.cli.exit_code import ExitCode
+from tests.unit.cli.command_line import streamshed
+
+ASKED: list[BenchOptions] = []
+
+
+def draw(path: Path) -> None:
+    path.write_bytes(b"PNG")
+
+
+def measured(options: BenchOptions) -> BenchResult:
+    ASKED.append(options)
+    options.progress("measuring", 0.5)
+    return BenchResult(figures={"ratio": 6.5}, details={"runs": 3}, picture=draw)
+
+
+@pytest.fixture(autouse=True)
+def one_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    ASKED.clear()
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"throughput": measured}))
+
+
+def test_the_registry_knows_its_benchmarks() -> None:
+    assert list(bench.BENCHMARKS) == ["throughput", "overhead", "burst"]
+
+
+def test_result_and_picture_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "out" / "throughput.json"
+    outcome = streamshed(
+        "bench", "throughput", "--quick", "--seed", 7, "--trace", "p.parquet", "--json", file
+    )
+    assert outcome.code == ExitCode.DONE
+    report = json.loads(file.read_text())
+    assert report["figures"] == {"ratio": 6.5}
+    assert report["details"] == {"runs": 3}
+    assert (report["benchmark"], report["quick"], report["seed"], report["trace"]) == (
+        "throughput",
+        True,
+        7,
+        "p.parquet",
+    )
+    assert report["cores"] >= 1
+    assert {"streamshed", "python", "pyspark"} <= set(report["versions"])
+    assert "commit" in report
+    assert file.with_suffix(".png").read_bytes() == b"PNG"
+    assert "ratio  6.5" in outcome.output
+
+
+def test_the_benchmark_gets_its_options(tmp_path: Path) -> None:
+    streamshed("bench", "throughput", "--quick", "--seed", 7, "--json", tmp_path / "r.json")
+    [options] = ASKED
+    assert (options.quick, options.seed, options.trace) == (True, 7, None)
+
+
+def test_an_unknown_benchmark_gets_a_question(tmp_path: Path) -> None:
+    outcome = streamshed("bench", "troughput", "--json", tmp_path / "r.json")
+    assert outcome.code == ExitCode.USAGE
+    assert 'did you mean "throughput"?' in outcome.errors
+
+
+def test_an_unwritable_result_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    outcome = streamshed("bench", "throughput", "--json", tmp_path / "file" / "r.json")
+    assert outcome.code == ExitCode.REFUSED
+    assert "cannot be written" in outcome.errors
+    assert not ASKED

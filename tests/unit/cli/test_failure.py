@@ -1,0 +1,31 @@
+import pytest
+
+from streamshed.cli.failure import failure_text
+
+STREAM_FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
+PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Traceback (most recent call last):
+  File "/plan_table.py", line 104, in read
+    raise PlanUnavailableError(
+streamshed.spark.plan_table.PlanUnavailableError: no plan from the driver
+ SQLSTATE: 38000"""
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("No space left on device", "No space left on device"),
+        ("org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.X", "Job aborted"),
+        (PYTHON, "no plan from the driver"),
+        (
+            f"{STREAM_FAILED}Job aborted. SQLSTATE: XXKST",
+            "Job aborted.",
+        ),
+        ("", "RuntimeError"),
+    ],
+)
+def test_the_sentence_is_taken_out(message: str, sentence: str) -> None:
+    assert failure_text(RuntimeError(message)) == f"the run failed: {sentence}"
+
+
+def test_it_is_never_endless() -> None:
+    assert len(failure_text(RuntimeError("x" * 10_000))) < 500

@@ -1,0 +1,35 @@
+import click
+import pytest
+
+from streamshed.cli.parameters import DURATION, SINK
+from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
+
+
+def test_durations_are_microseconds() -> None:
+    assert DURATION.convert("1 minute 30 s", None, None) == 90_000_000
+    assert DURATION.convert(5, None, None) == 5
+
+
+def test_a_wrong_duration_says_why() -> None:
+    with pytest.raises(click.BadParameter, match=r'unknown unit "secnds".*did you mean "seconds"'):
+        DURATION.convert("2 secnds", None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "sink"),
+    [
+        ("console", ConsoleSink()),
+        ("parquet:out/answers", ParquetSink("out/answers")),
+        ("parquet:s3://bucket/a", ParquetSink("s3://bucket/a")),
+        ("memory:answers", MemorySink("answers")),
+    ],
+)
+def test_sinks(text: str, sink: Sink) -> None:
+    assert SINK.convert(text, None, None) == sink
+    assert SINK.convert(sink, None, None) == sink
+
+
+@pytest.mark.parametrize("text", ["", "parquet", "parquet:", "console:x", "kafka:topic"])
+def test_other_sinks_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER or memory:NAME"):
+        SINK.convert(text, None, None)

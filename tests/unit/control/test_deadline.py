@@ -1,0 +1,31 @@
+import pytest
+
+from streamshed.control.deadline import allotted
+from streamshed.control.settings import ControlSettings
+
+SETTINGS = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=4.0, headroom=0.8)
+GROWING = ControlSettings(
+    trigger_interval_seconds=2.0, latency_seconds=12.0, headroom=0.8, larger_micro_batches=True
+)
+
+
+@pytest.mark.parametrize(
+    ("elapsed_seconds", "seconds"),
+    [(0.5, 1.6), (2.0, 1.6), (2.5, 1.2), (3.0, 0.8), (3.1, 1.6), (60.0, 1.6)],
+)
+def test_a_late_start_is_made_up_for_while_the_goal_can_be_met(
+    elapsed_seconds: float, seconds: float
+) -> None:
+    budget = allotted(SETTINGS, elapsed_seconds=elapsed_seconds, backlog_rows=0)
+    assert budget.seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("elapsed_seconds", [0.0, 1.0, 2.0, 2.2, 2.9])
+def test_what_fills_its_deadline_meets_the_latency_goal(elapsed_seconds: float) -> None:
+    budget = allotted(SETTINGS, elapsed_seconds=elapsed_seconds, backlog_rows=0)
+    assert elapsed_seconds + budget.seconds / budget.headroom <= 4.0 + 1e-9
+
+
+def test_a_backlog_takes_back_larger_micro_batches() -> None:
+    assert allotted(GROWING, elapsed_seconds=2.0, backlog_rows=0).seconds == pytest.approx(4.8)
+    assert allotted(GROWING, elapsed_seconds=2.0, backlog_rows=1).seconds == pytest.approx(1.6)

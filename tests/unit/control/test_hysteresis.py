@@ -1,0 +1,55 @@
+import pytest
+
+from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, settled
+from streamshed.planning.uniform import plan_uniform
+from tests.unit.control.examples import BUDGET, statistics
+from tests.unit.planning.networks import counting
+
+
+def after(*unshed_seconds: float) -> Hysteresis:
+    state = Hysteresis()
+    for seconds in unshed_seconds:
+        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("unshed_seconds", "shedding"),
+    [
+        ((0.99,), False),
+        ((1.01,), True),
+        ((1.01, 0.95), True),
+        ((1.01, 0.95, 0.95), False),
+        ((1.01, 0.95, 1.01, 0.95), True),
+        ((1.01, 0.9), False),
+        ((0.95, 0.95), False),
+    ],
+)
+def test_shedding_begins_at_once_and_ends_below_the_edge(
+    unshed_seconds: tuple[float, ...], shedding: bool
+) -> None:
+    assert after(*unshed_seconds).shedding is shedding
+
+
+def test_just_below_the_edge_the_mildest_rate_stays() -> None:
+    known = statistics(packets=1_350_000, alerts=1000)
+    plan = plan_uniform(counting("packets", "alerts", exact=("alerts",)), known, BUDGET)
+    assert not plan.sheds
+    steady = settled(plan, after(1.01), statistics=known, budget=BUDGET)
+    assert steady.sampling_codes == {"packets": 1, "alerts": 0}
+    assert steady.reason == "leaving"
+    assert steady.expected_seconds < plan.expected_seconds
+
+
+def test_a_plan_that_sheds_is_left_alone_and_so_is_calm() -> None:
+    calm, busy = statistics(packets=1_000_000), statistics(packets=3_000_000)
+    network = counting("packets")
+    for known, state in ((calm, after(0.5)), (busy, after(1.01))):
+        plan = plan_uniform(network, known, BUDGET)
+        assert settled(plan, state, statistics=known, budget=BUDGET) is plan
+
+
+@pytest.mark.parametrize("wrong", [{"leave_share": 0.0}, {"leave_share": 1.1}, {"calm_micro_batches": 0}])
+def test_settings_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="hysteresis"):
+        HysteresisSettings(**wrong)

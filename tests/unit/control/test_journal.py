@@ -1,0 +1,54 @@
+import pytest
+
+from streamshed.control.journal import JournalEntry
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from tests.unit.control.examples import PRIOR, outcome, upcoming
+from tests.unit.planning.networks import counting
+
+
+def entry(*, advisory: bool = False) -> JournalEntry:
+    settings = ControlSettings(trigger_interval_seconds=2.0, prior=PRIOR, advisory=advisory)
+    loop = ControlLoop(counting("packets", "flows"), settings, lambda: 0.0)
+    rows = {"packets": 3_000_000, "flows": 1_000_000}
+    decision = loop.plan(upcoming(0, rows))
+    return loop.record(outcome(0, rows, decision.sampling_rates, 1.1 * decision.expected_seconds))
+
+
+def test_an_entry_compares_what_was_expected_with_what_came() -> None:
+    row = entry().to_row()
+    assert row["reason"] == "overload"
+    assert row["processing_seconds"] == pytest.approx(1.1 * float(row["expected_seconds"] or 0))
+    assert row["expectation_error"] == pytest.approx(0.1)
+    assert row["offered_rows"] == row["expected_offered_rows"] == 4_000_000
+    assert row["admitted_rows"] == pytest.approx(4_000_000 * float(row["sampling_rate"] or 0))
+    assert row["utilization"] == pytest.approx(float(row["processing_seconds"] or 0) / 2.0)
+    assert (row["shedding"], row["remedy"], row["advisory"], row["clamps"]) == (True, "shed", False, "")
+
+
+def test_every_stream_has_a_row_of_its_own() -> None:
+    rows = entry().to_stream_rows()
+    assert [row["stream"] for row in rows] == ["flows", "packets"]
+    assert [row["offered_rows"] for row in rows] == [1_000_000, 3_000_000]
+    assert all(row["sampling_rate"] == row["proposed_sampling_rate"] for row in rows)
+
+
+def test_advice_shows_beside_what_applied() -> None:
+    advised = entry(advisory=True)
+    assert (advised.to_row()["shedding"], advised.to_row()["advisory"]) == (False, True)
+    for row in advised.to_stream_rows():
+        assert row["sampling_rate"] == 1.0
+        assert float(row["proposed_sampling_rate"] or 1) < 1
+
+
+def test_rows_are_flat_and_have_the_same_columns_whatever_is_known() -> None:
+    settings = ControlSettings(trigger_interval_seconds=2.0)
+    unplanned = ControlLoop(counting("packets", "flows"), settings, lambda: 0.0).record(
+        outcome(3, {"packets": 5, "flows": 5}, {}, 0.5)
+    )
+    for known, other in [
+        (entry().to_row(), unplanned.to_row()),
+        *zip(entry().to_stream_rows(), unplanned.to_stream_rows(), strict=True),
+    ]:
+        assert list(known) == list(other)
+        assert all(cell is None or isinstance(cell, str | int | float | bool) for cell in known.values())

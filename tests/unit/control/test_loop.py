@@ -1,0 +1,221 @@
+import threading
+from typing import Any
+
+import pytest
+
+from streamshed.control.decision import Decision
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.errors import UnsheddableQueryError
+from streamshed.planning.plan import Remedy
+from tests.unit.control.examples import PRIOR, outcome, upcoming
+from tests.unit.planning.networks import aggregating, counting
+
+
+def control_loop(*streams: str, exact: tuple[str, ...] = (), **settings: Any) -> ControlLoop:
+    network = counting(*streams or ("packets",), exact=exact)
+    return ControlLoop(network, ControlSettings(trigger_interval_seconds=2.0, prior=PRIOR, **settings), lambda: 99.0)
+
+
+def run(loop: ControlLoop, micro_batch_id: int, rows: int, *, seconds: float | None = None) -> Decision:
+    """Plan and record one micro-batch of stream `packets`, by default as long as the prior says."""
+    decision = loop.plan(upcoming(micro_batch_id, {"packets": rows}))
+    kept = decision.sampling_rates
+    true_seconds = 0.2 + rows * 1e-6 * (0.2 + 0.8 * kept["packets"])
+    loop.record(outcome(micro_batch_id, {"packets": rows}, kept, seconds or true_seconds))
+    return decision
+
+
+def test_the_very_first_micro_batch_is_shed_when_it_is_five_times_too_big() -> None:
+    # 1.4 million rows would fill 1.6 s, headroom included.
+    decision = control_loop().plan(upcoming(0, {"packets": 5 * 1_400_000}))
+    assert decision.shedding
+    assert decision.sampling_rates["packets"] < 1 / 5
+
+
+def test_the_first_loaded_micro_batch_is_shed_already() -> None:
+    loop = control_loop()
+    calm = [run(loop, number, 700_000) for number in range(5)]
+    loaded = loop.plan(upcoming(5, {"packets": 3_500_000}))
+    assert not any(decision.shedding for decision in calm)
+    assert loaded.shedding
+    assert loaded.reason == "overload"
+    assert loaded.expected_seconds <= loaded.budget_seconds <= 1.6
+
+
+def test_a_decision_says_what_it_is_based_on() -> None:
+    decision = control_loop("packets", "flows").plan(
+        upcoming(0, {"packets": 4_000_000, "flows": 0}, backlog_rows=5)
+    )
+    assert decision.offered_rows == {"packets": 4_000_000, "flows": 0}
+    assert decision.proposed_sampling_codes == decision.sampling_codes
+    assert decision.plan.remedy is Remedy.SHED
+    assert "s of work for" in decision.explanation
+    assert (decision.backlog_rows, decision.now_seconds, decision.decided_at_seconds) == (5, 2.0, 99.0)
+
+
+def test_asked_twice_it_answers_the_same_whatever_it_learned_meanwhile() -> None:
+    loop = control_loop()
+    first = loop.plan(upcoming(0, {"packets": 4_000_000}))
+    loop.record(outcome(0, {"packets": 4_000_000}, first.sampling_rates, 9.0))
+    assert loop.plan(upcoming(0, {"packets": 1})) is first
+
+
+def test_a_micro_batch_of_the_distant_past_leaves_no_trace() -> None:
+    loop = control_loop()
+    for number in range(5, 40):
+        run(loop, number, 700_000)
+    before = loop.state
+    loop.plan(upcoming(1, {"packets": 9_000_000}))
+    assert loop.state == before
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    loop = control_loop()
+    sizes = []
+    for number in range(200):
+        run(loop, number, 700_000 + 20_000 * (number % 50))
+        sizes.append(len(loop.to_json()))
+    assert max(sizes[100:]) <= max(sizes[:100]) * 1.05
+
+
+def test_without_sizes_arrivals_are_extrapolated() -> None:
+    loop = control_loop()
+    for number in range(3):
+        run(loop, number, 700_000)
+    decision = loop.plan(upcoming(4, {}, sizes_known=False))
+    assert decision.offered_rows == {"packets": 1_400_000}
+    assert not decision.sizes_known
+
+
+def test_a_size_that_is_known_beats_the_estimate() -> None:
+    loop = control_loop()
+    for number in range(3):
+        run(loop, number, 700_000)
+    assert loop.plan(upcoming(3, {"packets": 5}, sizes_known=False)).offered_rows == {"packets": 5}
+    assert loop.plan(upcoming(4, {"packets": 0}, sizes_known=True)).offered_rows == {"packets": 0}
+
+
+def test_a_late_outcome_does_not_count_an_interval_twice() -> None:
+    loop = control_loop()
+    for number in range(3):
+        run(loop, number, 700_000)
+    loop.plan(upcoming(3, {}, sizes_known=False))
+    assert loop.plan(upcoming(4, {}, sizes_known=False)).offered_rows == {"packets": 700_000}
+
+
+def test_advisory_mode_proposes_and_applies_nothing() -> None:
+    decision = control_loop(advisory=True).plan(upcoming(0, {"packets": 4_000_000}))
+    assert decision.advisory
+    assert decision.plan.sheds
+    assert decision.proposed_sampling_codes["packets"] > 0
+    assert decision.sampling_codes == {"packets": 0}
+    assert not decision.shedding
+    assert decision.expected_seconds == decision.plan.unshed_seconds
+    assert decision.explanation.endswith("advisory, nothing is shed")
+
+
+def test_protected_streams_stay_whole_and_the_plan_says_for_whom() -> None:
+    loop = control_loop("packets", "alerts", exact=("alerts",))
+    decision = loop.plan(upcoming(0, {"packets": 3_000_000, "alerts": 500_000}))
+    assert decision.sampling_codes["alerts"] == 0 < decision.sampling_codes["packets"]
+    assert decision.plan.protected_streams == {"alerts": ("count_alerts",)}
+
+
+def test_when_reading_alone_is_too_much_the_cut_stays_moderate_and_refusal_is_advised() -> None:
+    decision = control_loop().plan(upcoming(0, {"packets": 20_000_000}))
+    assert (decision.reason, decision.plan.remedy) == ("saturated", Remedy.REFUSE)
+    assert decision.proposed_sampling_codes == {"packets": 255}
+    assert [clamp.reason for clamp in decision.clamps] == ["guard_depth"]
+    assert decision.sampling_rates["packets"] >= 0.93 * 1.6 / 20.2 / 10
+    assert "shedding cannot save 4.2 s" in decision.explanation
+
+
+def test_latency_allowing_micro_batches_grow_before_rows_are_shed() -> None:
+    loop = control_loop(latency_seconds=10.0, larger_micro_batches=True)
+    decision = loop.plan(upcoming(0, {"packets": 2_000_000}))
+    assert (decision.reason, decision.shedding) == ("larger_micro_batch", False)
+
+
+def test_queries_that_cannot_be_answered_are_refused_or_kept_whole() -> None:
+    refusing = ControlSettings(trigger_interval_seconds=2.0)
+    with pytest.raises(UnsheddableQueryError, match="'query'"):
+        ControlLoop(aggregating("max(value)"), refusing, lambda: 0.0)
+    keeping = ControlSettings(trigger_interval_seconds=2.0, unscalable="keep")
+    loop = ControlLoop(aggregating("max(value)"), keeping, lambda: 0.0)
+    assert not loop.plan(upcoming(0, {"packets": 90_000_000})).shedding
+
+
+def test_an_outcome_teaches_once() -> None:
+    loop = control_loop()
+    decision = run(loop, 0, 700_000)
+    before = loop.state
+    again = loop.record(outcome(0, {"packets": 700_000}, decision.sampling_rates, 7.0))
+    assert not again.learned
+    assert again.decision == decision
+    assert loop.state == before
+
+
+def test_an_outcome_that_nobody_planned_teaches_too() -> None:
+    loop = control_loop()
+    entry = loop.record(outcome(7, {"packets": 700_000}, {}, 1.8))
+    assert (entry.reason, entry.learned, entry.expected_seconds) == ("unplanned", True, None)
+    assert loop.state.load_model.seconds({"packets": 700_000}, {}) > 1.5
+
+
+def test_rows_of_an_unknown_stream_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown stream 'pakets'"):
+        control_loop().plan(upcoming(0, {"pakets": 1}))
+
+
+def test_a_restart_goes_on_exactly_where_it_stopped() -> None:
+    loop = control_loop()
+    for number, rows in enumerate([700_000, 700_000, 3_500_000, 3_500_000]):
+        run(loop, number, rows)
+    known = loop.plan(upcoming(4, {"packets": 3_500_000}))
+    restored = ControlLoop.from_json(
+        loop.to_json(), network=counting("packets"), settings=loop.settings, clock=lambda: 99.0
+    )
+    assert restored.state == loop.state
+    assert restored.plan(upcoming(4, {"packets": 1})) == known
+    assert run(restored, 5, 3_500_000) == run(loop, 5, 3_500_000)
+
+
+def test_a_restart_with_another_network_keeps_the_costs_of_what_stayed() -> None:
+    loop = control_loop()
+    for number in range(4):
+        run(loop, number, 700_000, seconds=1.5)
+    restored = ControlLoop.from_json(
+        loop.to_json(), network=counting("packets", "flows"), settings=loop.settings, clock=lambda: 99.0
+    )
+    assert restored.state.load_model.seconds({"packets": 700_000}, {}) == pytest.approx(1.5, rel=0.1)
+    assert set(restored.plan(upcoming(4, {"packets": 700_000, "flows": 10})).sampling_codes) == {
+        "packets",
+        "flows",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 0}', '{"format": 1, "regulator": 3}'])
+def test_a_saved_state_that_cannot_be_used_is_one_clear_error(text: str) -> None:
+    with pytest.raises(ValueError, match="the control loop's saved state cannot be used"):
+        ControlLoop.from_json(
+            text,
+            network=counting("packets"),
+            settings=ControlSettings(trigger_interval_seconds=2.0),
+            clock=lambda: 0.0,
+        )
+
+
+def test_threads_that_ask_for_the_same_micro_batch_get_the_same_decision() -> None:
+    loop = control_loop()
+    decisions: list[Decision] = []
+    threads = [
+        threading.Thread(target=lambda: decisions.append(loop.plan(upcoming(0, {"packets": 4_000_000}))))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(decisions) == 8
+    assert all(decision is decisions[0] for decision in decisions)

@@ -1,0 +1,44 @@
+from typing import Any
+
+import pytest
+
+from streamshed.control.settings import ControlSettings
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"trigger_interval_seconds": 0.0}, "trigger_interval_seconds must be positive"),
+        ({"trigger_interval_seconds": float("inf")}, "trigger_interval_seconds must be positive"),
+        ({"headroom": 0.0}, "headroom must be in"),
+        ({"headroom": 1.5}, "headroom must be in"),
+        ({"latency_seconds": 2.0}, "latency_seconds must be longer than the trigger interval of 2.0 s"),
+        ({"latency_seconds": float("nan")}, "latency_seconds must be longer"),
+        ({"policy": "uniformly"}, "did you mean"),
+        ({"unscalable": "keeps"}, r'unscalable must be refuse or keep.*did you mean "keep"'),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ControlSettings(**{"trigger_interval_seconds": 2.0, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("latency_seconds", "larger", "deadline_seconds"),
+    [
+        (None, False, 2.0),
+        (None, True, 2.0),
+        (3.0, False, 1.0),
+        (3.0, True, 1.0),
+        (10.0, False, 2.0),
+        (10.0, True, 5.0),
+    ],
+)
+def test_two_micro_batches_within_the_deadline_are_within_the_latency_goal(
+    latency_seconds: float | None, larger: bool, deadline_seconds: float
+) -> None:
+    settings = ControlSettings(
+        trigger_interval_seconds=2.0, latency_seconds=latency_seconds, larger_micro_batches=larger
+    )
+    assert settings.deadline_seconds == deadline_seconds
+    assert max(2.0, deadline_seconds) + deadline_seconds <= settings.latency_goal_seconds

@@ -1,0 +1,88 @@
+import io
+import json
+
+from rich.console import Console
+
+from streamshed.dashboard.live_view import live_view
+from streamshed.dashboard.log_line import log_line
+from streamshed.dashboard.run_history import RunHistory
+from streamshed.dashboard.views import JsonView, LogView, TerminalView
+from tests.unit.dashboard.statuses import answered, status
+
+CALM = RunHistory().after(status(0, tcp=answered(3, exact=3)))
+BUSY = CALM.after(
+    status(1, offered=5000, kept=0.2, tcp=answered(2, exact=0, error=0.023), web=answered(1, exact=1))
+)
+
+
+def drawn(history: RunHistory, *, note: str = "") -> str:
+    output = io.StringIO()
+    view = live_view(history, title="network.yaml", elapsed_seconds=72, note=note)
+    Console(file=output, width=100).print(view)
+    return output.getvalue()
+
+
+def test_before_the_first_micro_batch() -> None:
+    assert "waiting for the first micro-batch" in drawn(RunHistory())
+    assert log_line(RunHistory()) == ""
+
+
+def test_the_live_view_shows_load_rates_delay_reason_and_queries() -> None:
+    view = drawn(BUSY, note="5× burst")
+    for expected in (
+        "network.yaml · 1 min 12 s",
+        "5× burst",
+        "2.5 k rows/s",
+        "20 %",
+        "1.5 s of 2 s",
+        "3.5 s",
+        "overload: 5,000 rows would take 4.1 s",
+        "unreadable 2",
+    ):
+        assert expected in view
+    [tcp] = [line for line in view.splitlines() if "tcp" in line]
+    assert tcp.strip("│ ").split() == ["tcp", "5", "60", "%", "2.3", "%", "0", "22:13:30"]
+    [web] = [line for line in view.splitlines() if "web" in line]
+    assert web.strip("│ ").split() == ["web", "1", "100", "%", "exact", "0", "22:13:30"]
+
+
+def test_a_line_of_the_log() -> None:
+    assert log_line(BUSY) == (
+        "22:13:22 micro-batch 1: 5 k rows, kept 20 %, took 1.5 s of 2 s, delay 3.5 s, overload,"
+        " 3 answers, 33.3 % exact, worst error ±2.3 % (tcp)"
+    )
+
+
+def test_the_log_prints_each_micro_batch_and_note_once() -> None:
+    output = io.StringIO()
+    with LogView(Console(file=output)) as view:
+        for history in (RunHistory(), CALM, CALM, BUSY):
+            view.show(history, note="calm" if history is not BUSY else "burst")
+    lines = output.getvalue().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["calm", "22", "burst", "22"]
+
+
+def test_json_has_a_line_per_micro_batch() -> None:
+    output = io.StringIO()
+    with JsonView(output) as view:
+        for history in (RunHistory(), CALM, CALM, BUSY):
+            view.show(history)
+    lines = [json.loads(line) for line in output.getvalue().splitlines()]
+    assert [line["micro_batch_id"] for line in lines] == [0, 1]
+    assert lines[1]["utilization"] == 0.75
+    assert lines[1]["queries"]["tcp"]["relative_error"] == 0.023
+
+
+def test_the_terminal_view_redraws_at_most_twice_a_second() -> None:
+    now = [0.0]
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=100)
+    with TerminalView(console, "network.yaml", clock=lambda: now[0]) as view:
+        view.show(CALM)
+        once = output.getvalue()
+        now[0] = 0.1
+        view.show(BUSY)
+        assert output.getvalue() == once
+        now[0] = 0.7
+        view.show(BUSY)
+    assert "overload" in output.getvalue()

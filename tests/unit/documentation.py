@@ -1,0 +1,86 @@
+"""Reading the documentation: its files, headings, tables, links and code."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+_CODE_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INDENTED_BLOCK = re.compile(r"^ +```(\w*)\n(.*?)^ +```$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True)
+class Page:
+    path: Path
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def prose(self) -> str:
+        return _INDENTED_BLOCK.sub("", _CODE_BLOCK.sub("", self.text))
+
+    @property
+    def anchors(self) -> set[str]:
+        return {_anchor(title) for _, title in _HEADING.findall(self.prose)}
+
+    @property
+    def links(self) -> list[str]:
+        return [link for link in _LINK.findall(self.prose) if "://" not in link]
+
+    def code(self, language: str) -> list[str]:
+        blocks = [*_CODE_BLOCK.findall(self.text), *_INDENTED_BLOCK.findall(self.text)]
+        return [code for found, code in blocks if found == language]
+
+    def section(self, title: str) -> str:
+        """The text below a heading, up to the next one."""
+        parts = re.split(r"^#+ (.+)$", self.text, flags=re.MULTILINE)
+        found = dict(zip(parts[1::2], parts[2::2], strict=True))
+        return found[title]
+
+    def table(self, title: str, *, number: int = 0) -> list[list[str]]:
+        """The cells of a table below a heading, without its head."""
+        return tables(self.section(title))[number]
+
+
+def page(path: str) -> Page:
+    return Page(ROOT / path)
+
+
+def pages() -> list[Page]:
+    return [Page(path) for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])]
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    found: list[list[list[str]]] = []
+    inside = False
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            inside = False
+            continue
+        if not inside:
+            found.append([])
+            inside = True
+        found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])])
+    return [table[2:] for table in found]
+
+
+def named(cell: str) -> list[str]:
+    """The names in a cell: what is set as code, without arguments."""
+    return [text.split("(")[0] for text in _QUOTED.findall(cell)]
+
+
+def first_names(table: list[list[str]]) -> list[str]:
+    """The names in the first cell of each row."""
+    return [name for row in table for name in named(row[0])]
+
+
+def _anchor(title: str) -> str:
+    kept = re.sub(r"[^\w\- ]", "", title.lower())
+    return kept.replace(" ", "-")

@@ -1,0 +1,64 @@
+import pytest
+
+from streamshed.errors import UnsheddableQueryError
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.network import network
+from streamshed.planning.scalability import check_scalable, obstacle, protected_streams
+from tests.unit.planning.networks import aggregating, counting, rows_of
+
+SCALABLE = ["count(*)", "count(value)", "sum(value)", "avg(value)"]
+UNSCALABLE = ["min(value)", "max(value)", "variance(value)", "var_pop(value)", "stddev(value)"]
+
+
+def test_every_kind_of_aggregate_is_decided() -> None:
+    scalable = {kind for kind in AggregateKind if obstacle(kind) is None}
+    assert scalable == {AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.AVG}
+
+
+@pytest.mark.parametrize("call", SCALABLE)
+def test_counts_sums_and_averages_may_be_sampled(call: str) -> None:
+    check_scalable(aggregating(call))
+    assert protected_streams(aggregating(call)) == {}
+
+
+@pytest.mark.parametrize("call", UNSCALABLE)
+def test_what_cannot_be_scaled_is_refused_with_the_ways_out(call: str) -> None:
+    with pytest.raises(UnsheddableQueryError) as refusal:
+        check_scalable(aggregating(call))
+    message = str(refusal.value)
+    for part in ("'query'", "answer", 'mode="exact"', 'unscalable="keep"'):
+        assert part in message
+
+
+def test_all_such_queries_are_named_at_once() -> None:
+    windows = rows_of("packets").window("1 minute")
+    several = network(
+        windows.agg(largest="max(value)", n="count(*)").query("extremes"),
+        windows.agg(spread="stddev(value)").query("spreads"),
+    )
+    with pytest.raises(UnsheddableQueryError, match=r"(?s)'extremes': largest.*'spreads': spread"):
+        check_scalable(several)
+
+
+@pytest.mark.parametrize("mode", ["exact", "subset"])
+@pytest.mark.parametrize("call", [*SCALABLE, *UNSCALABLE])
+def test_in_other_modes_nothing_is_refused_and_the_stream_is_kept_whole(call: str, mode: str) -> None:
+    check_scalable(aggregating(call, mode=mode))
+    assert protected_streams(aggregating(call, mode=mode)) == {"packets": ("query",)}
+
+
+def test_what_cannot_be_scaled_protects_its_stream() -> None:
+    assert protected_streams(aggregating("max(value)")) == {"packets": ("query",)}
+
+
+def test_only_streams_of_such_queries_are_protected() -> None:
+    assert protected_streams(counting("packets", "flows", exact=("flows",))) == {"flows": ("count_flows",)}
+
+
+@pytest.mark.parametrize(("mode", "protected"), [("approximate", {}), ("exact", {"packets": ("rows",)})])
+def test_rows_themselves_may_be_sampled_unless_asked_exactly(
+    mode: str, protected: dict[str, tuple[str, ...]]
+) -> None:
+    rows = network(rows_of("packets").filter("value > 5").query("rows", mode=mode))
+    check_scalable(rows)
+    assert protected_streams(rows) == protected

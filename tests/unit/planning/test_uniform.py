@@ -1,0 +1,70 @@
+import pytest
+
+from streamshed.planning.budget import Budget
+from streamshed.planning.plan import Remedy
+from streamshed.planning.quantization import SMALLEST, WHOLE, code_of
+from streamshed.planning.uniform import plan_uniform
+from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.load_model import LoadModel
+from streamshed.statistics.load_prior import LoadPrior
+from tests.unit.planning.networks import counting
+
+PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)
+BUDGET = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
+
+
+def statistics(**rows: int) -> Statistics:
+    return Statistics(offered_rows=rows, load_model=LoadModel.initial(list(rows), PRIOR))
+
+
+def test_the_rate_solves_the_load_equation() -> None:
+    # 0.2 fixed + 4 * 0.2 read = 1.0 s cannot be saved, 0.6 s are left for 4 * 0.8 = 3.2 s of work.
+    plan = plan_uniform(counting("packets"), statistics(packets=4_000_000), BUDGET)
+    assert plan.sampling_codes == {"packets": code_of(0.6 / 3.2)}
+    assert plan.unsheddable_seconds == pytest.approx(1.0)
+    assert plan.unshed_seconds == pytest.approx(4.2)
+    assert (plan.remedy, plan.reason, plan.saturated) == (Remedy.SHED, "overload", False)
+    assert 1.55 < plan.expected_seconds <= 1.6
+    assert plan.expected_utilization == pytest.approx(plan.expected_seconds / 2.0)
+    assert "4.2 s of work for 1.6 s" in plan.explanation
+
+
+def test_all_streams_that_may_be_shed_have_one_rate() -> None:
+    known = statistics(packets=2_000_000, flows=2_000_000)
+    plan = plan_uniform(counting("packets", "flows"), known, BUDGET)
+    assert set(plan.sampling_codes.values()) == {code_of(0.6 / 3.2)}
+
+
+def test_what_must_be_kept_whole_leaves_less_for_the_others() -> None:
+    known = statistics(alerts=500_000, packets=3_500_000)
+    plan = plan_uniform(counting("alerts", "packets", exact=("alerts",)), known, BUDGET)
+    assert plan.sampling_codes == {"alerts": WHOLE, "packets": code_of(0.2 / 2.8)}
+    assert plan.protected_streams == {"alerts": ("count_alerts",)}
+
+
+def test_a_load_that_fits_is_kept_whole() -> None:
+    plan = plan_uniform(counting("packets"), statistics(packets=1_000_000), BUDGET)
+    assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.NONE)
+
+
+def test_where_latency_allows_micro_batches_grow_before_anything_is_shed() -> None:
+    wide = Budget(trigger_interval_seconds=2.0, deadline_seconds=5.0, headroom=0.8)
+    plan = plan_uniform(counting("packets"), statistics(packets=3_000_000), wide)
+    assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.LARGER_MICRO_BATCH)
+    assert plan.reason == "larger_micro_batch"
+    assert plan_uniform(counting("packets"), statistics(packets=5_000_000), wide).remedy is Remedy.SHED
+
+
+def test_when_reading_alone_is_too_much_the_plan_says_by_how_much() -> None:
+    plan = plan_uniform(counting("packets"), statistics(packets=10_000_000), BUDGET)
+    assert plan.sampling_codes == {"packets": SMALLEST}
+    assert (plan.remedy, plan.reason, plan.saturated) == (Remedy.REFUSE, "saturated", True)
+    assert plan.unsheddable_seconds == pytest.approx(2.2)
+    assert "shedding cannot save 2.2 s" in plan.explanation
+    assert "refuse queries or streams, or add workers" in plan.explanation
+
+
+def test_when_nothing_may_be_shed_overload_is_saturation() -> None:
+    plan = plan_uniform(counting("packets", exact=("packets",)), statistics(packets=4_000_000), BUDGET)
+    assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.REFUSE)
+    assert plan.protected_streams == {"packets": ("count_packets",)}

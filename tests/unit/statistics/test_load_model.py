@@ -1,0 +1,139 @@
+import math
+
+import pytest
+
+from streamshed.statistics.load_model import LoadModel
+from streamshed.statistics.load_prior import LoadPrior
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+PRIOR = LoadPrior(fixed_seconds=0.4, seconds_per_row=1e-6, read_share=0.25)
+TRUE = {"packets": (2e-7, 1.8e-6), "flows": (1e-6, 4e-6)}
+TRUE_FIXED_SECONDS = 0.2
+
+
+def outcome(
+    rows: dict[str, int], kept: dict[str, float] | None = None, *, factor: float = 1.0
+) -> MicroBatchOutcome:
+    kept = kept or {}
+    seconds = TRUE_FIXED_SECONDS + sum(
+        n * (TRUE[stream][0] + TRUE[stream][1] * kept.get(stream, 1.0)) for stream, n in rows.items()
+    )
+    return MicroBatchOutcome(
+        micro_batch_id=0,
+        offered_rows=rows,
+        admitted_rows={stream: n * kept.get(stream, 1.0) for stream, n in rows.items()},
+        sampling_rates=kept,
+        processing_seconds=seconds * factor,
+        trigger_interval_seconds=2.0,
+        started_at_seconds=0.0,
+    )
+
+
+def learned(model: LoadModel, *outcomes: MicroBatchOutcome) -> LoadModel:
+    for each in outcomes:
+        model = model.updated(each)
+    return model
+
+
+CALM = outcome({"packets": 200_000})
+
+
+@pytest.mark.parametrize("wrong_by", [1 / 3, 1, 3])
+def test_costs_wrong_by_three_are_corrected_by_the_first_micro_batches(wrong_by: float) -> None:
+    prior = LoadPrior(fixed_seconds=0.2, seconds_per_row=2e-6 * wrong_by)
+    model = learned(LoadModel.initial(["packets"], prior), CALM, CALM)
+    assert model.seconds(CALM.offered_rows, {}) == pytest.approx(CALM.processing_seconds, rel=0.05)
+
+
+def test_read_and_work_keep_the_proportion_of_the_prior_until_something_is_shed() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 50)
+    read, work = model.read_seconds_per_row("packets"), model.work_seconds_per_row("packets")
+    assert read / (read + work) == pytest.approx(PRIOR.read_share, rel=1e-3)
+
+
+def test_all_coefficients_of_two_streams_are_found_when_loads_and_rates_vary() -> None:
+    varied = [
+        outcome({"packets": 100_000 * (1 + step % 5), "flows": 50_000 * (1 + step % 3)}, kept)
+        for step in range(60)
+        for kept in [{"packets": (1.0, 0.1, 0.4)[step % 3], "flows": (0.2, 1.0, 0.05, 0.6)[step % 4]}]
+    ]
+    model = learned(LoadModel.initial(["packets", "flows"], PRIOR), *varied)
+    assert model.fixed_seconds == pytest.approx(TRUE_FIXED_SECONDS, rel=0.1)
+    for stream, (read, work) in TRUE.items():
+        assert model.read_seconds_per_row(stream) == pytest.approx(read, abs=0.05 * (read + work))
+        assert model.work_seconds_per_row(stream) == pytest.approx(work, rel=0.1)
+
+
+@pytest.mark.parametrize("factor", [10.0, 0.1])
+def test_a_single_outlier_changes_the_prediction_by_less_than_a_fifth(factor: float) -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
+    after = model.updated(outcome({"packets": 200_000}, factor=factor))
+    ratio = after.seconds(CALM.offered_rows, {}) / model.seconds(CALM.offered_rows, {})
+    assert abs(math.log(ratio)) < math.log(1.2)
+
+
+@pytest.mark.parametrize("factor", [3.0, 1 / 3])
+def test_a_lasting_change_is_believed_the_second_time(factor: float) -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
+    changed = outcome({"packets": 200_000}, factor=factor)
+    after = learned(model, changed, changed)
+    assert after.seconds(CALM.offered_rows, {}) == pytest.approx(changed.processing_seconds, rel=0.15)
+
+
+def test_a_cold_start_several_times_too_slow_is_soon_forgotten() -> None:
+    warm_up = [outcome({"packets": 200_000}, factor=factor) for factor in (5, 4, 3, 2, 1.5, 1.2)]
+    model = learned(LoadModel.initial(["packets"], PRIOR), *warm_up, *[CALM] * 4)
+    assert model.seconds(CALM.offered_rows, {}) == pytest.approx(CALM.processing_seconds, rel=0.1)
+
+
+def test_what_shedding_taught_survives_a_long_calm() -> None:
+    shed = [outcome({"packets": 2_000_000}, {"packets": kept}) for kept in (0.05, 0.1, 0.2, 0.3)]
+    model = learned(LoadModel.initial(["packets"], PRIOR), *shed, *[CALM] * 60)
+    again = outcome({"packets": 2_000_000}, {"packets": 0.2})
+    predicted = model.seconds(again.offered_rows, again.sampling_rates)
+    assert predicted == pytest.approx(again.processing_seconds, rel=0.1)
+
+
+def test_doubt_is_small_at_familiar_sizes_and_large_far_from_them() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
+    familiar, far = (model.doubt({"packets": rows}, {}) for rows in (200_000, 2_000_000))
+    assert familiar < 0.1 < far
+    assert model.doubt({"packets": 200_000}, {"packets": 0.1}) > familiar
+
+
+def test_an_empty_micro_batch_shows_the_fixed_cost() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[outcome({"packets": 0})] * 5)
+    assert model.fixed_seconds == pytest.approx(TRUE_FIXED_SECONDS, rel=0.02)
+    assert model.work_seconds_per_row("packets") == pytest.approx(0.75e-6)
+
+
+def test_rows_of_an_unknown_stream_are_refused() -> None:
+    model = LoadModel.initial(["packets"], PRIOR)
+    with pytest.raises(ValueError, match="unknown stream 'flows', known are packets"):
+        model.seconds({"flows": 1}, {})
+    with pytest.raises(ValueError, match="unknown stream 'flows'"):
+        model.updated(outcome({"flows": 1}))
+
+
+def test_a_restart_goes_on_exactly_where_it_stopped() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), CALM, outcome({"packets": 200_000}, factor=5))
+    assert LoadModel.from_json(model.to_json(), streams=["packets"], prior=PRIOR) == model
+
+
+def test_a_restart_with_other_streams_keeps_what_still_holds() -> None:
+    both = learned(
+        LoadModel.initial(["packets", "flows"], PRIOR),
+        *[outcome({"packets": 100_000 * step, "flows": 0}) for step in range(1, 8)],
+        outcome({"packets": 100_000, "flows": 100_000}),
+    )
+    restored = LoadModel.from_json(both.to_json(), streams=["packets", "sessions"], prior=PRIOR)
+    assert restored.streams == ("packets", "sessions")
+    assert len(restored.memory) == len(both.memory) - 1
+    assert restored.seconds({"packets": 400_000}, {}) == pytest.approx(1.0, rel=0.1)
+    assert restored.work_seconds_per_row("sessions") == pytest.approx(0.75e-6)
+
+
+def test_a_restart_with_none_of_the_streams_starts_from_the_prior() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), CALM)
+    restored = LoadModel.from_json(model.to_json(), streams=["flows"], prior=PRIOR)
+    assert restored == LoadModel.initial(["flows"], PRIOR)

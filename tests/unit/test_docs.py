@@ -1,0 +1,157 @@
+import dataclasses
+import inspect
+import json
+import re
+from types import SimpleNamespace
+
+import click
+import pytest
+
+from streamshed import errors
+from streamshed.bench import BENCHMARKS
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.main import cli
+from streamshed.control.journal import JournalEntry
+from streamshed.planning.plan import Remedy
+from streamshed.planning.policies import POLICIES
+from streamshed.planning.uniform import REASONS
+from streamshed.spark import sinks
+from streamshed.spark.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, ROW, UNREADABLE
+from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.run import Run, start
+from streamshed.spark.run_status import QueryStatus, RunStatus
+from streamshed.spark.state_layout import FAMILIES
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.unit.documentation import ROOT, first_names, named, page, tables
+
+ANSWERS, RUNNING, JOURNAL = (page(f"docs/{name}.md") for name in ("answers", "running", "journal"))
+CLI = page("docs/cli.md")
+
+
+def journal_columns() -> list[str]:
+    outcome = MicroBatchOutcome(
+        micro_batch_id=0,
+        offered_rows={"s": 1},
+        admitted_rows={"s": 1.0},
+        sampling_rates={"s": 1.0},
+        processing_seconds=1.0,
+        trigger_interval_seconds=2.0,
+        started_at_seconds=0.0,
+    )
+    entry = JournalEntry(decision=None, outcome=outcome, model_seconds=1.0, learned=True)
+    run = SimpleNamespace(status=RunStatus(clock="time"))
+    completed = vars(DomainRun)["_history_row"](run, entry.to_row())
+    return list(completed)
+
+
+def fields_and_properties(kind: type) -> set[str]:
+    properties = inspect.getmembers(kind, lambda member: isinstance(member, property))
+    return {field.name for field in dataclasses.fields(kind)} | {name for name, _ in properties}
+
+
+def default_text(parameter: inspect.Parameter) -> str:
+    match parameter.default:
+        case inspect.Parameter.empty:
+            return "required"
+        case str() | bool() as value:
+            return f"`{json.dumps(value)}`"
+        case value:
+            return f"`{value!r}`"
+
+
+def test_every_column_of_an_answer() -> None:
+    documented = [(named(row[0])[0], row[1]) for row in tables(ANSWERS.text)[0]]
+    assert documented == list(ANSWER_SCHEMA)
+
+
+def test_every_kind_of_answer() -> None:
+    assert set(re.findall(r"^\*\*`(\w+)`\*\*", ANSWERS.section("Kinds"), re.MULTILINE)) == {
+        ANSWER,
+        ROW,
+        LATE,
+        UNREADABLE,
+    }
+
+
+def test_every_keyword_of_start_and_its_default() -> None:
+    keywords = {
+        name: default_text(parameter)
+        for name, parameter in inspect.signature(start).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    assert {named(row[0])[0]: row[1] for row in RUNNING.table("Settings")} == keywords
+
+
+def test_every_policy() -> None:
+    assert {policy.name for policy in POLICIES} <= set(named(RUNNING.section("Settings")))
+
+
+def test_every_member_of_a_run() -> None:
+    members = {name for name in vars(Run) if not name.startswith("_")}
+    assert set(first_names(RUNNING.table("The handle"))) == members
+
+
+@pytest.mark.parametrize(("number", "kind"), [(1, RunStatus), (2, QueryStatus)])
+def test_every_field_of_a_status(number: int, kind: type) -> None:
+    assert set(first_names(RUNNING.table("The handle", number=number))) == fields_and_properties(kind)
+
+
+def test_every_sink() -> None:
+    made = {
+        name
+        for name, function in inspect.getmembers(sinks, inspect.isfunction)
+        if function.__module__ == sinks.__name__
+    }
+    assert set(first_names(RUNNING.table("Sinks"))) == made
+
+
+def test_every_state_family() -> None:
+    assert set(first_names(RUNNING.table("State families"))) == set(FAMILIES)
+
+
+def test_every_error() -> None:
+    found = {
+        name
+        for name, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.StreamshedError) and kind is not errors.StreamshedError
+    }
+    assert set(first_names(RUNNING.table("Errors"))) == found
+
+
+def test_every_column_of_the_journal() -> None:
+    assert first_names(tables(JOURNAL.text)[0]) == journal_columns()
+
+
+def test_every_reason_and_remedy() -> None:
+    control = "".join(file.read_text() for file in (ROOT / "src/streamshed/control").glob("*.py"))
+    reasons = {*REASONS.values(), *re.findall(r'reason="((?!guard_)\w+)"', control), "unplanned"}
+    assert set(first_names(JOURNAL.table("Reasons"))) == reasons
+    remedies = next(row[1] for row in tables(JOURNAL.text)[0] if named(row[0]) == ["remedy"])
+    assert set(Remedy) <= set(named(remedies))
+
+
+def test_every_clamp_of_the_guard() -> None:
+    source = (ROOT / "src/streamshed/control/guard.py").read_text()
+    clamps = set(re.findall(r'"(guard_\w+)"', source))
+    assert clamps
+    assert set(first_names(JOURNAL.table("The guard"))) == clamps
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_every_command_and_its_options(name: str) -> None:
+    documented = {option for names in first_names(CLI.table(name)) for option in names.split("/")}
+    options = {
+        flag
+        for parameter in cli.commands[name].params
+        if isinstance(parameter, click.Option)
+        for flag in (*parameter.opts, *parameter.secondary_opts)
+    }
+    assert documented == options
+
+
+def test_every_benchmark() -> None:
+    assert first_names(CLI.table("Benchmarks")) == list(BENCHMARKS)
+
+
+def test_every_exit_code() -> None:
+    assert {row[0] for row in CLI.table("Exit codes")} == {str(int(code)) for code in ExitCode}

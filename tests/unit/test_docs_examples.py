@@ -1,0 +1,104 @@
+import re
+import shlex
+from types import SimpleNamespace
+from unittest.mock import MagicMock, create_autospec
+
+import click
+import pandas as pd
+import pytest
+
+import streamshed as ss
+from streamshed import spark
+from streamshed.cli.main import cli
+from streamshed.spark.run import Run
+from tests.unit.documentation import ROOT, Page, first_names, page, pages, tables
+
+PATH = re.compile(r"(?P<planned>planned: )?`(?P<path>(?:\w+/)+(?:\w+\.(?:py|md|json|yaml))?|\w+\.py)`")
+BROKER_ROWS = SimpleNamespace(
+    dtypes=[
+        *[("key", "binary"), ("value", "binary"), ("topic", "string"), ("partition", "int")],
+        *[("offset", "bigint"), ("timestamp", "timestamp"), ("timestampType", "int")],
+    ]
+)
+
+
+def running() -> MagicMock:
+    run: MagicMock = create_autospec(Run, instance=True)
+    run.__enter__.return_value = run
+    columns = first_names(tables(page("docs/journal.md").text)[0])
+    run.journal.return_value = pd.DataFrame([dict.fromkeys(columns, 0) | {"shedding": True}])
+    return run
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Nothing runs, but every call must fit the signature of what it calls."""
+    session = MagicMock()
+    session.readStream.format.return_value.option.return_value.load.return_value = BROKER_ROWS
+    for name in ("start", "answers", "local_session"):
+        monkeypatch.setattr(spark, name, create_autospec(getattr(spark, name)))
+    run = running()
+    monkeypatch.setattr(spark.start, "return_value", run)
+    monkeypatch.setattr(spark.local_session, "return_value", session)
+    return {"ss": ss, "spark": session, "run": run}
+
+
+@pytest.mark.parametrize("shown", pages(), ids=lambda shown: shown.path.name)
+def test_the_examples_in_python_fit_the_interface(shown: Page, engine: dict[str, object]) -> None:
+    for code in shown.code("python"):
+        exec(compile(code, shown.path.name, "exec"), engine)
+
+
+def test_the_example_of_the_readme_has_ten_lines() -> None:
+    example = page("README.md").code("python")[0]
+    assert len([line for line in example.splitlines() if line.strip()]) <= 10
+
+
+@pytest.mark.parametrize("shown", pages(), ids=lambda shown: shown.path.name)
+def test_the_commands_shown_exist(shown: Page) -> None:
+    lines = [line.strip() for code in shown.code("sh") for line in code.splitlines()]
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for line in lines:
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "make":
+            assert set(arguments) <= set(targets)
+        elif program == "streamshed":
+            name, *options = arguments
+            command = cli.commands[name]
+            command.make_context(name, options, parent=click.Context(cli))
+
+
+def test_links_lead_somewhere() -> None:
+    broken = [
+        f"{shown.path.name}: {link}"
+        for shown in pages()
+        for link in shown.links
+        if not _leads_somewhere(shown, link) and not link.endswith(".png")
+    ]
+    assert broken == []
+
+
+def test_pictures_are_there() -> None:
+    missing = [
+        f"{shown.path.name}: {link}"
+        for shown in pages()
+        for link in shown.links
+        if link.endswith(".png") and not (shown.path.parent / link).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/papers.md"])
+def test_what_is_built_is_there_and_what_is_planned_is_not(name: str) -> None:
+    paths = PATH.finditer(page(name).text)
+    assert [match[0] for match in paths if _is_there(match["path"]) is bool(match["planned"])] == []
+
+
+def _leads_somewhere(shown: Page, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = shown if not path else Page((shown.path.parent / path).resolve())
+    return target.path.exists() and (not anchor or anchor in target.anchors)
+
+
+def _is_there(path: str) -> bool:
+    return any((ROOT / below / path).exists() for below in ("", "src/streamshed", "tests"))

@@ -43,9 +43,7 @@ class GuardedPlan:
     clamps: tuple[Clamp, ...]
 
 
-def guarded(
-    network: QueryNetwork, plan: SheddingPlan, *, statistics: Statistics, budget: Budget
-) -> GuardedPlan:
+def guarded(network: QueryNetwork, plan: SheddingPlan, *, statistics: Statistics, budget: Budget) -> GuardedPlan:
     """Bring a plan within what is allowed.
 
     Afterwards every stream of the network, and no other, has a code of 0 to 255; streams that must be kept
@@ -68,9 +66,7 @@ def guarded(
         sampling_codes[stream] = allowed
         if reason is not None:
             clamps.append(Clamp(stream=stream, reason=reason, proposed_code=proposed, allowed_code=allowed))
-    return GuardedPlan(
-        with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget), tuple(clamps)
-    )
+    return GuardedPlan(with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget), tuple(clamps))
 
 
 def _allowed(proposed: int | None, *, is_protected: bool, deepest: int) -> tuple[str | None, int]:

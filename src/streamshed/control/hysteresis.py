@@ -29,9 +29,7 @@ class HysteresisSettings:
         if not 0 < self.leave_share <= 1:
             raise ValueError(f"hysteresis: leave_share must be in (0, 1], got {self.leave_share}")
         if self.calm_micro_batches < 1:
-            raise ValueError(
-                f"hysteresis: calm_micro_batches must be at least 1, got {self.calm_micro_batches}"
-            )
+            raise ValueError(f"hysteresis: calm_micro_batches must be at least 1, got {self.calm_micro_batches}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +72,11 @@ class Hysteresis:
         return replace(self, calm_micro_batches=calm)
 
 
-def settled(
-    plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget
-) -> SheddingPlan:
+def settled(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:
     """Return the plan; or, where it sheds nothing although shedding is still on, the mildest one."""
     if not hysteresis.shedding or plan.sheds:
         return plan
-    mildest = {
-        stream: WHOLE if stream in plan.protected_streams else WHOLE + 1 for stream in plan.sampling_codes
-    }
+    mildest = {stream: WHOLE if stream in plan.protected_streams else WHOLE + 1 for stream in plan.sampling_codes}
     return replace(
         with_sampling_codes(plan, mildest, statistics=statistics, budget=budget),
         reason="leaving",

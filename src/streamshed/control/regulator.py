@@ -32,13 +32,10 @@ class RegulatorSettings:
 
     def __post_init__(self) -> None:
         if self.proportional_gain < 0 or self.integral_gain < 0:
-            raise ValueError(
-                f"regulator: gains must be at least 0, got {self.proportional_gain}, {self.integral_gain}"
-            )
+            raise ValueError(f"regulator: gains must be at least 0, got {self.proportional_gain}, {self.integral_gain}")
         if not (self.largest_error > 1 and self.largest_correction > 1):
             raise ValueError(
-                "regulator: limits are factors above 1,"
-                f" got {self.largest_error} and {self.largest_correction}"
+                f"regulator: limits are factors above 1, got {self.largest_error} and {self.largest_correction}"
             )
 
 

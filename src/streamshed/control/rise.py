@@ -5,12 +5,15 @@ from dataclasses import replace
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.pricing import with_sampling_codes
-from streamshed.planning.quantization import WHOLE, code_of
+from streamshed.planning.quantization import STEPS_PER_DECADE, WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 TRUSTED_SHARE = 0.5
 """How much is believed of what the load model says shedding cannot save."""
+
+SMALL_RISE = 10 ** (2 / STEPS_PER_DECADE)
+"""Two quantization steps."""
 
 FALLEN = 0.8
 """Below this share of the rows of the last micro-batch the load has fallen; a stream may be kept whole."""
@@ -24,8 +27,8 @@ def limited(
     A micro-batch of n rows kept at P takes y = a + w·n·P seconds. If at least the share b of y is certain not
     to depend on P, then admitting no more than n·P·(budget − b·y)/(y − b·y) rows keeps the next micro-batch
     of such rows within the budget, whatever a and w are. The model's a is known badly until rates have
-    varied; so b is only half of what it says, and rates rise in a few steps instead of overshooting. A rise
-    by a single quantization step has to be safe even for b = 0, or rates would go up and down for ever.
+    varied; so b is only half of what it says, and rates rise in a few steps instead of overshooting. A small
+    rise has to be safe even for b = 0, or rates would go up and down for ever.
 
     Args:
         plan: What was planned.
@@ -35,11 +38,9 @@ def limited(
     """
     if last is None:
         return plan
-    room = max(1.0, budget.outright_seconds / last.processing_seconds)
-    certain = _certain_share(plan, last, statistics)
-    likely_room = (room - certain) / (1 - certain)
+    growth = _growth(plan, last, statistics, budget)
     sampling_codes = {
-        stream: max(code, _smallest_code(stream, code, last, statistics, (room, likely_room)))
+        stream: max(code, _smallest_code(stream, code, last, statistics, growth))
         for stream, code in plan.sampling_codes.items()
     }
     if sampling_codes == plan.sampling_codes:
@@ -52,21 +53,21 @@ def limited(
     )
 
 
-def _certain_share(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics) -> float:
-    """Return the share of the last micro-batch's time that surely went into what shedding cannot save."""
+def _growth(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics, budget: Budget) -> float:
+    """Return by which factor the admitted rows may grow; 1 where the last micro-batch filled the budget."""
     dropped = {stream: 0.0 for stream in plan.sampling_codes if last.sampling_rate(stream) < 1}
     model = statistics.load_model
     unsheddable = model.seconds(last.offered_rows, {**last.sampling_rates, **dropped})
-    return TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.sampling_rates)
+    certain = TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.sampling_rates)
+    room = max(1.0, budget.outright_seconds / last.processing_seconds)
+    likely = (room - certain) / (1 - certain)
+    return likely if likely >= SMALL_RISE else room
 
 
-def _smallest_code(
-    stream: str, wanted: int, last: MicroBatchOutcome, statistics: Statistics, room: tuple[float, float]
-) -> int:
+def _smallest_code(stream: str, wanted: int, last: MicroBatchOutcome, statistics: Statistics, growth: float) -> int:
     rows, last_rows = statistics.offered_rows.get(stream, 0), last.offered_rows.get(stream, 0)
     last_kept = last.sampling_rate(stream)
     unlimited = last_kept == 1 or not rows or not last_rows
     if unlimited or (wanted == WHOLE and rows < FALLEN * last_rows):
         return WHOLE
-    unchanged, surely, likely = (code_of(last_rows * last_kept * growth / rows) for growth in (1.0, *room))
-    return likely if likely < unchanged - 1 else surely
+    return code_of(last_rows * last_kept * growth / rows)

@@ -133,9 +133,7 @@ def _decision(fields: dict[str, Any]) -> Decision:
     return Decision(
         **{
             **fields,
-            "plan": SheddingPlan(
-                **{**plan, "remedy": Remedy(plan["remedy"]), "protected_streams": protected}
-            ),
+            "plan": SheddingPlan(**{**plan, "remedy": Remedy(plan["remedy"]), "protected_streams": protected}),
             "clamps": tuple(Clamp(**clamp) for clamp in fields["clamps"]),
         }
     )

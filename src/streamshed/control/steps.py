@@ -32,9 +32,7 @@ def decide(
     allowed_time = allotted(settings, elapsed_seconds=elapsed_seconds, backlog_rows=upcoming.backlog_rows)
     planner = policy_named(settings.policy).plan
     proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
-    hysteresis = state.hysteresis.updated(
-        unshed_seconds=proposed.unshed_seconds, budget_seconds=budget.seconds
-    )
+    hysteresis = state.hysteresis.updated(unshed_seconds=proposed.unshed_seconds, budget_seconds=budget.seconds)
     steady = limited(proposed, state.last_outcome, statistics=statistics, budget=budget)
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
@@ -85,17 +83,13 @@ def _elapsed_seconds(settings: ControlSettings, state: ControlState, upcoming: U
     return max(0.0, upcoming.now_seconds - state.last_cut_seconds)
 
 
-def _estimated(
-    network: QueryNetwork, state: ControlState, upcoming: Upcoming, elapsed_seconds: float
-) -> Statistics:
+def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, elapsed_seconds: float) -> Statistics:
     offered_rows = {
         stream.name: state.arrivals.expected_rows(stream.name, elapsed_seconds) for stream in network.streams
     }
     known_rows = upcoming.offered_rows.items()
     offered_rows |= {stream: rows for stream, rows in known_rows if rows or upcoming.sizes_known}
-    return Statistics(
-        offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction
-    )
+    return Statistics(offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction)
 
 
 def _explanation(allowed: GuardedPlan, *, advisory: bool) -> str:

@@ -104,13 +104,18 @@ def _least_rate_of_the_window(shed: Sequence[ShedInterval]) -> Column:
     return F.least(*rates)
 
 
+def _counts_values() -> Column:
+    """Whether what counts is values that are not null; elsewhere, and of what came late, it is rows."""
+    return (F.col("kind") == ANSWER) & ~F.col("asked.counts_rows")
+
+
 def _figures(settings: AnswerSettings) -> dict[str, Column]:
     return {
         "__exact": F.col("__kept_rate") >= 1.0,
         "__value": value_of(settings.layout),
         "__error": F.sqrt(F.greatest(sampled_variance(), F.lit(0.0))),
         "__text": exact_text(settings.layout),
-        "__counted": F.when(F.col("asked.counts_rows"), F.col("rows")).otherwise(F.col("present")),
+        "__counted": F.when(_counts_values(), F.col("present")).otherwise(F.col("rows")),
     }
 
 
@@ -120,7 +125,7 @@ def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
     exact = F.col("__exact")
     unsure = (is_answer | is_row) & ~exact
     lower, upper = _bounds(settings)
-    rows_estimated = F.when(F.col("asked.counts_rows"), F.col("rows_weighted")).otherwise(F.col("present_weighted"))
+    rows_estimated = F.when(_counts_values(), F.col("present_weighted")).otherwise(F.col("rows_weighted"))
     rate = F.when(F.col("rows") > 0, F.least(F.col("rows") / F.col("rows_weighted"), F.lit(1.0)))
     keys = key_texts(F.col("key_long"), F.col("key_text"), F.size("asked.key_notations"))
     columns = {
@@ -144,7 +149,7 @@ def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
             is_answer | is_row, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))
         ),
         "rows_used": F.col("__counted"),
-        "rows_estimated": F.when(is_answer | is_row, rows_estimated).otherwise(F.col("rows").cast("double")),
+        "rows_estimated": rows_estimated,
         "exact": exact,
         "low": unsure & is_answer & (F.col("__counted") < FEW_ROWS),
         "reason": F.when(is_unreadable, unreadable_field(F.col("key_text"), "reason")).when(

@@ -40,6 +40,7 @@ _SUMS = frozenset(
         AggregateKind.STDDEV_POP,
     }
 )
+_EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 _DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
 
 
@@ -89,10 +90,9 @@ def _with_oldest_open_slice(admission: Admission, work: StreamWork) -> Admission
 def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
     """Return the state layout that the queries need at least."""
     outputs = [output for stream in streams for output in stream.outputs]
-    orders = {AggregateKind.MIN, AggregateKind.MAX}
     return StateLayout(
         decimals=any(_travels(o, Carriage.DECIMAL) and o.function is not AggregateKind.COUNT for o in outputs),
-        texts=any(_travels(o, Carriage.TEXT) and o.function in orders for o in outputs),
+        texts=any(_travels(o, Carriage.TEXT) and o.function in _EXTREMES for o in outputs),
         dispersions=any(o.function in _DISPERSIONS for o in outputs),
     )
 
@@ -113,7 +113,8 @@ def compiled_partials(
     """
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
     kept = [placed(rows[stream.work.stream.name], stream.work.classes) for stream in streams]
-    slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout)
+    extremes = any(output.function in _EXTREMES for output in outputs_of_streams(streams))
+    slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
     partials = window_partials(slices, classes, present, layout)
     for stream in streams:
         if stream.work.row_queries:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from streamshed.network.document_sql import ExpressionChecker
@@ -53,6 +54,8 @@ def _checker(jvm: Any) -> ExpressionChecker:
     def complaint(text: str) -> str | None:
         try:
             parser.parseExpression(text)
+        except ParseException as error:  # what PySpark makes of it once a session was started
+            return readable_complaint(str(error))
         except Py4JJavaError as error:
             raised = error.java_exception
             if raised.getClass().getName() != _PARSE_EXCEPTION:

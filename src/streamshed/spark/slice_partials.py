@@ -14,38 +14,42 @@ SLICE_KEY = ("interval", "class_id", "slice_start", "mask", "sampling_codes", "k
 _LOW_BITS = 0xFFFFFFFF
 
 
-def slice_partials(rows: DataFrame, layout: StateLayout) -> DataFrame:
+def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> DataFrame:
     """Aggregate rows by slice.
 
     Args:
         rows: Columns close_start, close_end (microseconds), those of `SLICE_KEY` but interval, and those of a
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
-
         layout: Which families of partials state holds.
+        extremes: Whether any query asks for one; else they are there but empty, which costs less.
 
     Returns:
-        The key's columns and the partials: rows, present (values not null), total and dispersion (Σv, Σ(v−mean)²),
+        The key's columns and the partials: rows, present (values not null), total and squares (Σv, Σv²),
         sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
     """
     interval = evictable_interval(F.col("close_start"), F.col("close_end"), "interval")
     keyed = rows.select(interval, *[name for name in rows.columns if not name.startswith("close_")])
-    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout))
+    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes))
 
 
-def _partials(layout: StateLayout) -> list[Column]:
+def _partials(layout: StateLayout, *, extremes: bool) -> list[Column]:
     number, long = F.col("number"), F.col("long")
+    ordered_number = number if extremes else _never(number)
+    ordered_long = long if extremes else _never(long)
     partials = [
         F.count("counted").alias("rows"),
         F.count(number).alias("present"),
         F.sum(number).alias("total"),
-        F.var_pop(number).alias("variance"),
-        F.min(number).alias("least_number"),
-        F.max(number).alias("greatest_number"),
+        F.sum(number * number).alias("squares"),
+        F.min(ordered_number).alias("least_number"),
+        F.max(ordered_number).alias("greatest_number"),
         F.sum(long.bitwiseAND(F.lit(_LOW_BITS))).alias("sum_low"),
         F.sum(F.shiftright(long, 32)).alias("sum_high"),
-        F.min(long).alias("least_long"),
-        F.max(long).alias("greatest_long"),
+        F.min(ordered_long).alias("least_long"),
+        F.max(ordered_long).alias("greatest_long"),
     ]
+    if layout.dispersions:
+        partials.append(F.var_pop(number).alias("variance"))
     if layout.decimals:
         partials += [
             F.sum("decimal").cast("decimal(38,0)").alias("sum_decimal"),
@@ -55,3 +59,8 @@ def _partials(layout: StateLayout) -> list[Column]:
     if layout.texts:
         partials += [F.min("text").alias("least_text"), F.max("text").alias("greatest_text")]
     return partials
+
+
+def _never(column: Column) -> Column:
+    """Null, in a way that Spark does not see through: the schema of state must not change with the queries."""
+    return F.when(F.col("mask") < 0, column)

@@ -89,7 +89,6 @@ def promises_broken_by(controller: Callable[[World], Controller]) -> set[str]:
     [
         (overexcited, "rates_do_not_oscillate"),
         (without_feed_forward, "the_first_overloaded_micro_batch_is_shed_already"),
-        (without_feed_forward, "two_micro_batches_later_all_is_whole_again"),
         (unteachable, "none_is_late_from_the_fourth_on"),
         (unteachable, "no_more_is_shed_than_the_load_asks"),
     ],

@@ -88,7 +88,8 @@ def _branch(query: QuerySpec, rows: DataFrame, relations: Mapping[str, DataFrame
     for step in query.steps:
         rows = _below(rows, step, relations)
     window = query.window
-    durations = [f"{part} microseconds" for part in (window.size, window.slide, window.offset)]
+    parts = (window.size, window.slide, window.offset % window.slide)
+    durations = [f"{microseconds} microseconds" for microseconds in parts]
     keys = [F.expr(sql.spark).alias(f"key_{index}") for index, (_, sql) in enumerate(query.keys)]
     calls = [column for index, call in enumerate(query.aggregates) for column in _call(call, index)]
     answers = rows.groupBy(F.window("ts", *durations).alias("w"), *keys).agg(*calls)

@@ -35,9 +35,7 @@ def test_the_registry_knows_its_benchmarks() -> None:
 
 def test_result_and_picture_are_written(tmp_path: Path) -> None:
     file = tmp_path / "out" / "throughput.json"
-    outcome = streamshed(
-        "bench", "throughput", "--quick", "--seed", 7, "--trace", "p.parquet", "--json", file
-    )
+    outcome = streamshed("bench", "throughput", "--quick", "--seed", 7, "--trace", "p.parquet", "--json", file)
     assert outcome.code == ExitCode.DONE
     report = json.loads(file.read_text())
     assert report["figures"] == {"ratio": 6.5}

@@ -70,9 +70,7 @@ def test_debug_shows_where_an_error_was_raised() -> None:
 
 
 def test_ctrl_c_before_the_end() -> None:
-    assert run_command(interrupted, "interrupted") == Outcome(
-        ExitCode.INTERRUPTED, "", "error: interrupted\n"
-    )
+    assert run_command(interrupted, "interrupted") == Outcome(ExitCode.INTERRUPTED, "", "error: interrupted\n")
 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:

@@ -85,9 +85,7 @@ def test_a_sentence_for_people(tmp_path: Path, trace: Path) -> None:
         (("--format", "kafka", "--key", "hots"), 'not a column of the trace (did you mean "host"?)'),
     ],
 )
-def test_what_cannot_be_is_refused(
-    tmp_path: Path, trace: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_what_cannot_be_is_refused(tmp_path: Path, trace: Path, arguments: tuple[str, ...], message: str) -> None:
     outcome = streamshed("replay", trace, "--to", tmp_path / "in", *arguments)
     assert outcome.code == ExitCode.REFUSED
     assert message in outcome.errors

@@ -47,12 +47,10 @@ def test_all_problems_one_per_line(tmp_path: Path) -> None:
     assert outcome.code == ExitCode.REFUSED
     lines = outcome.output.splitlines()
     assert any(
-        line.startswith(f"{path}:6: queries.total.from: unknown stream or operator, got 'tics'")
-        for line in lines
+        line.startswith(f"{path}:6: queries.total.from: unknown stream or operator, got 'tics'") for line in lines
     )
     assert any(
-        "queries.total.window.sise: unknown key, got '1 minute' (did you mean \"size\"?)" in line
-        for line in lines
+        "queries.total.window.sise: unknown key, got '1 minute' (did you mean \"size\"?)" in line for line in lines
     )
     assert any("queries.total.aggregates.total" in line for line in lines)
 

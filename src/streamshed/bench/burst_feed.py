@@ -1,0 +1,115 @@
+"""Feeding a burst of packets, the same files to one contestant after the other."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from streamshed.bench.burst_sizes import BurstSizes
+from streamshed.traces.feed import Feeder
+from streamshed.traces.kafka_shape import KafkaShape
+from streamshed.traces.load_profile import constant_load
+from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.stage import StagingOptions, StagingProgress, stage
+from streamshed.traces.trace import Trace
+
+_SHAPE = KafkaShape(topic="packets", key="src_host", partitions=4)
+_START_MICROSECONDS = 1_735_689_600_000_000
+_EARLY_SHARE = 0.15
+"""Files come by this share of a trigger interval before a micro-batch starts, so that none is split between two."""
+
+
+def stage_burst(
+    trace: Trace, folder: Path, sizes: BurstSizes, *, rows_per_second: float, progress: Callable[[float], None]
+) -> StagedFeed:
+    """Write the burst's packets as records with JSON text.
+
+    Args:
+        trace: What is repeated.
+        folder: Where it is staged, below the workplace.
+        sizes: How long it takes.
+        rows_per_second: Rows per second of the clock at 1x.
+        progress: Told the share that is done.
+    """
+    options = StagingOptions(
+        shape=_SHAPE,
+        interval_microseconds=round(sizes.file_seconds * sizes.event_speed * 1_000_000),
+        start_microseconds=_START_MICROSECONDS,
+        folder=folder / "staged",
+        workers=2,
+    )
+    return stage(
+        trace,
+        sizes.profile,
+        rows_per_second=rows_per_second / sizes.event_speed,
+        watched=folder / "watched",
+        options=options,
+        progress=_share(progress),
+    )
+
+
+def stage_calibration(
+    trace: Trace, folder: Path, sizes: BurstSizes, *, progress: Callable[[float], None]
+) -> tuple[Path, ...]:
+    """Write records of the same kind, a fixed number per file, to calibrate with; returns the files."""
+    interval = round(sizes.file_seconds * sizes.event_speed * 1_000_000)
+    feed = stage(
+        trace,
+        constant_load(interval * sizes.calibration_file_count),
+        rows_per_second=sizes.calibration_rows_per_file / (interval / 1e6),
+        watched=folder / "watched",
+        options=StagingOptions(
+            shape=_SHAPE,
+            interval_microseconds=interval,
+            start_microseconds=_START_MICROSECONDS,
+            folder=folder / "staged",
+            workers=2,
+        ),
+        progress=_share(progress),
+    )
+    return tuple(file.path for file in feed.files)
+
+
+def feeder_of(feed: StagedFeed, watched: Path, sizes: BurstSizes) -> tuple[Feeder, float]:
+    """Return what feeds the burst, and when it starts: soon, and shortly before a micro-batch does.
+
+    Spark starts micro-batches at multiples of the trigger interval on the clock.
+    """
+    start = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
+    return Feeder(feed, watched, speed=sizes.event_speed, start_seconds=start, place=os.link), start
+
+
+def aligned_start(earliest_seconds: float, trigger_seconds: float) -> float:
+    """Return the first instant at or after the earliest that is a little before a multiple of the trigger interval.
+
+    Example:
+        >>> aligned_start(101.0, 2.0), aligned_start(101.8, 2.0)
+        (101.7, 103.7)
+    """
+    early = _EARLY_SHARE * trigger_seconds
+    return math.ceil((earliest_seconds + early) / trigger_seconds) * trigger_seconds - early
+
+
+def event_seconds(feed: StagedFeed, clock_seconds: float, sizes: BurstSizes) -> float:
+    """Return the event time of what is due so many seconds after the start of the feed, in seconds since 1970."""
+    return feed.start_microseconds / 1e6 + clock_seconds * sizes.event_speed
+
+
+def place_files(files: Sequence[Path], watched: Path, *, first: int) -> None:
+    """Let files arrive in a watched folder at once, behind those that came before.
+
+    Args:
+        files: The files.
+        watched: The folder.
+        first: How many came before.
+    """
+    for number, file in enumerate(files, start=first):
+        os.utime(file, ns=(number * 1_000_000_000, number * 1_000_000_000))
+        os.link(file, watched / file.name)
+
+
+def _share(progress: Callable[[float], None]) -> Callable[[StagingProgress], None]:
+    return lambda done: progress(done.files / done.files_in_total)

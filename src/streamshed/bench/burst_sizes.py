@@ -1,0 +1,110 @@
+"""How much the benchmark `burst` runs, in full and in short, and how large its burst is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamshed.traces.load_profile import LoadProfile, LoadStep
+
+BURST_FACTOR = 3.0
+HEADROOM = 0.8
+"""The share of the time that plans may fill: Spark's noise needs the rest."""
+
+CALM_LOAD = 0.8
+"""1x is so much of what is sustained within the headroom, so that noise alone does not shed before the burst."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstSizes:
+    """How long and how much.
+
+    Args:
+        trigger_seconds: The trigger interval.
+        before: Micro-batches at 1x before the burst.
+        during: Micro-batches of the burst.
+        after: Micro-batches at 1x behind it.
+        event_speed: Seconds of event time per second of the clock, so that windows of ten minutes come and go.
+        file_seconds: Seconds of the clock whose rows make one file.
+        calibration_rows_per_file: Rows of a file while the machine is calibrated.
+        calibration_warm_up: Micro-batches of `calibration_files[-1]` files that do not count.
+        calibration_files: Files of the micro-batches that do, in turn.
+        calibration_rounds: How many turns.
+        runs_unshed: Whether our queries run a second time with nothing shed.
+        left_out: What the full benchmark does beyond this.
+    """
+
+    trigger_seconds: int
+    before: int
+    during: int
+    after: int
+    event_speed: int
+    file_seconds: float
+    calibration_rows_per_file: int
+    calibration_warm_up: int
+    calibration_files: tuple[int, ...]
+    calibration_rounds: int
+    runs_unshed: bool
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def micro_batches(self) -> int:
+        """Trigger intervals of the whole feed."""
+        return self.before + self.during + self.after
+
+    @property
+    def seconds(self) -> float:
+        """How long the feed takes."""
+        return float(self.micro_batches * self.trigger_seconds)
+
+    @property
+    def burst_seconds(self) -> tuple[float, float]:
+        """Begin and end of the burst, seconds since the start of the feed."""
+        begin = self.before * self.trigger_seconds
+        return float(begin), float(begin + self.during * self.trigger_seconds)
+
+    @property
+    def profile(self) -> LoadProfile:
+        """The load over event time."""
+        micro_batch = self.trigger_seconds * self.event_speed * 1_000_000
+        steps = ((self.before, 1.0), (self.during, BURST_FACTOR), (self.after, 1.0))
+        return LoadProfile(
+            steps=tuple(LoadStep(duration_microseconds=count * micro_batch, factor=factor) for count, factor in steps)
+        )
+
+    @property
+    def calibration_file_count(self) -> int:
+        """Files that are staged to calibrate."""
+        turn = sum(self.calibration_files)
+        return self.calibration_warm_up * self.calibration_files[-1] + self.calibration_rounds * turn
+
+
+FULL = BurstSizes(
+    trigger_seconds=2,
+    before=20,
+    during=20,
+    after=20,
+    event_speed=10,
+    file_seconds=0.5,
+    calibration_rows_per_file=100_000,
+    calibration_warm_up=5,
+    calibration_files=(4, 16),
+    calibration_rounds=8,
+    runs_unshed=True,
+)
+QUICK = BurstSizes(
+    trigger_seconds=2,
+    before=6,
+    during=6,
+    after=6,
+    event_speed=20,
+    file_seconds=0.5,
+    calibration_rows_per_file=100_000,
+    calibration_warm_up=3,
+    calibration_files=(4, 12),
+    calibration_rounds=3,
+    runs_unshed=False,
+    left_out=(
+        "42 of 60 micro-batches, so the 95th percentile is of fewer than 40",
+        "the same queries with nothing shed, beside ours and plain Spark",
+    ),
+)

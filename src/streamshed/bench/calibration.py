@@ -1,0 +1,177 @@
+"""Finding out what the machine sustains: cost per row with everything kept, and with nearly everything shed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamshed.bench.burst_feed import place_files
+from streamshed.bench.burst_sizes import CALM_LOAD, HEADROOM, BurstSizes
+from streamshed.bench.cost_fit import LinearCost, fit_cost
+from streamshed.bench.micro_batches import MicroBatchTime
+from streamshed.bench.native import micro_batch_of
+from streamshed.bench.networks import PacketSource, packet_network, packet_records
+from streamshed.bench.ours import UnfinishedBenchmarkError
+from streamshed.bench.workload import SEVEN_QUERIES
+from streamshed.bench.workplace import Workplace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamshed.network.network import QueryNetwork
+
+Report = Callable[[], Sequence[MicroBatchTime]]
+"""Returns the micro-batches with input that have finished."""
+
+_NEARLY_NOTHING = 1e-6
+_TRIGGER = "10 milliseconds"
+_TIMEOUT_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """What the machine sustains.
+
+    Args:
+        cost: Of micro-batches of which every row is kept.
+        unsheddable: Of those of which nearly every row is shed: reading, and what a micro-batch costs anyway.
+    """
+
+    cost: LinearCost
+    unsheddable: LinearCost
+
+    def rows_per_second(self, trigger_seconds: float) -> float:
+        """Rows per second that are sustained within the headroom, nothing shed.
+
+        Raises:
+            UnfinishedBenchmarkError: The fixed cost alone takes too long.
+        """
+        rows = self.cost.rows_within(HEADROOM * trigger_seconds)
+        if rows < 1:
+            raise UnfinishedBenchmarkError(
+                f"a micro-batch costs {self.cost.fixed_seconds:.2f} s without any row, which is more than"
+                f" {HEADROOM:g} of the trigger interval of {trigger_seconds:g} s: is the machine busy?"
+            )
+        return rows / trigger_seconds
+
+    def calm_rows_per_second(self, trigger_seconds: float) -> float:
+        """Rows per second at 1x."""
+        return CALM_LOAD * self.rows_per_second(trigger_seconds)
+
+    def unsheddable_share(self, rows: float) -> float:
+        """Share of the time of a micro-batch of so many rows that shedding cannot save."""
+        return self.unsheddable.seconds(rows) / self.cost.seconds(rows)
+
+
+def calibrated(
+    spark: SparkSession,
+    place: Workplace,
+    sizes: BurstSizes,
+    *,
+    files: Sequence[Path],
+    known_hosts: Path,
+    progress: Callable[[float], None],
+) -> Capacity:
+    """Measure what micro-batches of different sizes cost, warm.
+
+    Args:
+        spark: The session.
+        place: Where to work.
+        sizes: Sizes and numbers of the micro-batches.
+        files: Staged records.
+        known_hosts: The file of the stored relation.
+        progress: Told the share that is done.
+    """
+
+    def network(watched: Path) -> QueryNetwork:
+        watched.mkdir()
+        source = PacketSource(watched=watched, known_hosts=known_hosts)
+        return packet_network(packet_records(source), SEVEN_QUERIES, known_hosts)
+
+    watched = place.new("records")
+    with _kept(network(watched), spark, place.new("checkpoint")) as report:
+        cost = _fed_cost(report, watched, files, sizes, lambda share: progress(0.6 * share))
+    watched = place.new("records")
+    with _shed(network(watched), spark, place.new("checkpoint")) as report:
+        unsheddable = _fed_cost(report, watched, files, sizes, lambda share: progress(0.6 + 0.4 * share))
+    return Capacity(cost=cost, unsheddable=unsheddable)
+
+
+@contextmanager
+def _kept(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Iterator[Report]:
+    from streamshed.spark import noop_sink, start
+
+    with start(network, spark, checkpoint=str(checkpoint), sink=noop_sink(), trigger=_TRIGGER, advisory=True) as run:
+
+        def report() -> Sequence[MicroBatchTime]:
+            run.await_termination(0.02)
+            journal = run.journal()
+            if journal.empty:
+                return ()
+            columns = (journal[name] for name in ("offered_rows", "started_at_seconds", "processing_seconds"))
+            return [
+                MicroBatchTime(rows=int(rows), started_at_seconds=float(started), seconds=float(seconds))
+                for rows, started, seconds in zip(*columns, strict=True)
+                if rows > 0
+            ]
+
+        yield report
+
+
+@contextmanager
+def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Iterator[Report]:
+    from streamshed.spark import noop_sink
+    from streamshed.spark.fixed_plan import start_fixed
+
+    query = start_fixed(
+        network,
+        spark,
+        checkpoint=str(checkpoint),
+        sink=noop_sink(),
+        sampling_rate=_NEARLY_NOTHING,
+        trigger=_TRIGGER,
+    )
+
+    def report() -> Sequence[MicroBatchTime]:
+        query.awaitTermination(0.02)  # type: ignore[arg-type]
+        found = [micro_batch_of(json.loads(progress.json)) for progress in query.recentProgress]
+        return [replace(one, rows=one.rows - 1) for one in found if one.rows > 1]
+
+    try:
+        yield report
+    finally:
+        query.stop()
+
+
+def _fed_cost(
+    report: Report, watched: Path, files: Sequence[Path], sizes: BurstSizes, progress: Callable[[float], None]
+) -> LinearCost:
+    """Let files arrive a few at a time, each time all together, and fit what they cost."""
+    turns = [sizes.calibration_files[-1]] * sizes.calibration_warm_up
+    warm_up_rows = sum(turns) * sizes.calibration_rows_per_file
+    turns += list(sizes.calibration_files) * sizes.calibration_rounds
+    placed = 0
+    for count in turns:
+        place_files(files[placed : placed + count], watched, first=placed)
+        placed += count
+        _await_rows(report, placed * sizes.calibration_rows_per_file)
+        progress(placed / sizes.calibration_file_count)
+    through = 0
+    warm = []
+    for one in report():
+        if through >= warm_up_rows:
+            warm.append(one)
+        through += one.rows
+    return fit_cost(warm)
+
+
+def _await_rows(report: Report, rows: int) -> None:
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while (done := sum(one.rows for one in report())) < rows:
+        if time.monotonic() > deadline:
+            raise UnfinishedBenchmarkError(f"{done} of {rows} rows within {_TIMEOUT_SECONDS:g} seconds")

@@ -1,0 +1,70 @@
+"""What a micro-batch costs: a fixed part and a part per row, fitted to measurements."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamshed.bench.micro_batches import MicroBatchTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearCost:
+    """Seconds of a micro-batch of n rows: fixed_seconds + n · seconds_per_row.
+
+    Args:
+        fixed_seconds: What it costs without rows.
+        seconds_per_row: What each row adds.
+    """
+
+    fixed_seconds: float
+    seconds_per_row: float
+
+    def seconds(self, rows: float) -> float:
+        """Return how long a micro-batch of so many rows takes."""
+        return self.fixed_seconds + rows * self.seconds_per_row
+
+    def rows_within(self, seconds: float) -> float:
+        """Return the rows of a micro-batch that takes so long; 0 where the fixed cost alone takes longer.
+
+        Example:
+            >>> LinearCost(fixed_seconds=0.5, seconds_per_row=1e-6).rows_within(1.5)
+            1000000.0
+        """
+        return max(seconds - self.fixed_seconds, 0.0) / self.seconds_per_row
+
+
+def fit_cost(micro_batches: Sequence[MicroBatchTime]) -> LinearCost:
+    """Fit a line through the measurements, after Theil and Sen, so that a few disturbed ones do not matter.
+
+    The cost per row is the median slope between micro-batches of different sizes; the fixed cost the median rest,
+    at least 0.
+
+    Args:
+        micro_batches: Of at least two clearly different sizes.
+
+    Raises:
+        ValueError: All are of about one size, or more rows do not take more time.
+
+    Example:
+        >>> times = [(100, 1.1), (300, 1.3), (100, 1.1), (300, 9.0), (300, 1.3)]
+        >>> cost = fit_cost([MicroBatchTime(rows=n, started_at_seconds=0.0, seconds=s) for n, s in times])
+        >>> round(cost.fixed_seconds, 6), round(cost.seconds_per_row, 6)
+        (1.0, 0.001)
+    """
+    slopes = [
+        (many.seconds - few.seconds) / (many.rows - few.rows)
+        for one, other in itertools.combinations(micro_batches, 2)
+        for few, many in [sorted((one, other), key=lambda micro_batch: micro_batch.rows)]
+        if many.rows >= 1.5 * few.rows
+    ]
+    if not slopes:
+        sizes = sorted({one.rows for one in micro_batches})
+        raise ValueError(f"a cost per row needs micro-batches of clearly different sizes, got {sizes}")
+    seconds_per_row = statistics.median(slopes)
+    if seconds_per_row <= 0:
+        raise ValueError(f"more rows took no more time ({seconds_per_row:.3g} s per row): was the machine busy?")
+    rest = statistics.median(one.seconds - one.rows * seconds_per_row for one in micro_batches)
+    return LinearCost(fixed_seconds=max(rest, 0.0), seconds_per_row=seconds_per_row)

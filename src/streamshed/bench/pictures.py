@@ -1,0 +1,138 @@
+"""The benchmarks' pictures, as PNG, drawn without a window system."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from streamshed.bench.burst_course import BurstCourse, Course
+from streamshed.bench.ratios import MedianInterval
+from streamshed.errors import SinkUnavailableError
+
+_BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
+_DELAY_COLORS = (_BLUE, _RED, _GRAY)
+_DOTS_PER_INCH = 110
+
+
+def draw_throughput(
+    path: Path, *, bars: Mapping[str, float], by_queries: Mapping[int, float], by_keys: Mapping[int, float]
+) -> None:
+    """Draw rows per second of the contestants, and how ours fall with queries and groups.
+
+    Args:
+        path: The file.
+        bars: Rows per second by contestant.
+        by_queries: Ours by the number of queries.
+        by_keys: Ours by the number of groups.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((12.0, 4.2), "Throughput on one machine")
+    contestants, queries, keys = figure.subplots(1, 3)
+    contestants.barh(list(bars), list(bars.values()), color=_BLUE)
+    contestants.invert_yaxis()
+    contestants.set_xscale("log")
+    contestants.set_xlabel("rows per second")
+    contestants.xaxis.set_major_formatter(EngFormatter())
+    for place, value in enumerate(bars.values()):
+        contestants.text(value, place, f" {value / 1e6:.2f} M", va="center", fontsize=8)
+    contestants.set_xlim(right=max(bars.values()) * 4)
+    _draw_growth(queries, by_queries, "queries in one network")
+    _draw_growth(keys, by_keys, "groups of one query")
+    _write(figure, path)
+
+
+def draw_overhead(path: Path, *, ratios: Sequence[float], interval: MedianInterval) -> None:
+    """Draw the ratio of each pair, their median and its confidence interval.
+
+    Args:
+        path: The file.
+        ratios: Rows per second with samplers and plan table ÷ without, pair by pair.
+        interval: Their median and its interval.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((8.0, 4.0), "Samplers and plan table compiled in, nothing shed")
+    axes = figure.subplots()
+    axes.plot(range(1, len(ratios) + 1), ratios, "o", color=_BLUE, markersize=4, label="pair")
+    axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+    axes.axhline(interval.median, color=_ORANGE, linewidth=1.4, label=f"median {interval.median:.3f}")
+    axes.axhspan(
+        interval.low,
+        interval.high,
+        color=_ORANGE,
+        alpha=0.2,
+        linewidth=0,
+        label=f"95 % interval {interval.low:.3f} to {interval.high:.3f}",
+    )
+    axes.set_xlabel("pair")
+    axes.set_ylabel("rows per second, with ÷ without")
+    axes.legend(fontsize=8, frameon=False)
+    _write(figure, path)
+
+
+def draw_burst(path: Path, course: BurstCourse) -> None:
+    """Draw delay, sampling rate and load over the time of a burst.
+
+    Args:
+        path: The file.
+        course: What happened.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((10.0, 8.0), "A burst of packets as JSON text")
+    delay, kept, load = figure.subplots(3, 1, sharex=True, height_ratios=[1.6, 0.8, 0.8])
+    for color, (name, points) in zip(itertools.cycle(_DELAY_COLORS), course.delays.items(), strict=False):
+        _steps(delay, points, color=color, label=name)
+    delay.set_yscale("log")
+    delay.set_ylabel("delay of answers, seconds")
+    delay.legend(loc="upper left", fontsize=8, frameon=False)
+    _steps(kept, course.sampling_rate, color=_GREEN, label="sampling rate")
+    kept.set_ylim(0, 1.05)
+    kept.set_ylabel("sampling rate")
+    _steps(load, course.load, color=_ORANGE, label="load")
+    load.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+    load.set_ylim(bottom=0)
+    load.set_ylabel("load factor")
+    load.set_xlabel("seconds")
+    for axes in (delay, kept, load):
+        axes.axvspan(*course.burst_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
+    _write(figure, path)
+
+
+def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
+    axes.plot(list(speeds), list(speeds.values()), "o-", color=_GREEN, markersize=4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(name)
+    axes.set_ylabel("rows per second")
+    axes.yaxis.set_major_formatter(EngFormatter())
+    axes.grid(visible=True, which="both", alpha=0.2)
+
+
+def _steps(axes: Axes, course: Course, *, color: str, label: str) -> None:
+    times, values = [time for time, _ in course], [value for _, value in course]
+    axes.step(times, values, where="post", color=color, linewidth=1.4, label=label)
+
+
+def _figure(size_inches: tuple[float, float], title: str) -> Figure:
+    figure = Figure(figsize=size_inches, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, fontsize=12, fontweight="bold")
+    return figure
+
+
+def _write(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path, dpi=_DOTS_PER_INCH, format="png")
+    except OSError as error:
+        raise SinkUnavailableError(f"picture {path}: cannot be written: {error}") from error

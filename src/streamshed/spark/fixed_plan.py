@@ -1,0 +1,106 @@
+"""A network that runs under a plan that never changes, or under none: what measures the price of planning."""
+
+from __future__ import annotations
+
+import os
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.quantization import code_of
+from streamshed.spark.answers import AnswerColumns, AnswerSettings
+from streamshed.spark.carrier import carrier_frame, with_carrier
+from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
+from streamshed.spark.internal_names import (
+    CARRIER_FROM,
+    CARRIER_TIME,
+    CARRIER_UNTIL,
+    OPEN,
+    SAMPLING_CODES,
+    SAMPLING_RATE,
+)
+from streamshed.spark.micro_batch_writer import MicroBatchWriter
+from streamshed.spark.plan_row import PlanRow, StreamPlan
+from streamshed.spark.progress import observed
+from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.session import settings_for_queries, use_this_python
+from streamshed.spark.sinks import Sink
+from streamshed.spark.source_frame import streaming_frame
+
+_COLUMNS = (
+    f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
+    f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint"
+)
+
+
+def start_fixed(
+    network: QueryNetwork,
+    spark: SparkSession,
+    *,
+    checkpoint: str,
+    sink: Sink,
+    sampling_rate: float | None = None,
+    trigger: str = "0 seconds",
+) -> StreamingQuery:
+    """Run a network that asks for no plans: no control loop, no plan table, no journal.
+
+    All else is as in `start`. Meant for input without late rows: nothing tells here which slices are closed.
+
+    Args:
+        network: The network, of one time domain.
+        spark: The session.
+        checkpoint: A new folder.
+        sink: Where answers go.
+        sampling_rate: At which rows are admitted, in (0, 1]; None: no samplers are compiled in.
+        trigger: How often a micro-batch starts.
+
+    Returns:
+        Spark's query.
+
+    Raises:
+        InvalidNetworkError: The network has several time domains.
+    """
+    if len(network.time_domains) != 1:
+        raise InvalidNetworkError(f"expected one time domain, got {len(network.time_domains)}")
+    use_this_python(spark)
+    partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
+    with settings_for_queries(spark, partitions):
+        partials, columns = _compiled(network, spark, Admission(_plan(spark, sampling_rate)))
+        writer = MicroBatchWriter(
+            sink,
+            "fixed",
+            f"{checkpoint}/set_aside",
+            columns=columns,
+            plan_of=lambda micro_batch_id: PlanRow(micro_batch_id=micro_batch_id, open=0, streams={}),
+        )
+        stream = partials.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
+        return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
+
+
+def _compiled(network: QueryNetwork, spark: SparkSession, admission: Admission) -> tuple[DataFrame, AnswerColumns]:
+    carrier = carrier_frame(spark)
+    streams = network.time_domains[0].streams
+    compiled = [
+        compile_stream(stream, network.queries, with_carrier(streaming_frame(spark, stream), carrier), admission)
+        for stream in streams
+    ]
+    layout = needed_layout(compiled)
+    rows = {
+        stream.name: observed(one.rows(layout), index).withWatermark(
+            "event_time", f"{stream.watermark_microseconds} microseconds"
+        )
+        for index, (stream, one) in enumerate(zip(streams, compiled, strict=True))
+    }
+    classes = [sharing_class for one in compiled for sharing_class in one.work.classes]
+    columns = AnswerColumns(outputs_of_streams(compiled), AnswerSettings(confidence=0.95, layout=layout))
+    return compiled_partials(compiled, rows, classes, layout), columns
+
+
+def _plan(spark: SparkSession, sampling_rate: float | None) -> DataFrame | None:
+    if sampling_rate is None:
+        return None
+    plan = StreamPlan(sampling_code=code_of(sampling_rate))
+    row = (0, plan.sampling_rate, plan.sampling_codes, None, None, None)
+    return spark.createDataFrame([row], _COLUMNS)

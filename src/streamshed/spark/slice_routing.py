@@ -1,0 +1,124 @@
+"""Which queries, and which of their windows, the partials of a slice go to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.sharing.sharing_class import Member, SharingClass
+from streamshed.spark.answer_schema import ANSWER, LATE, UNREADABLE
+from streamshed.spark.literal_map import literal_map
+from streamshed.spark.manifest import Routed
+from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
+
+_MOST_EMPTY_WINDOWS = 10_000
+"""A jump of event time over more windows than this leaves the oldest of them without empty answers."""
+
+
+def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[SharingClass]) -> DataFrame:
+    """Copy the partials of slices to every window of every query that they belong to.
+
+    A row that came late, when its own slice was closed, has traveled in a slice still open, and goes to the windows
+    that were open with it. The windows that had closed by then are counted: one more copy per query, of kind "late",
+    as many times as there were such windows. All edges of a class's windows are edges of its slices, so a window was
+    still open iff it ends after the start of the slice the row has traveled in.
+
+    Args:
+        slices: What `slice_partials` returns.
+        classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
+        present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
+
+    Returns:
+        The columns of `slices` with `route`, `kind`, `window_start` and `window_end` (microseconds) and `missed`,
+        the windows that a copy of kind "late" stands for.
+    """
+    wanted = slices.select("*", F.explode(_routes(classes, present)).alias("route")).where(
+        F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
+    )
+    opened, closes = F.unix_micros("interval.start"), F.unix_micros("interval.end")
+    size, slide = F.col("route.size"), F.col("route.slide")
+    ranged = wanted.withColumns({"first": _first_window(), "last": _last_window(), "opened": opened})
+    skipped = ranged.withColumn("skipped", _closed_before_it_came())
+    first_open = F.col("first") + F.col("skipped")
+    one_more = F.when(F.col("skipped") > 0, slide).otherwise(F.lit(0).cast("bigint"))
+    starts = F.sequence(first_open - one_more, F.greatest("last", first_open - one_more), slide)
+    started = skipped.select("*", F.explode(starts).alias("start"))
+    is_unreadable = F.col("class_id") == UNREADABLE_CLASS
+    kind = (
+        F.when(is_unreadable, F.lit(UNREADABLE))
+        .when(F.col("start") < first_open, F.lit(LATE))
+        .when(F.col("start") <= F.col("last"), F.lit(ANSWER))
+    )
+    of_kind = started.withColumn("kind", kind).where(F.col("kind").isNotNull())
+    is_answer = F.col("kind") == ANSWER
+    return of_kind.withColumns(
+        {
+            "window_start": F.when(is_answer, F.col("start")).otherwise(F.col("opened")),
+            "window_end": F.when(is_answer, F.col("start") + size).otherwise(closes),
+            "missed": F.when(is_answer, F.lit(1)).otherwise(F.greatest((F.col("skipped") / slide), F.lit(1))),
+        }
+    )
+
+
+def _first_window() -> Column:
+    """Start of the first window that holds the slice, or that a carrier has come through since `slice_start`."""
+    size, slide, offset = F.col("route.size"), F.col("route.slide"), F.col("route.offset")
+    is_carrier = F.col("class_id") == CARRIER_CLASS
+    recent = F.greatest(F.col("slice_start"), F.col("key_long") - slide * _MOST_EMPTY_WINDOWS)
+    instant = F.when(is_carrier, recent).otherwise(F.col("slice_start"))
+    since = F.pmod(instant - offset, slide)
+    room = size - since - 1
+    return instant - since - (room - F.pmod(room, slide))
+
+
+def _last_window() -> Column:
+    """Start of the last such window; of a carrier that knows no time yet, one before the first."""
+    slide, offset = F.col("route.slide"), F.col("route.offset")
+    is_carrier = F.col("class_id") == CARRIER_CLASS
+    instant = F.when(is_carrier, F.col("key_long")).otherwise(F.col("slice_start"))
+    return F.coalesce(instant - F.pmod(instant - offset, slide), F.lit(-(2**62)))
+
+
+def _closed_before_it_came() -> Column:
+    """How far the first window still open lies behind the first, a multiple of the slide."""
+    size, slide = F.col("route.size"), F.col("route.slide")
+    overdue = F.col("opened") - size - F.col("first")
+    came_late = (F.col("slice_start") < F.col("opened")) & (F.col("class_id") > CARRIER_CLASS) & (overdue >= 0)
+    return F.when(came_late, overdue - F.pmod(overdue, slide) + slide).otherwise(F.lit(0).cast("bigint"))
+
+
+def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Column:
+    """The queries that a row of slices goes to: an array of (bit, query, slot, window)."""
+    by_class: list[tuple[object, object]] = [(UNREADABLE_CLASS, [_NOWHERE])]
+    by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
+    routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
+    by_stream: dict[object, list[object]] = {}
+    for sharing_class in present:
+        if not sharing_class.keys:
+            members = [_route(replace(member, bit=0)) for member in sharing_class.members]
+            by_stream.setdefault(sharing_class.stream, []).extend(members)
+    if not by_stream:
+        return routes
+    carried = F.element_at(literal_map(list(by_stream.items()), "string", _ROUTES), F.col("key_text"))
+    return F.when(F.col("class_id") == CARRIER_CLASS, carried).otherwise(routes)
+
+
+_ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "size", "slide", "offset")
+_ROUTES = f"array<struct<{', '.join(f'{name}: bigint' for name in _ROUTE_FIELDS)}>>"
+_NOWHERE = dict.fromkeys(_ROUTE_FIELDS, 0) | {"bit_mask": 1, "size": 1, "slide": 1}
+
+
+def _route(member: Member) -> dict[str, int]:
+    window = member.window
+    return {
+        "bit": member.bit,
+        "bit_mask": 1 << member.bit,
+        "definition_id": member.definition_id,
+        "slot": member.slot,
+        "size": window.size_microseconds,
+        "slide": window.slide_microseconds,
+        "offset": window.offset_microseconds,
+    }

@@ -1,0 +1,42 @@
+from dataclasses import replace
+
+import pytest
+
+from streamshed.cli.demo.capacity import Capacity
+from streamshed.cli.demo.load import DemoLoad, load_for
+
+CAPACITY = Capacity(trigger_seconds=2, rows_per_second=200_000, fixed_seconds=0.5, seconds_per_row=4e-6)
+LOAD = DemoLoad(trigger_seconds=2, rows_per_second=1000, phase_seconds=30)
+
+
+def test_calm_burst_calm() -> None:
+    assert (LOAD.burst_seconds, LOAD.duration_seconds) == ((30, 60), 100)
+    assert [LOAD.factor_at(seconds) for seconds in (0, 29.9, 30, 59.9, 60, 99)] == [1, 1, 5, 5, 1, 1]
+    assert LOAD.profile.duration_microseconds == 100_000_000
+    assert LOAD.rows == LOAD.profile.rows_until(100_000_000, rows_per_second=1000)
+
+
+def test_1x_is_comfortable_and_5x_is_overload() -> None:
+    load = load_for(CAPACITY, seconds_left=1000, staging_seconds_per_row=0)
+    assert load.rows_per_second < 0.5 * CAPACITY.rows_per_second
+    assert 5 * load.rows_per_second > 1.5 * CAPACITY.rows_per_second
+
+
+def test_phases_are_as_long_as_the_time_that_is_left_allows() -> None:
+    phases = [
+        load_for(CAPACITY, seconds_left=left, staging_seconds_per_row=1e-6).phase_seconds
+        for left in (1000, 200, 160, 0)
+    ]
+    assert phases == sorted(phases, reverse=True)
+    assert (phases[0], phases[-1]) == (40, 15)
+
+
+def test_the_demo_ends_in_time() -> None:
+    load = load_for(CAPACITY, seconds_left=160, staging_seconds_per_row=1e-6)
+    assert load.duration_seconds + load.rows * (1e-6 + 2e-6) < 160
+
+
+@pytest.mark.parametrize("trigger_seconds", [2, 5])
+def test_the_interval_is_passed_on(trigger_seconds: int) -> None:
+    capacity = replace(CAPACITY, trigger_seconds=trigger_seconds)
+    assert load_for(capacity, seconds_left=100, staging_seconds_per_row=0).trigger_seconds == trigger_seconds

@@ -1,0 +1,51 @@
+import io
+from dataclasses import replace
+
+from rich.console import Console
+
+from streamshed.cli.demo.capacity import Capacity
+from streamshed.cli.demo.load import DemoLoad
+from streamshed.cli.demo.result import MicroBatchFigures, answer_figures
+from streamshed.cli.demo.story import answer_table, headline, sentence
+from tests.unit.cli.demo.examples import TIMES, demo_pairs
+
+LOAD = DemoLoad(trigger_seconds=2, rows_per_second=70_000, phase_seconds=30)
+CAPACITY = Capacity(trigger_seconds=2, rows_per_second=200_000, fixed_seconds=0.5, seconds_per_row=4e-6)
+ENGINE = MicroBatchFigures(
+    micro_batches=50,
+    burst_micro_batches=16,
+    p95_utilization=0.84,
+    burst_kept_share=0.31,
+    worst_delay_seconds=3.6,
+    seconds_to_whole=2.1,
+)
+ANSWERS = answer_figures(demo_pairs(), TIMES)
+
+
+def test_the_sentence_says_what_was_measured() -> None:
+    assert sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, missing_answers=0)) == (
+        "Load rose to 5× for 30 s, 1.75 times what this machine sustains: streamshed kept the 95th percentile of"
+        " processing time at 0.84 of the trigger interval by using 31 % of the rows; the answers computed from"
+        " samples are off by 17.2 % on average and 50 % of their intervals hold the exact value; all 2 answers of"
+        " windows outside the burst are exact."
+    )
+
+
+def test_the_sentence_hides_nothing() -> None:
+    told = sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, outside_exact_answers=1, wrong_exact_answers=3))
+    assert "1 of 2 answers of windows outside the burst are exact" in told
+    assert "3 answers said to be exact are not, and 1 are missing" in told
+
+
+def test_a_headline() -> None:
+    assert headline(ENGINE, ANSWERS) == (
+        "5× load: 31 % of the rows used, 95th percentile of processing time at 0.84 of the interval, mean error 17.2 %"
+    )
+
+
+def test_the_table_has_answers_beside_the_exact_ones() -> None:
+    output = io.StringIO()
+    Console(file=output, width=120).print(answer_table(demo_pairs(), TIMES))
+    lines = [" ".join(line.split()) for line in output.getvalue().splitlines()]
+    assert "tcp packets 500 510 ± 20 2 % 2 % 100 % 2 of 2" in lines
+    assert "web packets of 10.0.0 300 330 ± 20 10 % 32.5 % 0 % 0 of 0" in lines

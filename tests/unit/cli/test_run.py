@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from streamshed.cli import run_session
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.run_session import RunRequest
+from streamshed.network.run_settings import ParquetSink
+from tests.unit.cli.command_line import streamshed
+
+DOCUMENT = """
+streamshed: 1
+streams:
+  ticks: {source: {rate: {rows_per_second: 10}}, time: timestamp}
+queries:
+  total: {from: ticks, window: {size: 1 minute}, aggregates: {total: sum(value)}}
+run: {trigger: 5 seconds, headroom: 0.7}
+"""
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "network.yaml"
+    path.write_text(DOCUMENT)
+    return path
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[RunRequest]:
+    requests: list[RunRequest] = []
+
+    def remember(request: RunRequest) -> ExitCode:
+        requests.append(request)
+        return ExitCode.DONE
+
+    monkeypatch.setattr(run_session, "run_document", remember)
+    return requests
+
+
+def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[RunRequest]) -> None:
+    assert streamshed("run", document).code == ExitCode.DONE
+    [request] = asked
+    assert set(request.settings.values()) == {None}
+    assert (request.duration_seconds, request.cores, request.memory, request.as_json) == (None, None, "4g", False)
+
+
+def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
+    said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
+    said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
+    streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
+    [request] = asked
+    assert request.settings == {
+        "checkpoint": "ck",
+        "sink": ParquetSink("out"),
+        "trigger_microseconds": 3_000_000,
+        "latency_microseconds": 9_000_000,
+        "headroom": 0.5,
+        "policy": "uniform",
+        "advisory": True,
+        "unscalable": "keep",
+        "confidence": 0.9,
+    }
+    assert (request.duration_seconds, request.cores, request.memory, request.as_json) == (60.0, 1, "2g", True)
+
+
+def test_advice_can_be_switched_off(document: Path, asked: list[RunRequest]) -> None:
+    streamshed("run", document, "--no-advisory")
+    assert asked[0].settings["advisory"] is False
+
+
+def test_problems_of_the_document_are_told_before_spark_starts(document: Path) -> None:
+    document.write_text(DOCUMENT.replace("from: ticks", "from: tics"))
+    outcome = streamshed("run", document)
+    assert outcome.code == ExitCode.REFUSED
+    assert (
+        "error: queries.total.from: unknown stream or operator, got 'tics' (did you mean \"ticks\"?)" in outcome.errors
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--latency", "1s"), "the latency must be longer than the trigger of 5 seconds"),
+        (("--headroom", "1.5"), "the headroom must be more than 0 and at most 1, got 1.5"),
+        (("--confidence", "0"), "the confidence must be between 0 and 1, got 0.0"),
+    ],
+)
+def test_settings_that_make_no_sense(document: Path, arguments: tuple[str, str], message: str) -> None:
+    outcome = streamshed("run", document, *arguments)
+    assert outcome.code == ExitCode.REFUSED
+    assert message in outcome.errors
+
+
+def test_an_unknown_policy(document: Path) -> None:
+    outcome = streamshed("run", document, "--policy", "unifrom")
+    assert outcome.code == ExitCode.USAGE
+    assert "'unifrom' is not" in outcome.errors

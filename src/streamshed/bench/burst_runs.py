@@ -125,7 +125,7 @@ class BurstRunner:
             feeder, start_seconds = feeder_of(self._feed, source.watched, self._sizes)
             self._fed(feeder, progress)
             end_seconds = time.time()
-            finished = run.micro_batches()
+            finished = [tuple(one for one in query if one.rows > 0) for query in run.micro_batches()]
         finally:
             run.stop()
         return slowest(

@@ -53,13 +53,17 @@ class Contest:
         spark: The session.
         place: Where to work.
         files: The staged files, in the order of event time.
+        rows_per_file: Rows of each.
         known_hosts: The file of the stored relation.
     """
 
-    def __init__(self, spark: SparkSession, place: Workplace, *, files: Sequence[Path], known_hosts: Path) -> None:
+    def __init__(
+        self, spark: SparkSession, place: Workplace, *, files: Sequence[Path], rows_per_file: int, known_hosts: Path
+    ) -> None:
         self._spark = spark
         self._place = place
         self._files = tuple(files)
+        self._rows_per_file = rows_per_file
         self._known_hosts = known_hosts
 
     def ours(self, queries: Sequence[PacketQuery], portion: Portion) -> float:
@@ -80,16 +84,21 @@ class Contest:
     def native(self, queries: Sequence[PacketQuery], portion: Portion) -> float:
         """Run the queries as streaming queries of plain Spark, all at once; returns rows per second."""
         micro_batches = native_through(
-            self._spark, self._source(portion), queries, checkpoints=self._place.new("checkpoints")
+            self._spark,
+            self._source(portion),
+            queries,
+            checkpoints=self._place.new("checkpoints"),
+            micro_batches=portion.micro_batches,
+            rows=self._rows_per_file * portion.files_per_micro_batch,
         )
         return joint_rows_per_second(micro_batches, skipped=portion.skipped)
 
-    def duckdb(self, duckdb: DuckDB, queries: Sequence[PacketQuery], portion: Portion, *, rows_per_file: int) -> float:
+    def duckdb(self, duckdb: DuckDB, queries: Sequence[PacketQuery], portion: Portion) -> float:
         """Answer the queries over the files of one micro-batch in DuckDB; returns rows per second."""
         files = self._files[: portion.files_per_micro_batch]
         begin = time.perf_counter()
         duckdb.answers(files, queries, self._known_hosts)
-        return rows_per_file * len(files) / (time.perf_counter() - begin)
+        return self._rows_per_file * len(files) / (time.perf_counter() - begin)
 
     def check(self, duckdb: DuckDB, queries: Sequence[PacketQuery], portion: Portion) -> AnswerCheck:
         """Run the queries as one network, and compare its answers with those of DuckDB."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,10 +109,9 @@ class NativeRun:
             query.stop()
 
     def micro_batches(self) -> tuple[tuple[MicroBatchTime, ...], ...]:
-        """Return the finished micro-batches with input of each query."""
+        """Return the finished micro-batches of each query; rows that a pushed filter spared it do not count."""
         return tuple(
-            tuple(found for progress in query.recentProgress if (found := micro_batch_of(_document(progress))).rows > 0)
-            for query in self._queries
+            tuple(micro_batch_of(_document(progress)) for progress in query.recentProgress) for query in self._queries
         )
 
 
@@ -121,12 +121,26 @@ def native_through(
     queries: Sequence[PacketQuery],
     *,
     checkpoints: Path,
+    micro_batches: int,
+    rows: int,
     timeout_seconds: float = 1800.0,
 ) -> tuple[tuple[MicroBatchTime, ...], ...]:
-    """Run native queries, all at once, through a folder of typed packets; returns their micro-batches.
+    """Run native queries, all at once, through a folder of typed packets.
+
+    Args:
+        spark: The session.
+        source: The folder.
+        queries: What is asked.
+        checkpoints: A new folder.
+        micro_batches: How many the folder's files make.
+        rows: Rows of each.
+        timeout_seconds: After how long to give up.
+
+    Returns:
+        The micro-batches of each query, all of so many rows, whatever a filter pushed into the scan spared it.
 
     Raises:
-        UnfinishedBenchmarkError: The time ran out.
+        UnfinishedBenchmarkError: The time ran out, or a query ended early.
     """
     run = NativeRun(
         native_packets(spark, source),
@@ -137,7 +151,10 @@ def native_through(
         trigger={"availableNow": True},
     )
     run.await_end(timeout_seconds)
-    return run.micro_batches()
+    finished = run.micro_batches()
+    if short := [query.name for query, done in zip(queries, finished, strict=True) if len(done) < micro_batches]:
+        raise UnfinishedBenchmarkError(f"these native queries ended early: {', '.join(short)}")
+    return tuple(tuple(replace(one, rows=rows) for one in done[:micro_batches]) for done in finished)
 
 
 def micro_batch_of(progress: dict[str, Any]) -> MicroBatchTime:

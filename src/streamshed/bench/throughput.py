@@ -85,7 +85,7 @@ def run(options: BenchOptions) -> BenchResult:
             progress=lambda share: options.progress("staging packets", 0.05 * share),
         )
         with bench_session("throughput") as spark:
-            contest = Contest(spark, place, files=files, known_hosts=known_hosts)
+            contest = Contest(spark, place, files=files, rows_per_file=sizes.rows_per_file, known_hosts=known_hosts)
             check, speeds = _measured(contest, duckdb, sizes, options.progress)
     duckdb.close()
     return BenchResult(
@@ -103,7 +103,7 @@ def _measured(
     measures: dict[str, Callable[[], float]] = {
         "ours": lambda: contest.ours(seven, sizes.ours),
         "native": lambda: contest.native(seven, sizes.native_7),
-        "duckdb": lambda: contest.duckdb(duckdb, seven, sizes.ours, rows_per_file=sizes.rows_per_file),
+        "duckdb": lambda: contest.duckdb(duckdb, seven, sizes.ours),
     }
     rounds: dict[str, list[float]] = {name: [] for name in measures}
     for number in range(sizes.rounds):

@@ -28,13 +28,9 @@ class BenchmarkName(click.ParamType[str]):
 
 @click.command(short_help="Run a benchmark and write its figures and a picture.")
 @click.argument("name", type=BenchmarkName())
-@click.option(
-    "--quick", is_flag=True, help="End within three minutes on two cores; the result says what is left out."
-)
+@click.option("--quick", is_flag=True, help="End within three minutes on two cores; the result says what is left out.")
 @click.option("--trace", type=click.Path(path_type=Path), help="A Parquet file of packets to replay.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs.")
 @click.option(
     "--json",
     "file",

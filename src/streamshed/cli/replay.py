@@ -23,9 +23,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 @click.command(short_help="Feed a trace into a folder at a chosen speed or load.")
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option(
-    "--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder that is fed."
-)
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder that is fed.")
 @click.option(
     "--format",
     "shape",
@@ -90,9 +88,7 @@ def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: An
     staging_seconds = time.monotonic() - begin
     start = feed.start_microseconds / 1e6 if now else None
     if start is not None and time.time() > start:
-        show_note(
-            f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock"
-        )
+        show_note(f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock")
         start = None
     report, interrupted = feed_with_progress(feed, folder, start_seconds=start)
     discard(feed)

@@ -63,9 +63,7 @@ def plan_replay(trace: Trace, request: ReplayRequest) -> ReplayPlan:
             f"the replay needs {rows:,} rows, the trace has {trace.rows:,}: add --repeat to begin it again,"
             " or choose a lower rate or a shorter time"
         )
-    return ReplayPlan(
-        rows_per_second=rows_per_second, profile=profile, rows=rows, passes=round(rows / trace.rows, 3)
-    )
+    return ReplayPlan(rows_per_second=rows_per_second, profile=profile, rows=rows, passes=round(rows / trace.rows, 3))
 
 
 def _profile(trace: Trace, request: ReplayRequest, rows_per_second: float) -> LoadProfile:

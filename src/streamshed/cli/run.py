@@ -13,9 +13,7 @@ from streamshed.planning.policies import POLICIES
 @click.command(short_help="Run a network document until it is stopped.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--checkpoint", help="The checkpoint's folder.  [default: a new one, removed afterwards]")
-@click.option(
-    "--sink", type=SINK, help="Where answers go: console, parquet:FOLDER or memory:NAME.  [default: console]"
-)
+@click.option("--sink", type=SINK, help="Where answers go: console, parquet:FOLDER or memory:NAME.  [default: console]")
 @click.option(
     "--trigger",
     "trigger_microseconds",
@@ -45,9 +43,7 @@ from streamshed.planning.policies import POLICIES
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
 @click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON.")
 def run(
     *, file: Path, duration: int | None, cores: int | None, memory: str, as_json: bool, **settings: Any
 ) -> ExitCode:

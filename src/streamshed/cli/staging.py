@@ -32,9 +32,7 @@ class StagingJob:
     @property
     def rows(self) -> int:
         """Rows that will be staged."""
-        return self.profile.rows_until(
-            self.profile.duration_microseconds, rows_per_second=self.rows_per_second
-        )
+        return self.profile.rows_until(self.profile.duration_microseconds, rows_per_second=self.rows_per_second)
 
 
 def stage_with_progress(job: StagingJob) -> StagedFeed:

@@ -87,6 +87,4 @@ def _names(document: NetworkDocument) -> dict[str, list[str]]:
 def _contents(document: NetworkDocument) -> str:
     counts = {kind: len(names) for kind, names in _names(document).items()}
     forms = {"streams": "stream", "relations": "relation", "queries": "query"}
-    return ", ".join(
-        f"{count} {kind if count != 1 else forms[kind]}" for kind, count in counts.items() if count
-    )
+    return ", ".join(f"{count} {kind if count != 1 else forms[kind]}" for kind, count in counts.items() if count)

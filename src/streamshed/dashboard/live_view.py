@@ -66,6 +66,9 @@ def _decision(history: RunHistory) -> Text:
     text.append(latest.reason.replace("_", " "), style=_REASON_STYLES.get(latest.reason, "cyan"))
     if latest.explanation:
         text.append(f": {latest.explanation}")
+    if len(latest.sampling_rates) > 1:
+        rates = (f"{stream} {share_text(rate)}" for stream, rate in sorted(latest.sampling_rates.items()))
+        text.append(f"\nsampling rates: {', '.join(rates)}")
     text.append(
         f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"
         f" · late {count_text(history.late_pairs)} · unreadable {count_text(history.unreadable_rows)}",

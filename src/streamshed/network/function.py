@@ -1,4 +1,4 @@
-"""References to users' vectorised functions, comparable across processes."""
+"""References to users' vectorized functions, comparable across processes."""
 
 import importlib
 import json

@@ -131,7 +131,7 @@ class Node(ABC):
     def apply(
         self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str
     ) -> "Node":
-        """Add a column computed by a vectorised Python function.
+        """Add a column computed by a vectorized Python function.
 
         Args:
             function: Takes one pandas Series per column and returns one; or its name, "module:function".

@@ -124,7 +124,7 @@ class Map(Operator):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Operator):
-    """The rows of `input` with one column added or replaced by a vectorised function of others."""
+    """The rows of `input` with one column added or replaced by a vectorized function of others."""
 
     input: Node
     function: FunctionReference

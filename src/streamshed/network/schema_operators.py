@@ -71,7 +71,7 @@ SEMIJOIN = mapping(
     "on",
 )
 APPLY = mapping(
-    "The rows with a column computed by a vectorised Python function.",
+    "The rows with a column computed by a vectorized Python function.",
     {
         "apply": text(
             'The function, "module:function"; it takes a pandas Series per column and returns one.',

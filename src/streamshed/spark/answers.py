@@ -148,7 +148,7 @@ def _answer_columns(settings: AnswerSettings) -> dict[str, Column]:
         "sampling_rate": F.when(
             is_answer | is_row, F.when(exact, F.lit(1.0)).otherwise(F.coalesce(rate, F.col("__kept_rate")))
         ),
-        "rows_used": F.col("__counted"),
+        "rows_used": F.when(is_answer, F.col("__counted")).otherwise(F.col("rows")),
         "rows_estimated": rows_estimated,
         "exact": exact,
         "low": unsure & is_answer & (F.col("__counted") < FEW_ROWS),

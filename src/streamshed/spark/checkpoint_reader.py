@@ -33,15 +33,20 @@ def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
 
 
 def files_of(checkpoint: Storage, micro_batch_id: int) -> tuple[SourceFiles, ...]:
-    """Return the files that each file source contributes to a micro-batch; sources without are left out."""
-    sources = checkpoint.below("sources")
+    """Return the files that each file source contributes to a micro-batch; sources without are left out.
+
+    A file source numbers the entries of its own log, which gets none from a micro-batch without new files; the
+    offsets of a micro-batch say up to which entry it reads.
+    """
+    until = _log_offsets(checkpoint, micro_batch_id)
+    since = _log_offsets(checkpoint, micro_batch_id - 1)
     found = []
-    for name in sources.names():
-        log = sources.below(name)
-        text = log.read_text(str(micro_batch_id)) or log.read_text(f"{micro_batch_id}.compact")
-        paths = () if text is None else _paths(text, micro_batch_id)
-        if name.isdigit() and paths:
-            found.append(SourceFiles(int(name), paths))
+    for index, last in until.items():
+        entries = range(since.get(index, -1) + 1, last + 1)
+        log = checkpoint.below(f"sources/{index}")
+        paths = tuple(path for entry in entries for path in _paths(log, entry))
+        if paths:
+            found.append(SourceFiles(index, paths))
     return tuple(found)
 
 
@@ -69,9 +74,22 @@ def _header(text: str) -> dict[str, Any]:
     return header
 
 
-def _paths(text: str, micro_batch_id: int) -> tuple[str, ...]:
-    entries = [json.loads(line) for line in text.splitlines()[1:] if line]
-    return tuple(entry["path"] for entry in entries if entry["batchId"] == micro_batch_id)
+def _log_offsets(checkpoint: Storage, micro_batch_id: int) -> dict[int, int]:
+    """The latest entry that each file source reads in a micro-batch, by the source's index."""
+    lines = (checkpoint.read_text(f"offsets/{micro_batch_id}") or "").splitlines()[2:]
+    offsets = {index: _parsed(line) for index, line in enumerate(lines)}
+    return {
+        index: int(offset["logOffset"])
+        for index, offset in offsets.items()
+        if isinstance(offset, dict) and "logOffset" in offset
+    }
+
+
+def _paths(log: Storage, entry: int) -> tuple[str, ...]:
+    """The files of an entry, from its own file, or from one that Spark has put all entries so far together in."""
+    text = log.read_text(str(entry)) or log.read_text(f"{entry}.compact") or ""
+    files = [json.loads(line) for line in text.splitlines()[1:] if line]
+    return tuple(file["path"] for file in files if file["batchId"] == entry)
 
 
 def _offsets(checkpoint: Storage, micro_batch_id: int) -> list[dict[str, dict[str, int]]]:

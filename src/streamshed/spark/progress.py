@@ -54,7 +54,7 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
     first_class = F.col("class_id") if "class_id" in rows.columns else F.get("entries", F.lit(0))["class_id"]
     is_carrier = F.coalesce(first_class == CARRIER_CLASS, F.lit(False))
     is_apart = is_carrier | F.coalesce(first_class == UNREADABLE_CLASS, F.lit(False))
-    event_time = F.when(~is_apart, F.col("event_time"))
+    event_time = F.when(~is_apart, F.unix_micros("event_time"))
     return rows.observe(
         _metric(stream_index),
         F.count(F.when(~is_carrier, 1)).alias("rows"),
@@ -98,7 +98,7 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
 
 
 def _instants(seen: Mapping[str, Mapping[str, Any]], metric: str) -> dict[str, int]:
-    return {name: _instant(found[metric]) for name, found in seen.items() if found.get(metric)}
+    return {name: int(found[metric]) for name, found in seen.items() if found.get(metric) is not None}
 
 
 def _metric(stream_index: int) -> str:

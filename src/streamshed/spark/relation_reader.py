@@ -43,7 +43,11 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFra
     spark.dataSource.register(RelationDataSource)
     reader = spark.read.format(FORMAT).schema(format_schema(_columns(relation)))
     keys = "\x1f".join(theirs for _, theirs in on)
-    settings = {"path": os.path.abspath(relation.source), "fileFormat": str(relation.format), "keys": keys}
+    settings = {
+        "path": str(relation.source) if "://" in str(relation.source) else os.path.abspath(str(relation.source)),
+        "fileFormat": str(relation.format),
+        "keys": keys,
+    }
     return reader.options(name=relation.name, **settings, **dict(relation.options)).load()
 
 

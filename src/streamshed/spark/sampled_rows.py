@@ -63,6 +63,8 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
         The stream's columns with `TIME`, `UNREADABLE`, `APART`, and those of the plan.
     """
     rows = _parsed(_admitted(source, stream, admission), stream)
+    if admission.plan is not None and not _is_known_before_parsing(stream):
+        rows = rows.where(_kept(stream))
     microseconds = event_time_microseconds(rows, stream.time)
     is_carrier = F.col(CARRIER).isNotNull()
     reason = F.when(is_carrier, F.lit(THE_CARRIER)).otherwise(
@@ -88,10 +90,23 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         opened = {OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)}
         return source.withColumns({**opened, SAMPLING_CODES: nothing.cast("string"), **carrier})
     rows = source.crossJoin(F.broadcast(admission.plan))
-    is_sampled = (F.col(SAMPLING_RATE) < 1.0) & F.col(CARRIER).isNull()
-    kept = F.when(is_sampled, uniform(stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
+    if _is_known_before_parsing(stream):
+        rows = rows.where(_kept(stream))
     codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))
-    return rows.where(kept).withColumns({SAMPLING_CODES: codes})
+    return rows.withColumns({SAMPLING_CODES: codes})
+
+
+def _kept(stream: Stream) -> Column:
+    is_sampled = (F.col(SAMPLING_RATE) < 1.0) & F.col(CARRIER).isNull()
+    return F.when(is_sampled, uniform(stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
+
+
+def _is_known_before_parsing(stream: Stream) -> bool:
+    """Whether what identifies a row is outside its text; if not, the row is parsed before it can be shed."""
+    delivered = {column.name.lower() for column in stream.schema}
+    if stream.parse is None and _folder_parse(stream) is not None:
+        delivered = set()
+    return all(name.lower() in delivered for name in stream.identity.columns)
 
 
 def uniform(stream: Stream) -> Column:

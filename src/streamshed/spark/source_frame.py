@@ -24,14 +24,12 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     match stream.source:
         case FolderSource() as source:
             if "://" not in source.path and not os.path.isdir(source.path):
-                raise SourceUnavailableError(
-                    f'stream "{stream.name}": the folder "{os.path.abspath(source.path)}" does not exist'
-                )
+                raise SourceUnavailableError(f'stream "{stream.name}": the folder "{source.path}" does not exist')
             reader = spark.readStream.options(**dict(source.options))
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
             reader = reader.schema(_read_schema(source))
-            return _identified(reader.format(_read_format(source)).load(os.path.abspath(source.path)), stream)
+            return _identified(reader.format(_read_format(source)).load(_location(source.path)), stream)
         case RateSource() as source:
             return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
         case DataFrameSource() as source:
@@ -63,7 +61,11 @@ def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             f'stream "{stream.name}": only a folder can be read as a whole; pass a static DataFrame for it'
         )
     reader = spark.read.options(**dict(source.options)).schema(_read_schema(source))
-    return _identified(reader.format(_read_format(source)).load(os.path.abspath(source.path)), stream)
+    return _identified(reader.format(_read_format(source)).load(_location(source.path)), stream)
+
+
+def _location(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
 
 
 def _read_format(source: FolderSource) -> str:

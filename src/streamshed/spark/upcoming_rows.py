@@ -85,8 +85,9 @@ def _counted_rows(checkpoint: Storage, micro_batch_id: int, streams: Sequence[St
 
 
 def _paths_below(found: Sequence[SourceFiles], folder: str) -> list[str]:
+    """The files in a folder, each once, though it may be read twice: for aggregates, and for rows themselves."""
     root = os.path.realpath(folder)
-    paths = [_local(path) for source in found for path in source.paths]
+    paths = dict.fromkeys(_local(path) for source in found for path in source.paths)
     return [path for path in paths if os.path.realpath(path).startswith(root + os.sep)]
 
 

@@ -79,7 +79,7 @@ def test_outcomes_that_come_one_micro_batch_late_do_no_harm(world: World) -> Non
     assert all(done.utilization <= 1 for done in run.overloaded[5:])
     assert all(done.utilization <= world.headroom * 1.02 for done in run.overloaded[11:])
     steady = codes(run.overloaded[16:])
-    assert max(steady) - min(steady) <= 2
+    assert max(steady) - min(steady) <= 4
     assert not any(done.decision.shedding or done.backlog_rows for done in run.after[3:])
 
 

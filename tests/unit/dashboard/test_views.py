@@ -1,5 +1,6 @@
 import io
 import json
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -44,6 +45,12 @@ def test_the_live_view_shows_load_rates_delay_reason_and_queries() -> None:
     assert tcp.strip("│ ").split() == ["tcp", "5", "60", "%", "2.3", "%", "0", "22:13:30"]
     [web] = [line for line in view.splitlines() if "web" in line]
     assert web.strip("│ ").split() == ["web", "1", "100", "%", "exact", "0", "22:13:30"]
+
+
+def test_several_streams_have_a_sampling_rate_each() -> None:
+    two = replace(status(2), sampling_rates={"packets": 0.25, "flows": 1.0})
+    assert "sampling rates: flows 100 %, packets 25 %" in drawn(BUSY.after(two))
+    assert "sampling rates" not in drawn(BUSY)
 
 
 def test_a_line_of_the_log() -> None:

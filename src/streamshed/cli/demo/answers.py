@@ -120,6 +120,5 @@ def errors_by_query(errors: Iterable[WindowError]) -> Mapping[str, dict[int, flo
     for error in errors:
         found.setdefault(error.query, {}).setdefault(error.end, []).append(error.error)
     return {
-        query: {end: statistics.fmean(values) for end, values in sorted(ends.items())}
-        for query, ends in found.items()
+        query: {end: statistics.fmean(values) for end, values in sorted(ends.items())} for query, ends in found.items()
     }

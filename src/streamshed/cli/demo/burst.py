@@ -63,9 +63,7 @@ def run_burst(
     """
     collected = CollectedAnswers()
     event_start = feed.start_microseconds / 1e6
-    run = network.start(
-        spark, checkpoint=str(checkpoint), sink=collected, trigger=f"{load.trigger_seconds} seconds"
-    )
+    run = network.start(spark, checkpoint=str(checkpoint), sink=collected, trigger=f"{load.trigger_seconds} seconds")
     with run, _view() as view:
         start = max(event_start, time.time())
         feeder = Feeder(feed, watched, start_seconds=start)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streamshed.traces.manifest import StagedFeed
 
 _SECONDS_BETWEEN_LOOKS = 0.1
+_FEWEST_SAMPLES, _PATIENCE = 3, 2
 
 
 class Journaled(Protocol):
@@ -79,7 +80,7 @@ def calibrate(
     Args:
         run: A run that sheds nothing.
         placer: What can be fed.
-        limit_seconds: End after so long, if at least one micro-batch had rows.
+        limit_seconds: End after so long; after twice as long, if fewer than three micro-batches had rows.
         show: Told the progress.
         clock: Seconds.
         sleep: Waits for seconds.
@@ -99,7 +100,7 @@ def calibrate(
         if sum(sample.rows for sample in loaded) >= fed:
             if is_settled(samples) or placer.is_empty:
                 break
-            if loaded and elapsed > limit_seconds:
+            if elapsed > limit_seconds * (1 if len(loaded) >= _FEWEST_SAMPLES else _PATIENCE) and loaded:
                 break
             fed += placer.place(next_rows(samples))
         show(min(1.0, elapsed / limit_seconds), f"{len(loaded)} micro-batches")

@@ -97,9 +97,7 @@ def is_settled(samples: Sequence[Sample]) -> bool:
     """Whether enough micro-batches took about one interval."""
     loaded = loaded_samples(samples)
     trigger = trigger_seconds(samples)
-    return len(loaded) >= _ENOUGH_SAMPLES and all(
-        0.6 <= sample.seconds / trigger <= 1.5 for sample in loaded[-2:]
-    )
+    return len(loaded) >= _ENOUGH_SAMPLES and all(0.6 <= sample.seconds / trigger <= 1.5 for sample in loaded[-2:])
 
 
 def _fixed_seconds(samples: Sequence[Sample]) -> float:

@@ -15,9 +15,7 @@ from streamshed.cli.exit_code import ExitCode
     show_default=True,
     help="Where picture and figures go.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal packets."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal packets.")
 @click.option("--cores", type=click.IntRange(min=1), default=2, show_default=True, help="Threads of Spark.")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was measured as one JSON object.")

@@ -61,8 +61,7 @@ def exact_values(
     for number, (query, sql) in enumerate(EXACT_SQL.items()):
         show(number / len(EXACT_SQL), query)
         windows = spark.sql(
-            f"SELECT unix_micros(window.start) AS start, unix_micros(window.end) AS end, * EXCEPT (window)"
-            f" FROM ({sql})"
+            f"SELECT unix_micros(window.start) AS start, unix_micros(window.end) AS end, * EXCEPT (window) FROM ({sql})"
         )
         for row in windows.collect():
             yield from _values(query, row)

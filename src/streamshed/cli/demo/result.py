@@ -92,9 +92,7 @@ def micro_batch_figures(
         sum(value for value, flag in zip(column(name), in_burst, strict=True) if flag)
         for name in ("offered_rows", "admitted_rows")
     )
-    utilizations = [
-        value for time, value in zip(started, column("utilization"), strict=True) if time > times.begin
-    ]
+    utilizations = [value for time, value in zip(started, column("utilization"), strict=True) if time > times.begin]
     shed = [time for time, rate in zip(started, column("sampling_rate"), strict=True) if rate < 1]
     last_shed = max(shed, default=times.end)
     whole = [time for time in started if time > max(last_shed, times.end)]

@@ -9,9 +9,7 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, parse_json, stream
 
 KAFKA_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
-PACKET_COLUMNS = (
-    "ts timestamp, src_host string, dest_host string, src_port int, dest_port int, size int, proto int"
-)
+PACKET_COLUMNS = "ts timestamp, src_host string, dest_host string, src_port int, dest_port int, size int, proto int"
 MEANINGS = {
     "tcp": "TCP packets and bytes",
     "udp": "UDP packets",
@@ -62,10 +60,7 @@ def demo_network(watched: Path, hosts: Path) -> QueryNetwork:
         mail.window("20 seconds", every="5 seconds").agg(bytes="sum(size)", mean="avg(size)").query("mail"),
         names.window("10 seconds").by("subnet").agg(packets="count(*)").query("names_by_subnet"),
         tcp.filter("size >= 1400").window("10 seconds").agg(packets="count(*)").query("large"),
-        packets.window("10 seconds", every="5 seconds")
-        .by("proto")
-        .agg(packets="count(*)")
-        .query("protocols"),
+        packets.window("10 seconds", every="5 seconds").by("proto").agg(packets="count(*)").query("protocols"),
         servers.window("20 seconds", every="5 seconds").agg(bytes="sum(size)").query("to_servers"),
     )
     return network(*queries)

@@ -87,7 +87,7 @@ def test_it_ends_in_time(feed: StagedFeed, tmp_path: Path) -> None:
         clock=lambda: engine.now,
         sleep=engine.sleep,
     )
-    assert engine.now < 6
+    assert engine.now < 9
 
 
 def test_a_run_that_fails_is_told(feed: StagedFeed, tmp_path: Path) -> None:

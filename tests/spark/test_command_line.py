@@ -1,0 +1,64 @@
+"""`streamshed run` as a process of its own, as a user or a supervisor starts it."""
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streamshed.cli.exit_code import ExitCode
+
+DOCUMENT = """
+streamshed: 1
+streams:
+  packets: {source: {folder: in, schema: "ts timestamp, size int"}, time: ts}
+queries:
+  bytes: {from: packets, window: {size: 10 seconds}, aggregates: {bytes: sum(size)}}
+run: {sink: {parquet: out}}
+"""
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    times = [START + timedelta(seconds=second) for second in range(60)]
+    rows = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "size": pa.array([7] * 60, pa.int32())})
+    (tmp_path / "in").mkdir()
+    pq.write_table(rows, tmp_path / "in" / "packets.parquet")
+    (tmp_path / "network.yaml").write_text(DOCUMENT)
+    return tmp_path / "network.yaml"
+
+
+def started(document: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "streamshed", "run", str(document), "--cores", "1", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_tells_of_its_micro_batches_and_stops_when_asked(document: Path, number: signal.Signals) -> None:
+    process = started(document, "--json", "--checkpoint", str(document.with_name("checkpoint")))
+    assert process.stdout
+    first = json.loads(process.stdout.readline())
+    process.send_signal(number)
+    rest, errors = process.communicate()
+    assert (process.returncode, errors) == (ExitCode.DONE, "")
+    statuses = [first, *map(json.loads, rest.splitlines())]
+    assert [status["micro_batch_id"] for status in statuses] == list(range(len(statuses)))
+    assert statuses[0]["offered_rows"] == 60
+    assert document.with_name("checkpoint").is_dir()
+
+
+def test_what_cannot_run_is_refused_in_one_line(document: Path) -> None:
+    (document.parent / "in" / "packets.parquet").unlink()
+    (document.parent / "in").rmdir()
+    process = started(document)
+    output, errors = process.communicate()
+    assert (process.returncode, output) == (ExitCode.REFUSED, "")
+    [line] = errors.splitlines()
+    assert line.startswith("error: ")
+    assert "does not exist" in line

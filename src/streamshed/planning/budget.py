@@ -34,9 +34,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.trigger_interval_seconds) and self.trigger_interval_seconds > 0):
-            raise ValueError(
-                f"budget: trigger_interval_seconds must be positive, got {self.trigger_interval_seconds}"
-            )
+            raise ValueError(f"budget: trigger_interval_seconds must be positive, got {self.trigger_interval_seconds}")
         if not (0 < self.headroom <= 1):
             raise ValueError(f"budget: headroom must be in (0, 1], got {self.headroom}")
         if not 0 <= self.drain_seconds < self.headroom * self.deadline_seconds:

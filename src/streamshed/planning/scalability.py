@@ -42,8 +42,7 @@ def check_scalable(network: QueryNetwork) -> None:
     ]
     if problems:
         raise UnsheddableQueryError(
-            "; ".join(problems)
-            + '. Either give the query mode="exact" (its stream is then never shed), or run with'
+            "; ".join(problems) + '. Either give the query mode="exact" (its stream is then never shed), or run with'
             ' unscalable="keep" (the same for all such queries), or leave the aggregate out'
         )
 

@@ -31,9 +31,7 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     work_seconds = sum(statistics.work_seconds(stream) for stream in sheddable)
     code = _largest_fitting(unshed_seconds, work_seconds, budget.seconds)
     sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
-    expected_seconds = statistics.seconds(
-        {stream: sampling_rate_of(code) for stream, code in sampling_codes.items()}
-    )
+    expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
     unsheddable_seconds = unshed_seconds - work_seconds
     remedy = _remedy(unshed_seconds, unsheddable_seconds, budget)
     return SheddingPlan(
@@ -75,9 +73,7 @@ def _remedy(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -
     return Remedy.SHED if unsheddable_seconds < budget.seconds else Remedy.REFUSE
 
 
-def _explanation(
-    remedy: Remedy, unshed_seconds: float, unsheddable_seconds: float, budget: Budget, code: int
-) -> str:
+def _explanation(remedy: Remedy, unshed_seconds: float, unsheddable_seconds: float, budget: Budget, code: int) -> str:
     need = f"{unshed_seconds:.3g} s of work for {budget.seconds:.3g} s"
     match remedy:
         case Remedy.NONE:

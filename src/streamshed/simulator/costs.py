@@ -78,10 +78,7 @@ class TrueCosts:
         work_factor = self.work_factor(now_seconds)
         lasting = self.fixed_seconds + sum(
             rows
-            * (
-                self.rows[stream].read_seconds
-                + self.rows[stream].work_seconds * work_factor * sampling_rates[stream]
-            )
+            * (self.rows[stream].read_seconds + self.rows[stream].work_seconds * work_factor * sampling_rates[stream])
             for stream, rows in offered_rows.items()
         )
         slowed = self.warm_up[micro_batch_id] if micro_batch_id < len(self.warm_up) else 1.0

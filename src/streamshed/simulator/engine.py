@@ -102,9 +102,7 @@ def _micro_batches(
 ) -> Iterator[SimulatedMicroBatch]:
     nature = np.random.default_rng(settings.seed)
     interval = settings.trigger_interval_seconds
-    queues = {
-        stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()
-    }
+    queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}
     undelivered: deque[MicroBatchOutcome] = deque()
     now_seconds = interval
     for micro_batch_id in range(micro_batches):
@@ -127,8 +125,7 @@ def _micro_batches(
             utilization=processing_seconds / interval,
             latency_seconds=end_seconds - oldest_seconds,
             backlog_rows=sum(
-                queue.waiting_rows + queue.arriving(now_seconds + interval, end_seconds)
-                for queue in queues.values()
+                queue.waiting_rows + queue.arriving(now_seconds + interval, end_seconds) for queue in queues.values()
             ),
         )
         now_seconds = max(_next_boundary(now_seconds, interval), end_seconds)

@@ -42,9 +42,7 @@ class LoadProfile:
             raise ValueError(f"load profile: loads must be at least 0, got {self.rows_per_second}")
         pieces = (
             (later - earlier) * (low + high) / 2
-            for (earlier, later), (low, high) in zip(
-                pairwise(self.times), pairwise(self.rows_per_second), strict=True
-            )
+            for (earlier, later), (low, high) in zip(pairwise(self.times), pairwise(self.rows_per_second), strict=True)
         )
         object.__setattr__(self, "_areas", tuple(accumulate(pieces, initial=0.0)))
 
@@ -55,9 +53,7 @@ class LoadProfile:
             return self.rows_per_second[0]
         if after == len(self.times):
             return self.rows_per_second[-1]
-        (earlier, later), (low, high) = (
-            points[after - 1 : after + 1] for points in (self.times, self.rows_per_second)
-        )
+        (earlier, later), (low, high) = (points[after - 1 : after + 1] for points in (self.times, self.rows_per_second))
         return low + (high - low) * (seconds - earlier) / (later - earlier)
 
     def rows_before(self, seconds: float) -> float:
@@ -132,8 +128,6 @@ def steps(levels: Sequence[tuple[float, float]]) -> LoadProfile:
     return LoadProfile(
         tuple(time for index, time in enumerate(times) for time in ([time] if index == 0 else [time, time])),
         tuple(
-            load
-            for index, level in enumerate(loads)
-            for load in ([level] if index == 0 else [loads[index - 1], level])
+            load for index, level in enumerate(loads) for load in ([level] if index == 0 else [loads[index - 1], level])
         ),
     )

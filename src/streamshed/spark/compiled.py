@@ -94,6 +94,7 @@ def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
         decimals=any(_travels(o, Carriage.DECIMAL) and o.function is not AggregateKind.COUNT for o in outputs),
         texts=any(_travels(o, Carriage.TEXT) and o.function in _EXTREMES for o in outputs),
         dispersions=any(o.function in _DISPERSIONS for o in outputs),
+        rows=any(stream.work.row_queries for stream in streams),
     )
 
 
@@ -116,9 +117,9 @@ def compiled_partials(
     extremes = any(output.function in _EXTREMES for output in outputs_of_streams(streams))
     slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
     partials = window_partials(slices, classes, present, layout)
-    for stream in streams:
-        if stream.work.row_queries:
-            partials = partials.unionByName(row_partials(stream.line, stream.work, partials))
+    if layout.rows:
+        branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
+        partials = functools.reduce(DataFrame.unionByName, branches, partials)
     return partials
 
 

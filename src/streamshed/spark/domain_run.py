@@ -38,6 +38,7 @@ from streamshed.spark.storage import Storage
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _LOOP_FILE = "control.json"
+_LAST_MICRO_BATCH_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ class DomainRun:
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
         if self._query is not None:
+            if self._writer is not None:
+                self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
             self._query.stop()
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())

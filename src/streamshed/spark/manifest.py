@@ -113,12 +113,21 @@ def read_manifest(folder: Storage) -> Manifest | None:
     """
     text = folder.read_text(FILE)
     if text is None:
-        if "offsets" in folder.names():
-            raise IncompatibleCheckpointError(
-                f'"{folder.root}" is the checkpoint of another streaming query: {_NEW_CHECKPOINT}'
-            )
+        refuse_other_checkpoint(folder)
         return None
     return Manifest.from_json(text)
+
+
+def refuse_other_checkpoint(folder: Storage) -> None:
+    """Leave alone what a streaming query that is not ours has written.
+
+    Raises:
+        IncompatibleCheckpointError: The folder is such a query's checkpoint.
+    """
+    if "offsets" in folder.names():
+        raise IncompatibleCheckpointError(
+            f'"{folder.root}" is the checkpoint of another streaming query: choose another folder'
+        )
 
 
 def continued(
@@ -153,8 +162,8 @@ def continued(
         return Manifest(streams, network.max_depth, network.joins, partitions, layout, present)
     problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
     problems += [
-        f"the network now needs {family} in state, which the checkpoint was not made with: {_NEW_CHECKPOINT}, and"
-        f' reserve="{family}" where such queries may come later'
+        f'the network now needs the state family "{family}", which the checkpoint was not made with: {_NEW_CHECKPOINT};'
+        f' reserve=["{family}"] at the first start lets such queries come later'
         for family in before.layout.missing(layout)
     ]
     if problems:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.errors import StreamshedError
 from streamshed.spark.answer_schema import ANSWER, LATE, ROW, UNREADABLE
 from streamshed.spark.answers import AnswerColumns
 from streamshed.spark.plan_row import PlanRow
@@ -15,6 +16,10 @@ from streamshed.spark.run_status import QueryStatus
 from streamshed.spark.sinks import Sink
 
 _SET_ASIDE_COLUMNS = ("stream", "reason", "identity", "text")
+
+
+class StoppedError(StreamshedError):
+    """A micro-batch was not written because its run is being stopped."""
 
 
 class MicroBatchWriter:
@@ -43,11 +48,32 @@ class MicroBatchWriter:
         self._query_id = query_id
         self._set_aside = set_aside
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._is_stopping = False
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._unreadable_rows = 0
 
     def __call__(self, partials: DataFrame, micro_batch_id: int) -> None:
-        """Write one micro-batch; called again with the same after a crash."""
+        """Write one micro-batch; called again with the same after a crash.
+
+        Raises:
+            StoppedError: The run is being stopped; Spark then runs the micro-batch again after a restart.
+        """
+        with self._writing:
+            if self._is_stopping:
+                raise StoppedError(f"micro-batch {micro_batch_id} was not begun: the run is being stopped")
+            self._write(partials, micro_batch_id)
+
+    def finish(self, timeout_seconds: float) -> None:
+        """Let a micro-batch that is being written end, and begin no other.
+
+        An interrupted one would be run again after a restart, too, but Spark reports it as a failure first.
+        """
+        self._is_stopping = True
+        if self._writing.acquire(timeout=timeout_seconds):
+            self._writing.release()
+
+    def _write(self, partials: DataFrame, micro_batch_id: int) -> None:
         answers = self._columns.answers(partials, self._plan_of(micro_batch_id).shed).persist()
         try:
             summary = {(row["kind"], row["query"]): row.asDict() for row in _summarized(answers).collect()}

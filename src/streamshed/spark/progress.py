@@ -16,7 +16,7 @@ from streamshed.network.sources import FolderSource, RateSource
 from streamshed.network.stream import Stream
 from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 
-_CARRIER_SOURCE = "RatePerMicroBatch"
+_CARRIER_SOURCE = "RatePerMicroBatchStream[rowsPerBatch=1,"
 
 
 @dataclass(frozen=True)

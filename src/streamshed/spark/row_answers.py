@@ -14,18 +14,20 @@ from streamshed.sharing.network_work import StreamWork
 from streamshed.spark.answer_schema import ROW
 from streamshed.spark.internal_names import SAMPLING_CODES, TIME, UNREADABLE
 
+_NO_ROWS = "array<struct<definition_id: bigint, time: bigint, sampling_codes: string, text: string>>"
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
 def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> DataFrame:
-    """Return the rows of set-valued queries shaped as window partials, the row as JSON in `key_text`.
+    """Return the rows of a stream's set-valued queries shaped as window partials, the row as JSON in `key_text`.
 
     Args:
         line: The stream's straight line.
         work: The stream's.
         partials: Window partials, whose columns these take.
     """
-    found = line.select(F.explode(F.array(*[_row(query, work) for query in work.row_queries])).alias("row"))
+    rows = [_row(query, work) for query in work.row_queries]
+    found = line.select(F.explode(F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("row"))
     weight = 1.0 / sampling_rate(F.col("row.sampling_codes"))
     instant = F.timestamp_micros("row.time")
     columns = {

@@ -16,11 +16,13 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.duration import parse_duration
 from streamshed.network.network import QueryNetwork
 from streamshed.spark.domain_run import DomainRun, DomainSettings
+from streamshed.spark.manifest import refuse_other_checkpoint
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import FunctionSink, Sink
 from streamshed.spark.state_layout import FAMILIES, StateLayout
+from streamshed.spark.storage import Storage
 
 
 class Run:
@@ -132,7 +134,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
         confidence: Of the intervals of answers, in (0, 1).
         partitions: State partitions per stage of a new checkpoint; None: as many as cores.
-        reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions".
+        reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions", "rows".
         host: Address on which the driver hands out plans; executors must reach it.
         port: Its port; 0: any that is free.
 
@@ -164,6 +166,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         advisory=advisory,
         unscalable=unscalable,
     )
+    refuse_other_checkpoint(Storage.at(_root(checkpoint)))
     cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     layout = StateLayout().extended(*reserve)
     domains = [
@@ -189,8 +192,11 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
 
 
 def _domain_folder(checkpoint: str, clock: str) -> str:
-    root = checkpoint if "://" in checkpoint else os.path.abspath(checkpoint)
-    return f"{root}/{clock}"
+    return f"{_root(checkpoint)}/{clock}"
+
+
+def _root(checkpoint: str) -> str:
+    return checkpoint if "://" in checkpoint else os.path.abspath(checkpoint)
 
 
 def _is_drained(domain: DomainRun) -> bool:

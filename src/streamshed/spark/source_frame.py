@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import assert_never
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -25,7 +26,7 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
         case FolderSource() as source:
             if "://" not in source.path and not os.path.isdir(source.path):
                 raise SourceUnavailableError(f'stream "{stream.name}": the folder "{source.path}" does not exist')
-            reader = spark.readStream.options(**dict(source.options))
+            reader = spark.readStream.options(**_options(source))
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
             reader = reader.schema(_read_schema(source))
@@ -45,8 +46,15 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
 
 
 def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:
-    """Return a static DataFrame with a stream's columns as its source would deliver it."""
-    return _identified(rows, stream)
+    """Return a static DataFrame with a stream's columns as its source would deliver it.
+
+    Rows that are from no file have no place in one; nothing is sampled here, so none is needed.
+    """
+    try:
+        return _identified(rows, stream)
+    except AnalysisException:
+        nowhere = {FILE_PATH: F.lit(None).cast("string"), FILE_ROW: F.lit(None).cast("bigint")}
+        return rows.withColumns(nowhere)
 
 
 def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -60,12 +68,18 @@ def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
         raise SourceUnavailableError(
             f'stream "{stream.name}": only a folder can be read as a whole; pass a static DataFrame for it'
         )
-    reader = spark.read.options(**dict(source.options)).schema(_read_schema(source))
+    reader = spark.read.options(**_options(source)).schema(_read_schema(source))
     return _identified(reader.format(_read_format(source)).load(_location(source.path)), stream)
 
 
 def _location(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
+
+
+def _options(source: FolderSource) -> dict[str, str]:
+    """The user's options; where Spark parses as it reads, what it cannot parse goes to a column of ours."""
+    parses = source.format is FileFormat.CSV
+    return {**dict(source.options), **({"columnNameOfCorruptRecord": CORRUPT} if parses else {})}
 
 
 def _read_format(source: FolderSource) -> str:

@@ -17,11 +17,13 @@ class StateLayout:
         decimals: Sums and extremes of decimals.
         texts: Extremes of texts and binaries.
         dispersions: Lists of the slices' moments, from which variances are merged without loss of digits.
+        rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
     """
 
     decimals: bool = False
     texts: bool = False
     dispersions: bool = False
+    rows: bool = False
 
     def covers(self, needed: StateLayout) -> bool:
         """Tell whether a checkpoint of this layout can hold a network that needs another."""
@@ -45,4 +47,4 @@ class StateLayout:
         return cls(**{name: bool(document.get(name)) for name in FAMILIES})
 
 
-FAMILIES = ("decimals", "texts", "dispersions")
+FAMILIES = ("decimals", "texts", "dispersions", "rows")

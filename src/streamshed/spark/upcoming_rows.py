@@ -76,12 +76,12 @@ def upcoming_rows(
 
 
 def _counted_rows(checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream]) -> dict[str, StreamRows]:
-    """Rows of brokers, whose offsets count them: matched with the DataFrames in order, if there are as many."""
+    """Rows of brokers, whose offsets count them: matched with the DataFrames in order, if as many, or twice so."""
     frames = [stream.name for stream in streams if isinstance(stream.source, DataFrameSource)]
     counts = rows_by_offsets(checkpoint, micro_batch_id)
-    if len(counts) != len(frames):
+    if not frames or len(counts) not in {len(frames), 2 * len(frames)}:
         return {}
-    return {name: StreamRows(rows) for name, rows in zip(frames, counts, strict=True)}
+    return {name: StreamRows(rows) for name, rows in zip(frames, counts, strict=False)}
 
 
 def _paths_below(found: Sequence[SourceFiles], folder: str) -> list[str]:

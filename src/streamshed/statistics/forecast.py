@@ -36,6 +36,4 @@ class Statistics:
 
     def work_seconds(self, stream: str) -> float:
         """Predict how much of that goes when every row of `stream` is dropped once it was read."""
-        return (
-            self.correction * self.offered_rows.get(stream, 0) * self.load_model.work_seconds_per_row(stream)
-        )
+        return self.correction * self.offered_rows.get(stream, 0) * self.load_model.work_seconds_per_row(stream)

@@ -101,10 +101,7 @@ class LoadModel:
         """
         return self.fixed_seconds + sum(
             rows
-            * (
-                self.read_seconds_per_row(stream)
-                + self.work_seconds_per_row(stream) * sampling_rates.get(stream, 1.0)
-            )
+            * (self.read_seconds_per_row(stream) + self.work_seconds_per_row(stream) * sampling_rates.get(stream, 1.0))
             for stream, rows in offered_rows.items()
         )
 
@@ -165,8 +162,7 @@ class LoadModel:
         known = json.loads(text)
         old_streams = tuple(known["streams"])
         memory = tuple(
-            Observation(tuple(rows), tuple(kept), log_seconds, age)
-            for rows, kept, log_seconds, age in known["memory"]
+            Observation(tuple(rows), tuple(kept), log_seconds, age) for rows, kept, log_seconds, age in known["memory"]
         )
         fresh = cls.initial(streams, prior)
         if fresh.streams != old_streams:
@@ -192,9 +188,7 @@ class LoadModel:
         logit = self.mean[position + len(self.streams)]
         return math.exp(self.mean[position]), 1 / (1 + math.exp(-logit))
 
-    def _vectors(
-        self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]
-    ) -> tuple[Vector, Vector]:
+    def _vectors(self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]) -> tuple[Vector, Vector]:
         for stream in offered_rows:
             self._position(stream)
         return (

@@ -24,9 +24,7 @@ class Burst:
     after: Trace
 
 
-def run_burst(
-    world: World, *, controller: Controller | None = None, engine: EngineSettings | None = None
-) -> Burst:
+def run_burst(world: World, *, controller: Controller | None = None, engine: EngineSettings | None = None) -> Burst:
     end_seconds = world.start_seconds + LONG * INTERVAL
     load = burst(
         start_seconds=world.start_seconds,

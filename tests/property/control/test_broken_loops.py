@@ -93,9 +93,7 @@ def promises_broken_by(controller: Callable[[World], Controller]) -> set[str]:
         (unteachable, "no_more_is_shed_than_the_load_asks"),
     ],
 )
-def test_a_broken_loop_breaks_its_promises(
-    controller: Callable[[World], Controller], expected: str
-) -> None:
+def test_a_broken_loop_breaks_its_promises(controller: Callable[[World], Controller], expected: str) -> None:
     assert expected in promises_broken_by(controller)
 
 

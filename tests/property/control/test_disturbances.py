@@ -13,7 +13,7 @@ from streamshed.simulator.profiles import constant
 from tests.property.control.test_bursts import PLAIN
 from tests.property.control.worlds import INTERVAL, Trace, World, codes, worlds
 
-EXAMPLES = settings(max_examples=400)
+EXAMPLES = settings(max_examples=40)
 
 
 def overloaded(world: World, micro_batches: int = 60, *, seed: int = 0, **costs: object) -> Trace:
@@ -75,9 +75,7 @@ def test_a_pause_in_calm_costs_rows_of_one_micro_batch_at_most() -> None:
 
 @pytest.mark.parametrize("warm_up", [(3.0, 2.0, 1.2), (5.0, 4.0, 3.0, 2.0, 1.5, 1.2)])
 @pytest.mark.parametrize("load_in_budgets", [0.3, 0.6])
-def test_a_cold_start_leaves_no_lasting_shedding(
-    warm_up: tuple[float, ...], load_in_budgets: float
-) -> None:
+def test_a_cold_start_leaves_no_lasting_shedding(warm_up: tuple[float, ...], load_in_budgets: float) -> None:
     trace = PLAIN.run(constant(PLAIN.load(load_in_budgets)), 30, costs=PLAIN.costs(warm_up=warm_up))
     warm = len(warm_up)
     assert not any(done.decision.shedding for done in trace[warm + 1 :])

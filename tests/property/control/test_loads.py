@@ -10,7 +10,7 @@ from tests.property.control.promises import run_burst
 from tests.property.control.test_bursts import PLAIN
 from tests.property.control.worlds import INTERVAL, Trace, World, codes, reversals, worlds
 
-EXAMPLES = settings(max_examples=400)
+EXAMPLES = settings(max_examples=40)
 
 
 def run_ramp(world: World, *, micro_batches: int, sizes_known: bool = True) -> Trace:

@@ -1,5 +1,6 @@
 """Worlds for the control loop to live in: what arrives, what it truly costs, what is believed of that."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,9 +75,7 @@ class World:
             fixed_seconds=self.fixed_share * self.budget_seconds * self.fixed_wrong_by,
             seconds_per_row=self.seconds_per_row * self.row_wrong_by,
         )
-        known = ControlSettings(
-            trigger_interval_seconds=INTERVAL, headroom=self.headroom, prior=prior, **settings
-        )
+        known = ControlSettings(trigger_interval_seconds=INTERVAL, headroom=self.headroom, prior=prior, **settings)
         return ControlLoop(counting(STREAM), known, lambda: 0.0)
 
     def run(
@@ -138,5 +137,5 @@ def codes(trace: Trace) -> list[int]:
 
 def reversals(values: Sequence[int]) -> int:
     """How often a sequence turns from rising to falling or back; plateaus do not count."""
-    steps = [later - earlier for earlier, later in zip(values, values[1:], strict=False) if later != earlier]
-    return sum((one > 0) != (other > 0) for one, other in zip(steps, steps[1:], strict=False))
+    steps = [later - earlier for earlier, later in itertools.pairwise(values) if later != earlier]
+    return sum((one > 0) != (other > 0) for one, other in itertools.pairwise(steps))

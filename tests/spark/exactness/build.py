@@ -52,8 +52,7 @@ def build_query(spec: QuerySpec, streams: Mapping[str, Stream], relations: Mappi
     if spec.window is None:
         return node.query(spec.name)
     size, slide, offset = (
-        f"{microseconds} microseconds"
-        for microseconds in (spec.window.size, spec.window.slide, spec.window.offset)
+        f"{microseconds} microseconds" for microseconds in (spec.window.size, spec.window.slide, spec.window.offset)
     )
     windowed = node.window(size, every=slide, offset=offset).by(**{name: _text(sql) for name, sql in spec.keys})
     return windowed.agg(**{call.name: _call(call) for call in spec.aggregates}).query(spec.name)

@@ -32,9 +32,7 @@ class Answer:
     rows: int
 
 
-def first_difference(
-    query: QuerySpec, answers: Sequence[Answer], expected: Mapping[Place, Expected]
-) -> str | None:
+def first_difference(query: QuerySpec, answers: Sequence[Answer], expected: Mapping[Place, Expected]) -> str | None:
     """Describe the first answer that is wrong, missing, given twice or not asked for; None: all agree."""
     kinds = [sql.kind for _, sql in query.keys]
     functions = {call.name: call.function for call in query.aggregates}

@@ -155,9 +155,7 @@ def _relations(chance: random.Random, folder: Path) -> dict[str, Relation]:
     return relations
 
 
-def _table(
-    chance: random.Random, key: str, kind: pa.DataType, keys: Sequence[Any], texts: Sequence[str]
-) -> pa.Table:
+def _table(chance: random.Random, key: str, kind: pa.DataType, keys: Sequence[Any], texts: Sequence[str]) -> pa.Table:
     """A relation of unique keys; each text column repeats values, and holds nulls where it is not a CSV file's."""
     columns = {key: pa.array(list(keys), kind)}
     for name in texts:

@@ -50,7 +50,9 @@ def test_answers_equal_those_of_duckdb(job: str, spark: SparkSession, tmp_path: 
 
 def _flaws(found: DataFrame) -> list[Any]:
     """Answers that claim to be anything but exact, or are neither answers nor rows."""
-    sure = "exact AND confidence = 1 AND standard_error = 0 AND sampling_rate = 1 AND lower <=> value AND upper <=> value"
+    sure = (
+        "exact AND confidence = 1 AND standard_error = 0 AND sampling_rate = 1 AND lower <=> value AND upper <=> value"
+    )
     known = f"(kind = 'answer' AND {sure} AND NOT low AND reason IS NULL) OR (kind = 'row' AND exact)"
     return found.where(~F.coalesce(F.expr(known), F.lit(False))).limit(3).collect()
 

@@ -83,9 +83,7 @@ _FIRST_LAST_ROW = 1_000_000
 
 def _last_rows(schema: pa.Schema) -> pa.Table:
     ends = [EPOCH + timedelta(seconds=FILE_SECONDS * (file + 1), microseconds=-1) for file in range(FILES)]
-    return pa.concat_tables(
-        [_row(schema, _FIRST_LAST_ROW + number, instant) for number, instant in enumerate(ends)]
-    )
+    return pa.concat_tables([_row(schema, _FIRST_LAST_ROW + number, instant) for number, instant in enumerate(ends)])
 
 
 def _row(schema: pa.Schema, number: int, instant: datetime) -> pa.Table:

@@ -58,9 +58,7 @@ class Collected:
     def rows(self, query: str | None = None, kind: str = "answer") -> list[Found]:
         """What came of one query, or of all, in order of time."""
         found = [row for row in self if row.kind == kind and query in (None, row.query)]
-        return sorted(
-            found, key=lambda row: (row.window_start, row.query, repr(row.key), repr(row.aggregate))
-        )
+        return sorted(found, key=lambda row: (row.window_start, row.query, repr(row.key), repr(row.aggregate)))
 
     def values(self, query: str, aggregate: str) -> dict[datetime, float | None]:
         """Answers of an ungrouped query by the start of their window; fails where one came twice."""

@@ -87,9 +87,7 @@ def _run(
     }
     relations = build_relations(arrivals.tables, spark)
     whole = network(*[build_query(query, streams, relations) for query in queries])
-    run = whole.start(
-        spark, checkpoint=str(path / "ours"), sink=collected, advisory=True, unscalable="keep", **QUICK
-    )
+    run = whole.start(spark, checkpoint=str(path / "ours"), sink=collected, advisory=True, unscalable="keep", **QUICK)
     finish(run, FILES)
 
 

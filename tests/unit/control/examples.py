@@ -15,9 +15,7 @@ def statistics(**rows: int) -> Statistics:
     return Statistics(offered_rows=rows, load_model=LoadModel.initial(list(rows), PRIOR))
 
 
-def upcoming(
-    micro_batch_id: int, rows: dict[str, int], *, sizes_known: bool = True, backlog_rows: int = 0
-) -> Upcoming:
+def upcoming(micro_batch_id: int, rows: dict[str, int], *, sizes_known: bool = True, backlog_rows: int = 0) -> Upcoming:
     return Upcoming(
         micro_batch_id=micro_batch_id,
         offered_rows=rows,
@@ -27,9 +25,7 @@ def upcoming(
     )
 
 
-def outcome(
-    micro_batch_id: int, rows: dict[str, int], kept: dict[str, float], seconds: float
-) -> MicroBatchOutcome:
+def outcome(micro_batch_id: int, rows: dict[str, int], kept: dict[str, float], seconds: float) -> MicroBatchOutcome:
     return MicroBatchOutcome(
         micro_batch_id=micro_batch_id,
         offered_rows=rows,

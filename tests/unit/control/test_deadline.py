@@ -4,18 +4,14 @@ from streamshed.control.deadline import allotted
 from streamshed.control.settings import ControlSettings
 
 SETTINGS = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=4.0, headroom=0.8)
-GROWING = ControlSettings(
-    trigger_interval_seconds=2.0, latency_seconds=12.0, headroom=0.8, larger_micro_batches=True
-)
+GROWING = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=12.0, headroom=0.8, larger_micro_batches=True)
 
 
 @pytest.mark.parametrize(
     ("elapsed_seconds", "seconds"),
     [(0.5, 1.6), (2.0, 1.6), (2.5, 1.2), (3.0, 0.8), (3.1, 1.6), (60.0, 1.6)],
 )
-def test_a_late_start_is_made_up_for_while_the_goal_can_be_met(
-    elapsed_seconds: float, seconds: float
-) -> None:
+def test_a_late_start_is_made_up_for_while_the_goal_can_be_met(elapsed_seconds: float, seconds: float) -> None:
     budget = allotted(SETTINGS, elapsed_seconds=elapsed_seconds, backlog_rows=0)
     assert budget.seconds == pytest.approx(seconds)
 

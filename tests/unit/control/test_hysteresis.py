@@ -25,9 +25,7 @@ def after(*unshed_seconds: float) -> Hysteresis:
         ((0.95, 0.95), False),
     ],
 )
-def test_shedding_begins_at_once_and_ends_below_the_edge(
-    unshed_seconds: tuple[float, ...], shedding: bool
-) -> None:
+def test_shedding_begins_at_once_and_ends_below_the_edge(unshed_seconds: tuple[float, ...], shedding: bool) -> None:
     assert after(*unshed_seconds).shedding is shedding
 
 

@@ -44,9 +44,7 @@ def test_the_first_loaded_micro_batch_is_shed_already() -> None:
 
 
 def test_a_decision_says_what_it_is_based_on() -> None:
-    decision = control_loop("packets", "flows").plan(
-        upcoming(0, {"packets": 4_000_000, "flows": 0}, backlog_rows=5)
-    )
+    decision = control_loop("packets", "flows").plan(upcoming(0, {"packets": 4_000_000, "flows": 0}, backlog_rows=5))
     assert decision.offered_rows == {"packets": 4_000_000, "flows": 0}
     assert decision.proposed_sampling_codes == decision.sampling_codes
     assert decision.plan.remedy is Remedy.SHED

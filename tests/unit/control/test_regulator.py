@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import pytest
@@ -12,9 +13,7 @@ def fed(regulator: Regulator, errors: list[float]) -> list[float]:
     corrections = []
     for error in errors:
         corrections.append(regulator.correction)
-        regulator = regulator.updated(
-            measured_seconds=error, predicted_seconds=1.0, correction=regulator.correction
-        )
+        regulator = regulator.updated(measured_seconds=error, predicted_seconds=1.0, correction=regulator.correction)
     return corrections
 
 
@@ -48,12 +47,10 @@ def test_a_gain_of_almost_two_rings() -> None:
     ringing = RegulatorSettings(proportional_gain=0.0, integral_gain=1.9)
     logs = [math.log(correction) for correction in fed(Regulator(ringing), [1.05] * 12)]
     above = [log > math.log(1.05) for log in logs[1:]]
-    assert all(one != other for one, other in zip(above, above[1:], strict=False))
+    assert all(one != other for one, other in itertools.pairwise(above))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"proportional_gain": -0.1}, {"integral_gain": -1}, {"largest_error": 1.0}]
-)
+@pytest.mark.parametrize("wrong", [{"proportional_gain": -0.1}, {"integral_gain": -1}, {"largest_error": 1.0}])
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="regulator"):
         RegulatorSettings(**wrong)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -32,27 +34,20 @@ def kept_after(last: MicroBatchOutcome | None, rows: int) -> float:
 def test_a_micro_batch_like_the_last_stays_within_the_budget_whatever_the_split_of_its_costs(
     fixed: float, read: float, code: int, wanted: int
 ) -> None:
-    """The model trusts in more certainly unsheddable time than there is by at most a factor of two."""
+    """As long as the model overrates by less than a factor of two what shedding cannot save."""
     rows, kept = 4_000_000, sampling_rate_of(code)
     last_seconds = 1.2
     unsheddable = (fixed + read * (1 - fixed)) * last_seconds
     work = (last_seconds - unsheddable) / kept
     known = statistics(packets=rows)
     model = known.load_model
-    believed = model.seconds({"packets": rows}, {"packets": 0.0}) / model.seconds(
-        {"packets": rows}, {"packets": kept}
-    )
+    believed = model.seconds({"packets": rows}, {"packets": 0.0}) / model.seconds({"packets": rows}, {"packets": kept})
     assume(unsheddable >= TRUSTED_SHARE * believed * last_seconds)
     assume(wanted < code)
-    plan = plan_for(rows)
-    plan = SheddingPlan(**{**_fields(plan), "sampling_codes": {"packets": wanted}})
+    plan = replace(plan_for(rows), sampling_codes={"packets": wanted})
     last = outcome(0, {"packets": rows}, {"packets": kept}, last_seconds)
     risen = limited(plan, last, statistics=known, budget=BUDGET).sampling_rates["packets"]
     assert unsheddable + work * risen <= BUDGET.seconds * (1 + 1e-9)
-
-
-def _fields(plan: SheddingPlan) -> dict[str, object]:
-    return {name: getattr(plan, name) for name in SheddingPlan.__dataclass_fields__}
 
 
 def test_before_anything_was_measured_or_shed_nothing_limits() -> None:

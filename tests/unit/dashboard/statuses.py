@@ -3,9 +3,7 @@
 from streamshed.spark.run_status import QueryStatus, RunStatus
 
 
-def status(
-    micro_batch_id: int, *, offered: int = 1000, kept: float = 1.0, **queries: QueryStatus
-) -> RunStatus:
+def status(micro_batch_id: int, *, offered: int = 1000, kept: float = 1.0, **queries: QueryStatus) -> RunStatus:
     return RunStatus(
         clock="time",
         micro_batch_id=micro_batch_id,

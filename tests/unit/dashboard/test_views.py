@@ -11,9 +11,7 @@ from streamshed.dashboard.views import JsonView, LogView, TerminalView
 from tests.unit.dashboard.statuses import answered, status
 
 CALM = RunHistory().after(status(0, tcp=answered(3, exact=3)))
-BUSY = CALM.after(
-    status(1, offered=5000, kept=0.2, tcp=answered(2, exact=0, error=0.023), web=answered(1, exact=1))
-)
+BUSY = CALM.after(status(1, offered=5000, kept=0.2, tcp=answered(2, exact=0, error=0.023), web=answered(1, exact=1)))
 
 
 def drawn(history: RunHistory, *, note: str = "") -> str:

@@ -51,9 +51,7 @@ def test_a_plan_never_exceeds_its_budget_or_says_that_none_fits(
 
 @EVERY_POLICY
 @given(prior=PRIORS, rows=ROWS)
-def test_the_same_question_has_the_same_answer(
-    policy: Policy, prior: LoadPrior, rows: dict[str, int]
-) -> None:
+def test_the_same_question_has_the_same_answer(policy: Policy, prior: LoadPrior, rows: dict[str, int]) -> None:
     known = statistics(prior, rows)
     assert policy.plan(NETWORK, known, budget()) == policy.plan(NETWORK, known, budget())
 

@@ -10,9 +10,7 @@ from streamshed.statistics.load_prior import LoadPrior
 from tests.unit.planning.networks import counting
 
 PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)
-STATISTICS = Statistics(
-    offered_rows={"packets": 1_000_000}, load_model=LoadModel.initial(["packets"], PRIOR)
-)
+STATISTICS = Statistics(offered_rows={"packets": 1_000_000}, load_model=LoadModel.initial(["packets"], PRIOR))
 BUDGET = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
 PLAN = plan_uniform(counting("packets"), STATISTICS, BUDGET)
 

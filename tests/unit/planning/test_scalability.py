@@ -56,9 +56,7 @@ def test_only_streams_of_such_queries_are_protected() -> None:
 
 
 @pytest.mark.parametrize(("mode", "protected"), [("approximate", {}), ("exact", {"packets": ("rows",)})])
-def test_rows_themselves_may_be_sampled_unless_asked_exactly(
-    mode: str, protected: dict[str, tuple[str, ...]]
-) -> None:
+def test_rows_themselves_may_be_sampled_unless_asked_exactly(mode: str, protected: dict[str, tuple[str, ...]]) -> None:
     rows = network(rows_of("packets").filter("value > 5").query("rows", mode=mode))
     check_scalable(rows)
     assert protected_streams(rows) == protected

@@ -49,8 +49,6 @@ def test_a_week_of_rates_is_looked_up_quickly_enough_to_be_exact() -> None:
         ((0.0,), (float("nan"),), "loads must be at least 0"),
     ],
 )
-def test_a_profile_that_cannot_be_is_refused(
-    times: tuple[float, ...], loads: tuple[float, ...], message: str
-) -> None:
+def test_a_profile_that_cannot_be_is_refused(times: tuple[float, ...], loads: tuple[float, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LoadProfile(times, loads)

@@ -10,9 +10,7 @@ from streamshed.simulator.queue import ArrivalQueue
     cuts=st.lists(st.floats(0.001, 10), min_size=1, max_size=20),
     largest=st.none() | st.integers(1, 500),
 )
-def test_every_row_is_taken_once_or_still_waits(
-    load: float, cuts: list[float], largest: int | None
-) -> None:
+def test_every_row_is_taken_once_or_still_waits(load: float, cuts: list[float], largest: int | None) -> None:
     queue = ArrivalQueue(constant(load), largest)
     now, taken = 0.0, []
     for elapsed in cuts:

@@ -24,9 +24,7 @@ def seconds(fixed: float, read: float, work: float, rows: float, kept: float) ->
     rows=st.floats(0, 1e7),
     kept=st.floats(0.001, 1),
 )
-def test_the_gradient_is_that_of_the_prediction(
-    phi: tuple[float, float, float], rows: float, kept: float
-) -> None:
+def test_the_gradient_is_that_of_the_prediction(phi: tuple[float, float, float], rows: float, kept: float) -> None:
     offered, sampled, mean = np.array([[rows]]), np.array([[kept]]), np.array(phi)
     _, gradient = predicted(mean, offered, sampled)
     for place, step in enumerate(np.eye(3) * 1e-5):

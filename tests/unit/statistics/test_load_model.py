@@ -11,9 +11,7 @@ TRUE = {"packets": (2e-7, 1.8e-6), "flows": (1e-6, 4e-6)}
 TRUE_FIXED_SECONDS = 0.2
 
 
-def outcome(
-    rows: dict[str, int], kept: dict[str, float] | None = None, *, factor: float = 1.0
-) -> MicroBatchOutcome:
+def outcome(rows: dict[str, int], kept: dict[str, float] | None = None, *, factor: float = 1.0) -> MicroBatchOutcome:
     kept = kept or {}
     seconds = TRUE_FIXED_SECONDS + sum(
         n * (TRUE[stream][0] + TRUE[stream][1] * kept.get(stream, 1.0)) for stream, n in rows.items()

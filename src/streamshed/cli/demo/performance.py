@@ -22,7 +22,7 @@ from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, load_fo
 from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
 from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
 from streamshed.cli.demo.story import answer_table, headline, sentence
-from streamshed.cli.demo.workload import demo_network
+from streamshed.cli.demo.workload import MEANINGS, demo_network
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.progress import progress_of
 from streamshed.cli.spark_session import session
@@ -62,6 +62,7 @@ def perform(request: DemoRequest) -> ExitCode:
         _scratch(request.out) as scratch,
         session("streamshed demo", cores=request.cores, memory=request.memory) as spark,
     ):
+        _tell(f"eight queries over packets: {', '.join(MEANINGS.values())}")
         with waiting("generating packets"):
             packets = make_packets(scratch, seed=request.seed)
         capacity, staging_seconds_per_row = _calibrated(packets, spark)

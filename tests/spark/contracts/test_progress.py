@@ -1,0 +1,95 @@
+"""Spark's progress report tells what each stream was offered and admitted."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamshed.network.sources import folder, rate
+from streamshed.network.stream import Stream, stream
+from streamshed.spark.carrier import carrier_frame
+from streamshed.spark.progress import observed, report_of
+from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
+from streamshed.spark.source_frame import streaming_frame
+from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, timed_values, write_parquet
+
+SECOND = 1_000_000
+ORDINARY_CLASS = 12345
+
+
+def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) -> None:
+    for number in range(3):
+        write_parquet(tmp_path / "a" / f"{number}.parquet", timed_values([number] * 5, [1] * 5))
+        write_parquet(tmp_path / "aa" / f"{number}.parquet", timed_values([number, 0], [1, 1]))
+    # A source of the carrier's kind, which is not to be taken for the carrier.
+    frame = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 7).load()
+    streams = [
+        stream("frame", frame, time="timestamp"),
+        stream("long", folder(tmp_path / "aa", "parquet", max_files_per_micro_batch=1), time="ts"),
+        stream("short", folder(f"{tmp_path}/a/", "parquet", max_files_per_micro_batch=1), time="ts"),
+        stream("ticks", rate(1000), time="timestamp"),
+    ]
+    rows = [_observed(spark, known, index) for index, known in enumerate(streams)]
+    rows.append(carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"), F.lit(0).alias("class_id")))
+    reports = [report_of(progress, streams) for progress in _progress(rows, tmp_path / "checkpoint", 4)]
+    assert [report.micro_batch_id for report in reports] == list(range(len(reports)))
+    assert [report.offered_rows["long"] for report in reports[:4]] == [2, 2, 2, 0]
+    assert [report.offered_rows["short"] for report in reports[:4]] == [5, 5, 5, 0]
+    for report in reports:
+        assert report.offered_rows == report.admitted_rows
+        assert report.offered_rows["frame"] == 7
+        assert report.processing_seconds > 0
+    assert sum(report.offered_rows["ticks"] for report in reports) > 0
+
+
+def _observed(spark: SparkSession, known: Stream, index: int) -> DataFrame:
+    rows = streaming_frame(spark, known)
+    return observed(rows.select(F.col(known.time).alias("event_time"), F.lit(ORDINARY_CLASS).alias("class_id")), index)
+
+
+def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) -> None:
+    for number in range(2):
+        write_parquet(tmp_path / "in" / f"{number}.parquet", timed_values([60 + number, 3 + number, 7], [1, 2, 3]))
+    known = stream("s", folder(tmp_path / "in", "parquet", max_files_per_micro_batch=1), time="ts")
+    source = streaming_frame(spark, known).select("ts", F.col("v").cast("bigint").alias("v"))
+    carriers = carrier_frame(spark).select(F.lit(EPOCH).alias("ts"), F.lit(0).cast("bigint").alias("v"))
+    kinds = F.when(F.col("v") == 0, CARRIER_CLASS).when(F.col("v") == 3, UNREADABLE_CLASS).otherwise(ORDINARY_CLASS)
+    marked = source.unionByName(carriers).withColumn("kind", kinds)
+    for number, columns in enumerate([_of_one_class(), _of_several_classes()]):
+        rows = observed(marked.select(F.col("ts").alias("event_time"), *columns), 0)
+        progress = _progress([rows.select("event_time")], tmp_path / f"checkpoint {number}", 2)
+        reports = [report_of(found, [known]) for found in progress]
+        assert [report.admitted_rows["s"] for report in reports[:3]] == [3, 3, 0]
+        assert [_seconds(report.earliest_event) for report in reports[:3]] == [3, 4, None]
+        assert [_seconds(report.latest_event) for report in reports[:3]] == [60, 61, None]
+
+
+def _of_one_class() -> list[Column]:
+    return [F.col("kind").alias("class_id")]
+
+
+def _of_several_classes() -> list[Column]:
+    """The first class may not want a row; what is set apart it always carries."""
+    first = F.when((F.col("kind") != ORDINARY_CLASS) | (F.col("v") == 1), F.struct(F.col("kind").alias("class_id")))
+    return [F.array(first, F.struct(F.lit(ORDINARY_CLASS).alias("class_id"))).alias("entries")]
+
+
+def _seconds(events: Mapping[str, int]) -> float | None:
+    return (events["s"] - EPOCH_MICROSECONDS) / SECOND if events else None
+
+
+def _progress(rows: list[DataFrame], checkpoint: Path, last: int) -> list[dict[str, Any]]:
+    writer = functools.reduce(DataFrame.unionByName, rows).writeStream.format("noop")
+    running = writer.option("checkpointLocation", str(checkpoint)).trigger(processingTime="100 milliseconds").start()
+    try:
+        while running.lastProgress is None or running.lastProgress["batchId"] < last:
+            assert not running.awaitTermination(1)
+        return [json.loads(progress.json) for progress in running.recentProgress if progress["batchId"] <= last]
+    finally:
+        running.stop()

@@ -126,9 +126,7 @@ def test_others_get_instructions_and_nothing_is_installed(machine: Machine) -> N
 
 
 @pytest.mark.parametrize(("version", "found"), [(8, "holds Java 8."), (None, "holds none.")])
-def test_a_wrong_java_home_is_named_and_not_installed_over(
-    machine: Machine, version: int | None, found: str
-) -> None:
+def test_a_wrong_java_home_is_named_and_not_installed_over(machine: Machine, version: int | None, found: str) -> None:
     home = machine.folder / "jdk"
     if version is not None:
         machine.add_java(version, home=home)

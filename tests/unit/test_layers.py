@@ -89,8 +89,6 @@ def test_a_wrong_import_is_found(tmp_path: Path, path: str, imported: str) -> No
 
 
 def test_nothing_but_spark_loads_spark() -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALL_BUT_SPARK], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([sys.executable, "-c", IMPORT_ALL_BUT_SPARK], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout.splitlines()[-1]) == []

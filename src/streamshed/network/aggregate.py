@@ -96,9 +96,7 @@ def _parsed(text: str) -> AggregateCall:
         raise InvalidExpressionError(_problem_of_function(name, text))
     inside = tokens[2:-1]
     if len(inside) > 1 and inside[0].is_word("distinct"):
-        raise InvalidExpressionError(
-            f'"{text}": DISTINCT is not supported, a sample does not tell the distinct values'
-        )
+        raise InvalidExpressionError(f'"{text}": DISTINCT is not supported, a sample does not tell the distinct values')
     if _has_several_arguments(inside):
         raise InvalidExpressionError(f'"{text}" has several arguments: {kind} takes one')
     if not inside:

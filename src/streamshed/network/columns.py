@@ -98,9 +98,7 @@ def normal_type(text: str) -> str:
     word = match.group() if match else name
     normal = _SYNONYMS.get(word, word)
     if normal not in _ATOMIC_TYPES or (bracket and normal not in _NESTED_TYPES):
-        raise InvalidNetworkError(
-            f'unknown type "{text.strip()}"{near_miss(word, _ATOMIC_TYPES | _NESTED_TYPES)}'
-        )
+        raise InvalidNetworkError(f'unknown type "{text.strip()}"{near_miss(word, _ATOMIC_TYPES | _NESTED_TYPES)}')
     rest = name[len(word) :]
     if normal == "interval" or rest.lstrip().startswith("collate "):
         return " ".join([normal, *rest.split()])
@@ -140,9 +138,7 @@ def _parse_column(part: str) -> Column:
     match = _NAME.match(part)
     rest = part[match.end() :] if match else ""
     if match is None or not rest.strip():
-        raise InvalidNetworkError(
-            f'"{part.strip()}" is no column: write a name and a type, such as "size int"'
-        )
+        raise InvalidNetworkError(f'"{part.strip()}" is no column: write a name and a type, such as "size int"')
     name = match["plain"] or match["quoted"].replace("``", "`")
     while tail := _TAIL.search(rest):
         rest = rest[: tail.start()]

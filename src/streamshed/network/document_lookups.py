@@ -24,9 +24,7 @@ def read_semijoin(
     return Lookup(node, relation, tuple(pairs.values()), (), LookupKind.SEMIJOIN, negate)
 
 
-def read_join(
-    place: Place, body: Mapping[str, object], node: Node | None, relation: Relation | None
-) -> Node | None:
+def read_join(place: Place, body: Mapping[str, object], node: Node | None, relation: Relation | None) -> Node | None:
     """Read a foreign-key join.
 
     Returns:

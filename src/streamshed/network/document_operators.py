@@ -75,11 +75,7 @@ class OperatorReader:
             return None
         duplicates = duplicate_names(body)
         place.at("map").report_all(list(body), duplicates)
-        return (
-            make_map(node, sound)
-            if len(sound) == len(body) > 0 and not duplicates
-            else with_columns(node, body)
-        )
+        return make_map(node, sound) if len(sound) == len(body) > 0 and not duplicates else with_columns(node, body)
 
     def _relation(self, place: Place, name: str | None) -> Relation | None:
         if name is not None and name not in self.relations:

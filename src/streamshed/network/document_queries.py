@@ -58,9 +58,7 @@ def read_query(
     priority, mode = body.get("priority"), text_at(body, "mode") or AnswerMode.APPROXIMATE
     return place.attempt(
         name,
-        lambda: Query(
-            name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode)
-        ),
+        lambda: Query(name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode)),
     )
 
 

@@ -120,9 +120,7 @@ class _DocumentReader:
             place = self._place.at(part, name)
             first = folded.setdefault(name.lower(), name)
             if first != name:
-                place.report(
-                    name, f'this is the name "{first}" for Spark, which takes upper and lower case for alike'
-                )
+                place.report(name, f'this is the name "{first}" for Spark, which takes upper and lower case for alike')
             entries[name] = place, mapping_at(mapping_at(self._usable, part), name)
         return entries
 
@@ -142,9 +140,7 @@ class _DocumentReader:
             place, body = entries[name]
             nodes[name] = operators.read(place, body, self._input(place, body, nodes))
 
-    def _input(
-        self, place: Place, body: Mapping[str, object], nodes: Mapping[str, Node | None]
-    ) -> Node | None:
+    def _input(self, place: Place, body: Mapping[str, object], nodes: Mapping[str, Node | None]) -> Node | None:
         """The node that rows come from; None where it is not known. A name of nothing is reported."""
         name = text_at(body, "from")
         if name is None or name in nodes:

@@ -38,9 +38,7 @@ _RUN = mapping(
             "The goal from a row's arrival to its answer, longer than the trigger; by default two triggers.",
             "5 seconds",
         ),
-        "headroom": number(
-            "The share of the time that a plan may fill.", exclusiveMinimum=0, maximum=1, default=0.8
-        ),
+        "headroom": number("The share of the time that a plan may fill.", exclusiveMinimum=0, maximum=1, default=0.8),
         "policy": choice("How load is shed.", ["uniform"], default="uniform"),
         "checkpoint": text(
             "The checkpoint's folder; relative paths begin at the document's folder. By default there is "
@@ -59,9 +57,7 @@ _RUN = mapping(
             ["refuse", "keep"],
             default="refuse",
         ),
-        "confidence": number(
-            "How sure error bounds are.", exclusiveMinimum=0, exclusiveMaximum=1, default=0.95
-        ),
+        "confidence": number("How sure error bounds are.", exclusiveMinimum=0, exclusiveMaximum=1, default=0.95),
     },
 )
 _OPERATOR = {
@@ -86,8 +82,7 @@ DOCUMENT_SCHEMA: Schema = {
             ),
             "queries": by_name("The queries, by name.", reference("query"), minProperties=1),
             "max_depth": whole_number(
-                "How many aggregates may follow one another, now and in later versions under the same "
-                "checkpoint.",
+                "How many aggregates may follow one another, now and in later versions under the same checkpoint.",
                 minimum=1,
                 default=1,
             ),

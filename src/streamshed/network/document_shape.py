@@ -58,9 +58,7 @@ def _report(error: ValidationError, place: Place) -> None:
             _report_missing(value, schema["required"], schema, place)
         case "dependentRequired":
             needs = schema["dependentRequired"].items()
-            _report_missing(
-                value, [key for given, keys in needs if given in value for key in keys], schema, place
-            )
+            _report_missing(value, [key for given, keys in needs if given in value for key in keys], schema, place)
         case "oneOf":
             _report_form(error, [_resolved(form) for form in schema["oneOf"]], place)
         case _:
@@ -179,9 +177,7 @@ def _unknown_keys(value: Mapping[str, object], schema: Schema) -> Iterator[str]:
 def _without(value: object, keys: Keys, unusable: set[Keys]) -> object:
     if isinstance(value, dict):
         return {
-            key: _without(item, (*keys, key), unusable)
-            for key, item in value.items()
-            if (*keys, key) not in unusable
+            key: _without(item, (*keys, key), unusable) for key, item in value.items() if (*keys, key) not in unusable
         }
     if isinstance(value, list):
         return [

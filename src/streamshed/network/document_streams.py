@@ -116,9 +116,7 @@ def _read_identity(place: Place, asked: object, source: Source, columns: tuple[C
 
 def _some_time(columns: tuple[Column, ...]) -> str:
     """A column that can be event time, for a stream whose document names none."""
-    return next(
-        (column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time"
-    )
+    return next((column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time")
 
 
 def _stand_in(source: Source, columns: tuple[Column, ...], time: str) -> Stream:

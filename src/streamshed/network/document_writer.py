@@ -70,9 +70,7 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
         "relations": {relation.name: _relation(relation) for relation in network.relations},
         "operators": {names[node]: _operator(node, names) for node in operators},
         "queries": {query.name: _query(query, names) for query in network.queries},
-        **_changed(
-            {"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}
-        ),
+        **_changed({"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}),
         "run": {} if run is None else _run(run),
     }
     return write_yaml({key: value for key, value in document.items() if value != {}})

@@ -80,9 +80,7 @@ def _first_file(path: Path) -> Path:
     if path.is_file():
         return path
     if not path.exists():
-        raise SourceUnavailableError(
-            f'"{path}" does not exist, and no schema says which columns it will have'
-        )
+        raise SourceUnavailableError(f'"{path}" does not exist, and no schema says which columns it will have')
     files = sorted(file for file in path.rglob("*.parquet") if not _is_hidden(file.relative_to(path)))
     if not files:
         raise SourceUnavailableError(

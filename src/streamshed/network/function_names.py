@@ -22,9 +22,7 @@ WINDOW_FUNCTIONS = _words("cume_dist dense_rank lag lead nth_value ntile percent
 GENERATOR_FUNCTIONS = _words(
     "explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack variant_explode"
 )
-LITERAL_FUNCTIONS = _words(
-    "current_date current_time current_timestamp current_user localtimestamp session_user user"
-)
+LITERAL_FUNCTIONS = _words("current_date current_time current_timestamp current_user localtimestamp session_user user")
 """Functions that are also called without parentheses, where no column has the name."""
 
 FUNCTIONS_OF_A_UNIT = _words("date_add date_diff dateadd datediff timediff timestampadd timestampdiff")

@@ -188,14 +188,11 @@ def make_windowed(node: Node, size: str, every: str | None, offset: str | None) 
     """Cut the rows of a node into windows; see `Node.window`."""
     problems = Problems(place(node, "window"))
     length, slide, start = (
-        None if text is None else problems.attempt(partial(parse_duration, text))
-        for text in (size, every, offset)
+        None if text is None else problems.attempt(partial(parse_duration, text)) for text in (size, every, offset)
     )
     problems.raise_if_any()
     length = length or 0
-    window = problems.require(
-        lambda: WindowSpecification(length, length if slide is None else slide, start or 0)
-    )
+    window = problems.require(lambda: WindowSpecification(length, length if slide is None else slide, start or 0))
     return Windowed(node, window)
 
 

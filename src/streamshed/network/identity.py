@@ -34,9 +34,7 @@ class Identity:
 
     def __post_init__(self) -> None:
         if (self.kind is IdentityKind.COLUMNS) != bool(self.columns):
-            raise InvalidNetworkError(
-                f'an identity is columns, "file_row" or "none", got {self.kind}{self.columns}'
-            )
+            raise InvalidNetworkError(f'an identity is columns, "file_row" or "none", got {self.kind}{self.columns}')
 
 
 def row_identity(asked: str | Sequence[str] | None, source: Source, columns: tuple[Column, ...]) -> Identity:

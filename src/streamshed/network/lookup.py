@@ -76,9 +76,7 @@ class Lookup(Operator):
 
     def __str__(self) -> str:
         verb = "lookup" if self.kind is LookupKind.JOIN else "anti-semijoin" if self.negate else "semijoin"
-        return f"{verb} {self.relation.name} on " + ", ".join(
-            a if a == b else f"{a} = {b}" for a, b in self.on
-        )
+        return f"{verb} {self.relation.name} on " + ", ".join(a if a == b else f"{a} = {b}" for a, b in self.on)
 
 
 def make_join(
@@ -93,9 +91,7 @@ def make_join(
     if isinstance(columns, str):
         problems.add(f'columns is a list, got "{columns}": write ["{columns}"]')
     elif columns is None and relation.columns is None:
-        problems.add(
-            f'the columns of "{relation.name}" are not known: say which to add, columns=[...], or its schema'
-        )
+        problems.add(f'the columns of "{relation.name}" are not known: say which to add, columns=[...], or its schema')
     problems.raise_if_any()
     if columns is None:
         keys = {theirs.lower() for _, theirs in pairs}
@@ -114,9 +110,7 @@ def make_semijoin(
 
 def _pairs(relation: object, on: str | Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if not isinstance(relation, Relation):
-        raise InvalidNetworkError(
-            f'a lookup needs relation("name", ...), got {type(relation).__name__}: {relation!r}'
-        )
+        raise InvalidNetworkError(f'a lookup needs relation("name", ...), got {type(relation).__name__}: {relation!r}')
     if isinstance(on, Mapping):
         return tuple(on.items())
     names = (on,) if isinstance(on, str) else tuple(on)

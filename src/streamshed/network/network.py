@@ -75,8 +75,7 @@ class QueryNetwork:
         """The streams by clock, sorted by clock."""
         clocks = sorted({stream.clock for stream in self.streams})
         return tuple(
-            TimeDomain(clock, tuple(stream for stream in self.streams if stream.clock == clock))
-            for clock in clocks
+            TimeDomain(clock, tuple(stream for stream in self.streams if stream.clock == clock)) for clock in clocks
         )
 
     def query(self, name: str) -> Query:

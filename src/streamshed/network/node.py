@@ -128,9 +128,7 @@ class Node(ABC):
 
         return make_semijoin(self, relation, on, negate=negate)
 
-    def apply(
-        self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str
-    ) -> "Node":
+    def apply(self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str) -> "Node":
         """Add a column computed by a vectorized Python function.
 
         Args:

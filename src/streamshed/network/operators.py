@@ -78,9 +78,7 @@ class Map(Operator):
     def __post_init__(self) -> None:
         problems = Problems(place(self.input, "map"))
         if not self.assignments:
-            problems.add(
-                'nothing to compute, write a column and its SQL, such as map(kilobytes="size / 1024")'
-            )
+            problems.add('nothing to compute, write a column and its SQL, such as map(kilobytes="size / 1024")')
         problems.add_all(duplicate_names(name for name, _ in self.assignments))
         problems.add_all(_assignment_problems(self.assignments, self.input))
         problems.raise_if_any()
@@ -218,9 +216,7 @@ def time_problems(name: str, node: Node) -> list[str]:
     """Tell if a column to be written is the event time, which windows and watermark both need."""
     if name.lower() != node.stream.time.lower():
         return []
-    return [
-        f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream'
-    ]
+    return [f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream']
 
 
 def _assignment_problems(assignments: Iterable[tuple[str, Expression]], node: Node) -> Iterator[str]:

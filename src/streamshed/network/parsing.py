@@ -34,9 +34,7 @@ class Parse:
             ) from error
         object.__setattr__(self, "options", tuple(sorted(self.options)))
         if not self.schema:
-            raise InvalidNetworkError(
-                f'parsing "{self.column}" needs a schema, such as "ts timestamp, size int"'
-            )
+            raise InvalidNetworkError(f'parsing "{self.column}" needs a schema, such as "ts timestamp, size int"')
 
 
 def parse_json(column: str, schema: str, *, options: Mapping[str, str] | None = None) -> Parse:

@@ -60,9 +60,7 @@ class Query:
         if (problem := name_problem("query", self.name)) is not None:
             problems.add(problem)
         if not is_a(self.node, Node, Aggregate):
-            problems.add(
-                f"it asks for rows of a node, or for the answers of .window(...).agg(...), got {self.node!r}"
-            )
+            problems.add(f"it asks for rows of a node, or for the answers of .window(...).agg(...), got {self.node!r}")
         if not is_number(self.weight) or not _is_weight(self.weight):
             problems.add(f"its weight must be a finite number of at least 0, got {self.weight!r}")
         if not is_whole_number(self.priority):
@@ -108,9 +106,7 @@ class Query:
         return int.from_bytes(digest, "big") >> 1 or 1
 
 
-def make_query(
-    name: str, node: Node | Aggregate, weight: float, priority: int, mode: AnswerMode | str
-) -> Query:
+def make_query(name: str, node: Node | Aggregate, weight: float, priority: int, mode: AnswerMode | str) -> Query:
     """Ask for the rows of a node or the answers of an aggregate; see `Node.query`."""
     return Query(name, node, weight, priority, cast(AnswerMode, mode))
 

@@ -33,9 +33,7 @@ class Relation:
     def __post_init__(self) -> None:
         check_name("relation", self.name)
         if isinstance(self.source, str) != (self.format is not None):
-            raise InvalidNetworkError(
-                f'relation "{self.name}": a path needs a format, and a DataFrame has none'
-            )
+            raise InvalidNetworkError(f'relation "{self.name}": a path needs a format, and a DataFrame has none')
         if problems := duplicate_names(column.name for column in self.columns or ()):
             raise InvalidNetworkError(*(f'relation "{self.name}": {problem}' for problem in problems))
 
@@ -69,9 +67,7 @@ def relation(
     if not isinstance(source, str | os.PathLike):
         handle = source if isinstance(source, DataFrameSource) else DataFrameSource(source)
         if format is not None or schema is not None or options:
-            raise InvalidNetworkError(
-                f'relation "{name}": a DataFrame has its own format, schema and options'
-            )
+            raise InvalidNetworkError(f'relation "{name}": a DataFrame has its own format, schema and options')
         return Relation(name, handle, handle.columns)
     path = os.fspath(source)
     ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI

@@ -55,8 +55,7 @@ def snapshot(network: QueryNetwork) -> NetworkSnapshot:
     ids = {node: f"n{index}" for index, node in enumerate(network.nodes)}
     nodes = tuple(_node_snapshot(node, ids) for node in network.nodes)
     queries = tuple(
-        QuerySnapshot(q.name, ids[q.node], q.weight, q.priority, str(q.mode), q.definition_id)
-        for q in network.queries
+        QuerySnapshot(q.name, ids[q.node], q.weight, q.priority, str(q.mode), q.definition_id) for q in network.queries
     )
     return NetworkSnapshot(nodes, queries)
 
@@ -147,9 +146,7 @@ def _indented(children: list[tuple[str, str | None]], prefix: str) -> list[tuple
     lines = []
     for index, (label, id_) in enumerate(children):
         is_last = index == len(children) - 1
-        lines.append(
-            (f"{prefix}{'└' if is_last else '├'}─ {label}", prefix + ("   " if is_last else "│  "), id_)
-        )
+        lines.append((f"{prefix}{'└' if is_last else '├'}─ {label}", prefix + ("   " if is_last else "│  "), id_))
     return lines[::-1]
 
 

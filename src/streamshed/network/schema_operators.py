@@ -130,9 +130,7 @@ WINDOW = mapping(
     "Windows over event time.",
     {
         "size": duration("How long a window is.", "5 minutes"),
-        "slide": duration(
-            "How far apart windows start, at most the size; by default the size.", "10 seconds"
-        ),
+        "slide": duration("How far apart windows start, at most the size; by default the size.", "10 seconds"),
         "offset": duration(
             "When the first window starts after 1970-01-01 00:00:00 UTC.", "0 seconds", default="0 seconds"
         ),

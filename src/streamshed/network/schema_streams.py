@@ -44,13 +44,10 @@ STREAM = mapping(
             "examples": [["topic", "partition", "offset"]],
         },
         "idle_after": duration(
-            "After how long a silence other streams no longer wait for this one; by default the engine's "
-            "choice.",
+            "After how long a silence other streams no longer wait for this one; by default the engine's choice.",
             "1 minute",
         ),
-        "clock": text(
-            "Streams with the same clock share a time domain, one streaming query.", default="time"
-        ),
+        "clock": text("Streams with the same clock share a time domain, one streaming query.", default="time"),
     },
     "source",
     "time",
@@ -58,9 +55,7 @@ STREAM = mapping(
 FOLDER = mapping(
     "A folder of files; each is read once, when it appears there.",
     {
-        "folder": text(
-            "The folder; relative paths begin at the document's folder.", examples=["data/packets"]
-        ),
+        "folder": text("The folder; relative paths begin at the document's folder.", examples=["data/packets"]),
         "format": choice("How its files are read.", FORMATS, default="parquet"),
         "schema": text(
             f"{DDL}. Needed for json and csv; of Parquet the first file tells them.",
@@ -103,9 +98,7 @@ def parse(text_format: str, written: str) -> Schema:
 RELATION = mapping(
     "A stored relation that rows are looked up in; re-read when its file changes.",
     {
-        "path": text(
-            "Its file or folder; relative paths begin at the document's folder.", examples=["hosts.parquet"]
-        ),
+        "path": text("Its file or folder; relative paths begin at the document's folder.", examples=["hosts.parquet"]),
         "format": choice(
             "How it is read; by default what the path ends with, else parquet.",
             FORMATS,

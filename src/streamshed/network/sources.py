@@ -90,8 +90,7 @@ class DataFrameSource:
     def __post_init__(self) -> None:
         if not hasattr(self.handle, "dtypes"):
             raise InvalidNetworkError(
-                "a source is a DataFrame, folder(...) or rate(...),"
-                f" got {type(self.handle).__name__}: {self.handle!r}"
+                f"a source is a DataFrame, folder(...) or rate(...), got {type(self.handle).__name__}: {self.handle!r}"
             )
 
     def __eq__(self, other: object) -> bool:

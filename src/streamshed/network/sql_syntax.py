@@ -161,9 +161,7 @@ def _single_expression(text: str, statement: Tree | None) -> Tree:
     if isinstance(tree, exp.Tuple):
         raise InvalidExpressionError(f'"{text}" holds several expressions, expected one')
     if isinstance(tree, exp.Alias):
-        raise InvalidExpressionError(
-            f'"{text}" is no expression: is an operator missing before "{tree.alias}"?'
-        )
+        raise InvalidExpressionError(f'"{text}" is no expression: is an operator missing before "{tree.alias}"?')
     if not isinstance(tree, exp.Expr):
         raise InvalidExpressionError(f'"{text}" is no expression')
     return tree

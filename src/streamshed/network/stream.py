@@ -164,9 +164,7 @@ def _time_problems(stream: Stream) -> list[str]:
         return [f"its time: {unknown_column(stream.time, stream.columns)}"]
     kind = stream.columns[name]
     if kind is not None and kind not in _TIME_TYPES:
-        return [
-            f'its time "{name}" is a {kind}, expected a timestamp: cast it, or declare it so in the schema'
-        ]
+        return [f'its time "{name}" is a {kind}, expected a timestamp: cast it, or declare it so in the schema']
     return []
 
 

@@ -102,9 +102,7 @@ def json_values(column: pa.Array) -> pa.Array:
 
 
 def _concatenated(parts: Sequence[str | pa.Array], **null_options: str) -> pa.Array:
-    arguments = [
-        pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, "")
-    ]
+    arguments = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, "")]
     return pc.binary_join_element_wise(*arguments, **null_options)
 
 

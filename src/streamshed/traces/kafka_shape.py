@@ -50,13 +50,10 @@ class KafkaShape:
 
     def __post_init__(self) -> None:
         if self.partitions < 1:
-            raise InvalidReplayError(
-                f"topic {self.topic!r} needs at least 1 partition, got {self.partitions}"
-            )
+            raise InvalidReplayError(f"topic {self.topic!r} needs at least 1 partition, got {self.partitions}")
         if self.first_offsets and len(self.first_offsets) != self.partitions:
             raise InvalidReplayError(
-                f"topic {self.topic!r} has {self.partitions} partitions,"
-                f" got {len(self.first_offsets)} first offsets"
+                f"topic {self.topic!r} has {self.partitions} partitions, got {len(self.first_offsets)} first offsets"
             )
 
 
@@ -181,9 +178,7 @@ def _keys(table: pa.Table, key: str | None) -> pa.DictionaryArray | pa.ChunkedAr
     if key is None:
         return pa.nulls(table.num_rows, pa.binary())
     if key not in table.column_names:
-        raise InvalidReplayError(
-            f"the key {key!r} is not a column of the trace{near_miss(key, table.column_names)}"
-        )
+        raise InvalidReplayError(f"the key {key!r} is not a column of the trace{near_miss(key, table.column_names)}")
     column = table.column(key)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

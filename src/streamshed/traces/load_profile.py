@@ -155,9 +155,7 @@ def _parse_step(text: str, number: int) -> LoadStep:
     multiplier = factor.strip().lower()
     if not (colon and multiplier.endswith("x")):
         cause = " (is the x after the factor missing?)" if colon else ""
-        raise InvalidLoadProfileError(
-            f"{where}: expected FACTORx:DURATION such as 5x:60s, got {text!r}{cause}"
-        )
+        raise InvalidLoadProfileError(f"{where}: expected FACTORx:DURATION such as 5x:60s, got {text!r}{cause}")
     try:
         value = float(multiplier.removesuffix("x"))
     except ValueError:

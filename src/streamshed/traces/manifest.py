@@ -86,8 +86,6 @@ def load_manifest(folder: Path) -> StagedFeed:
         offsets = tuple(document.pop("next_offsets"))
         return StagedFeed(folder=folder, files=files, next_offsets=offsets, **document)
     except OSError as error:
-        raise SourceUnavailableError(
-            f"staging folder {folder}: no manifest (was it staged?): {error}"
-        ) from error
+        raise SourceUnavailableError(f"staging folder {folder}: no manifest (was it staged?): {error}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise SourceUnavailableError(f"manifest {path}: cannot be read: {error}") from error

@@ -114,9 +114,7 @@ def packet_pieces(traffic: PacketTraffic) -> Iterator[pa.Table]:
         yield _packets(headers, _times(rows[first:last], int(first), traffic, arrivals), packets)
 
 
-def write_packets(
-    traffic: PacketTraffic, path: Path, *, progress: Callable[[float], None] | None = None
-) -> int:
+def write_packets(traffic: PacketTraffic, path: Path, *, progress: Callable[[float], None] | None = None) -> int:
     """Generate packets into a Parquet file.
 
     Args:

@@ -38,8 +38,7 @@ class OnOffSources:
             raise InvalidTraceError(f"at least 1 on/off source is needed, got {self.sources}")
         if not (self.mean_on_seconds > 0 and self.mean_off_seconds > 0):
             raise InvalidTraceError(
-                "mean on and off times must be above 0 seconds, got"
-                f" {self.mean_on_seconds} and {self.mean_off_seconds}"
+                f"mean on and off times must be above 0 seconds, got {self.mean_on_seconds} and {self.mean_off_seconds}"
             )
         if not 1 < self.tail <= 2:
             raise InvalidTraceError(f"the tail exponent must be above 1 and at most 2, got {self.tail}")

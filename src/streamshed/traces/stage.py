@@ -176,9 +176,7 @@ def _staged(plan: _Plan, progress: Callable[[StagingProgress], None] | None) -> 
             rows += future.result().rows
             if progress:
                 progress(
-                    StagingProgress(
-                        files=files, files_in_total=len(intervals), rows=rows, rows_in_total=rows_in_total
-                    )
+                    StagingProgress(files=files, files_in_total=len(intervals), rows=rows, rows_in_total=rows_in_total)
                 )
     except BaseException as error:
         pool.shutdown(cancel_futures=True)
@@ -226,9 +224,7 @@ def _write(plan: _Plan, interval: _Interval) -> StagedFile:
         repeating = [name for name in table.column_names if name != repetition.trace.time]
     path = _path(plan, interval)
     # The Arrow schema is left out so that dictionaries are read back as what they stand for.
-    pq.write_table(
-        table, path, compression=plan.options.compression, use_dictionary=repeating, store_schema=False
-    )
+    pq.write_table(table, path, compression=plan.options.compression, use_dictionary=repeating, store_schema=False)
     return StagedFile(
         path=path,
         due_seconds=interval.end / _SECOND,

@@ -88,9 +88,7 @@ arithmetic = st.integers(0, 3).flatmap(arithmetic_of)
 predicates = st.integers(0, 2).flatmap(predicate_of)
 
 
-def values(
-    connection: duckdb.DuckDBPyConnection, sql: str, names: Mapping[str, str] | None = None
-) -> list[object]:
+def values(connection: duckdb.DuckDBPyConnection, sql: str, names: Mapping[str, str] | None = None) -> list[object]:
     """Evaluate an expression for a few rows; the columns are called as `names` says."""
     columns = ", ".join(f'"{(names or {}).get(name, name)}"' for name in COLUMNS)
     rows = ", ".join(str(row).replace("None", "NULL::bigint") for row in _ROWS)

@@ -52,11 +52,7 @@ def test_the_canonical_text_is_its_own(text: str) -> None:
 def test_trivial_changes_leave_the_canonical_text(text: str, data: st.DataObject) -> None:
     pieces = []
     for token in read_sql(text).tokens:
-        changed = (
-            token.text
-            if token.text[0] in "'`"
-            else data.draw(st.sampled_from([token.text, token.text.upper()]))
-        )
+        changed = token.text if token.text[0] in "'`" else data.draw(st.sampled_from([token.text, token.text.upper()]))
         pieces.append(changed + data.draw(st.sampled_from([" ", "\n", " -- and\n", "  "])))
     assert parse_expression(f"(({''.join(pieces)}))").canonical == parse_expression(text).canonical
 

@@ -12,12 +12,10 @@ from tests.unit.network.examples import hosts, packets
 STREAMS = {name: packets(name) for name in ("p", "q")}
 HOSTS = hosts()
 steps = st.one_of(
-    st.lists(
-        st.sampled_from(["size > 3", "proto = 6", "dest_port in (80, 443)"]), min_size=1, max_size=3
-    ).map(lambda parts: ("filter", " and ".join(parts))),
-    st.sampled_from(
-        [("map", "size * 2"), ("map", "proto"), ("semijoin", ""), ("semijoin", "not"), ("lookup", "")]
+    st.lists(st.sampled_from(["size > 3", "proto = 6", "dest_port in (80, 443)"]), min_size=1, max_size=3).map(
+        lambda parts: ("filter", " and ".join(parts))
     ),
+    st.sampled_from([("map", "size * 2"), ("map", "proto"), ("semijoin", ""), ("semijoin", "not"), ("lookup", "")]),
 )
 
 

@@ -17,9 +17,7 @@ def windows(draw: st.DrawFn) -> WindowSpecification:
 def test_a_row_is_in_the_windows_that_contain_its_time(window: WindowSpecification, time: int) -> None:
     size, slide, offset = window.size_microseconds, window.slide_microseconds, window.offset_microseconds
     starts = [offset + index * slide for index in range(-800, 801)]
-    assert list(window.windows_containing(time)) == [
-        start for start in starts if start <= time < start + size
-    ]
+    assert list(window.windows_containing(time)) == [start for start in starts if start <= time < start + size]
 
 
 @given(window=windows(), time=st.integers(-500, 500))

@@ -80,9 +80,7 @@ def test_records_do_not_depend_on_how_they_are_cut_into_files(
 ) -> None:
     encoded = kafka_trace(small_trace(range(rows)), KafkaShape(topic="t", key=key, partitions=partitions))
     edges = [0, *sorted(cuts), 100]
-    files = [
-        kafka_rows(encoded, first, last, times=np.arange(first, last)) for first, last in pairwise(edges)
-    ]
+    files = [kafka_rows(encoded, first, last, times=np.arange(first, last)) for first, last in pairwise(edges)]
     whole = kafka_rows(encoded, 0, 100, times=np.arange(100))
     assert pa.concat_tables(files).to_pylist() == whole.to_pylist()
     for partition in range(partitions):

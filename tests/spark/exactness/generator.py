@@ -94,19 +94,19 @@ class _Path:
         makers = [self._filtered, self._filtered, self._filtered, self._mapped, self._mapped]
         return self.chance.choice([*makers, self._looked_up, self._risky])()
 
-    def _with(self, step: Step, columns: dict[str, Kind] | None = None, risks: tuple[Entry, ...] = ()) -> _Path:
+    def with_step(self, step: Step, columns: dict[str, Kind] | None = None, risks: tuple[Entry, ...] = ()) -> _Path:
         known = self.columns if columns is None else columns
         kept = tuple(fitting((*self.risks, *risks), known))
         return replace(self, steps=(*self.steps, step), columns=known, risks=kept)
 
     def _filtered(self) -> _Path:
         if self.chance.random() < 0.04:
-            return self._with(FilterStep((NEVER.sql,)))
+            return self.with_step(FilterStep((NEVER.sql,)))
         entries = fitting(PREDICATES, self.columns)
         if not entries:
             return self
         chosen = self.chance.sample(entries, min(len(entries), self.chance.choice((1, 1, 2, 3))))
-        return self._with(FilterStep(tuple(entry.sql for entry in chosen), self.chance.random() < 0.5))
+        return self.with_step(FilterStep(tuple(entry.sql for entry in chosen), self.chance.random() < 0.5))
 
     def _mapped(self) -> _Path:
         entries = fitting(MAPS, self.columns)
@@ -115,14 +115,14 @@ class _Path:
         chosen = {entry.into: entry for entry in self.chance.sample(entries, min(len(entries), 2))}
         if self.chance.random() < 0.1 and len(fitting(SWAP, self.columns)) == len(SWAP):
             chosen = {entry.into: entry for entry in SWAP}
-        return self._assigned(list(chosen.values()))
+        return self.assigned(list(chosen.values()))
 
-    def _assigned(self, entries: Sequence[Entry]) -> _Path:
+    def assigned(self, entries: Sequence[Entry]) -> _Path:
         columns = {**self.columns, **{entry.into: entry.sql.kind for entry in entries}}
         replaced = {entry.into for entry in entries}
         risks = tuple(risk for risk in self.risks if not replaced & {name for name, _ in risk.needs})
         step = MapStep(tuple((entry.into, entry.sql) for entry in entries))
-        return replace(self._with(step, columns), risks=risks)
+        return replace(self.with_step(step, columns), risks=risks)
 
     def _looked_up(self) -> _Path:
         name, on, adds = self.chance.choice(_LOOKUPS)
@@ -131,24 +131,24 @@ class _Path:
         partner = self.chance.choice(list(Partner))
         pairs = tuple((ours, theirs) for ours, theirs, _ in on)
         if partner is not Partner.JOIN:
-            return self._with(LookupStep(name, pairs, (), partner))
+            return self.with_step(LookupStep(name, pairs, (), partner))
         added = [(column, kind) for column, kind in adds if column not in self.columns]
         if not added:
             return self
         step = LookupStep(name, pairs, tuple(column for column, _ in added), partner)
-        return self._with(step, {**self.columns, **dict(added)})
+        return self.with_step(step, {**self.columns, **dict(added)})
 
     def _risky(self) -> _Path:
         """A filter, and behind it what fails for the rows that it removes: a filter, a map, or a value later on."""
         risk = self.chance.choice(RISKS)
         if len(fitting([risk.guard, risk.predicate, risk.value], self.columns)) < 3:
             return self
-        guarded = self._with(FilterStep((risk.guard.sql,)), risks=(risk.value,))
+        guarded = self.with_step(FilterStep((risk.guard.sql,)), risks=(risk.value,))
         match self.chance.randrange(3):
             case 0:
-                return guarded._with(FilterStep((risk.predicate.sql,)))
+                return guarded.with_step(FilterStep((risk.predicate.sql,)))
             case 1:
-                return guarded._assigned([risk.value])
+                return guarded.assigned([risk.value])
             case _:
                 return guarded
 

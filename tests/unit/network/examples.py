@@ -28,9 +28,7 @@ PACKETS_FRAME = FakeFrame(PACKET_COLUMNS)
 HOSTS_FRAME = FakeFrame(HOST_COLUMNS)
 
 
-def packets(
-    name: str = "packets", *, frame: FakeFrame = PACKETS_FRAME, watermark: str = "1 second"
-) -> Stream:
+def packets(name: str = "packets", *, frame: FakeFrame = PACKETS_FRAME, watermark: str = "1 second") -> Stream:
     return stream(name, frame, time="ts", watermark=watermark)
 
 

@@ -27,9 +27,7 @@ def test_types_have_one_spelling(written: str, normal: str) -> None:
 
 
 def test_schemas_are_read() -> None:
-    ddl = (
-        "ts TIMESTAMP NOT NULL, `a,b` decimal(10, 2) COMMENT 'x, y', c array<string>, s struct<x: int,y int>"
-    )
+    ddl = "ts TIMESTAMP NOT NULL, `a,b` decimal(10, 2) COMMENT 'x, y', c array<string>, s struct<x: int,y int>"
     assert parse_schema(ddl) == (
         Column("ts", "timestamp"),
         Column("a,b", "decimal(10,2)"),
@@ -53,9 +51,7 @@ def test_all_problems_of_a_schema_are_told() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "ddl", ["", "  ", "a array<nothing>", "a int(", "a decimal(x)", "int<string> a", "a int<int>"]
-)
+@pytest.mark.parametrize("ddl", ["", "  ", "a array<nothing>", "a int(", "a decimal(x)", "int<string> a", "a int<int>"])
 def test_what_is_no_schema_is_refused(ddl: str) -> None:
     with pytest.raises(InvalidNetworkError):
         parse_schema(ddl)

@@ -91,9 +91,7 @@ def test_a_document_says_the_same_as_python(home: Path) -> None:
     assert load_network(home / "network.yaml").network == packets_network(home)
 
 
-def test_relative_paths_begin_at_the_folder_of_the_document(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_paths_begin_at_the_folder_of_the_document(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     assert load_network("network.yaml").network == packets_network(home)
 
@@ -174,9 +172,7 @@ class TestRoundTrip:
                 "records",
                 folder("/flows", "parquet", schema=kafka),
                 time="ts",
-                parse=parse_json(
-                    "value", "ts timestamp, `odd name` int", options={"timestampFormat": "y: '#'"}
-                ),
+                parse=parse_json("value", "ts timestamp, `odd name` int", options={"timestampFormat": "y: '#'"}),
                 identity=["topic", "partition", "offset"],
             ),
             stream(
@@ -216,9 +212,7 @@ class TestRoundTrip:
         [
             RunSettings(),
             RunSettings(sink=MemorySink("answers"), latency_microseconds=7_000_000, advisory=True),
-            RunSettings(
-                sink=ParquetSink("/answers"), checkpoint="/checkpoint", unscalable="keep", confidence=0.9
-            ),
+            RunSettings(sink=ParquetSink("/answers"), checkpoint="/checkpoint", unscalable="keep", confidence=0.9),
         ],
     )
     def test_settings_of_a_run(self, run: RunSettings) -> None:

@@ -111,9 +111,7 @@ def test_choices_are_those_of_the_code() -> None:
     assert DEFINITIONS["folder"]["properties"]["format"]["enum"] == list(FileFormat)
     assert DEFINITIONS["relation"]["properties"]["format"]["enum"] == list(FileFormat)
     assert [DEFINITIONS[f"parse_{name}"]["required"][0] for name in TextFormat] == list(TextFormat)
-    assert all(
-        kind in DEFINITIONS["query"]["properties"]["aggregates"]["description"] for kind in AggregateKind
-    )
+    assert all(kind in DEFINITIONS["query"]["properties"]["aggregates"]["description"] for kind in AggregateKind)
 
 
 def test_defaults_of_a_run_are_those_of_the_code() -> None:

@@ -4,9 +4,7 @@ from hypothesis import strategies as st
 from streamshed.network.yaml_text import read_yaml, write_yaml
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12)
-WORDS = st.sampled_from(
-    ["on", "no", "true", "null", "~", "", "010", "1e3", ".5", "12:30", "0x1F", "<<", "2020-01-01"]
-)
+WORDS = st.sampled_from(["on", "no", "true", "null", "~", "", "010", "1e3", ".5", "12:30", "0x1F", "<<", "2020-01-01"])
 NUMBERS = st.integers() | st.floats(allow_nan=False)
 SCALARS = TEXTS | WORDS | NUMBERS | st.booleans() | st.none()
 VALUES = st.recursive(

@@ -22,9 +22,7 @@ def test_a_join_adds_the_columns_asked_for_as_declared() -> None:
 
 
 def test_a_key_of_the_same_name_is_written_once() -> None:
-    servers = relation(
-        "servers", FakeFrame([("src_host", "string"), ("dest_port", "int"), ("owner", "string")])
-    )
+    servers = relation("servers", FakeFrame([("src_host", "string"), ("dest_port", "int"), ("owner", "string")]))
     node = packets().lookup(servers, on=["src_host", "dest_port"])
     assert list(node.columns)[-1] == "owner"
     assert str(node) == "lookup servers on src_host, dest_port"

@@ -99,9 +99,7 @@ def test_all_that_is_wrong_is_told() -> None:
 def test_a_network_needs_queries() -> None:
     with pytest.raises(InvalidNetworkError, match="a network needs at least one query"):
         network()
-    with pytest.raises(
-        InvalidNetworkError, match=r'got Filter: filter proto = 6 \(is .query\("name"\) missing'
-    ):
+    with pytest.raises(InvalidNetworkError, match=r'got Filter: filter proto = 6 \(is .query\("name"\) missing'):
         network(packets().filter("proto = 6"))  # type: ignore[arg-type]
     with pytest.raises(InvalidNetworkError, match="joins must be True or False, got 1"):
         QueryNetwork((count(packets(), "a"),), joins=1)  # type: ignore[arg-type]
@@ -110,8 +108,7 @@ def test_a_network_needs_queries() -> None:
 def test_an_sql_text_is_read_once_however_often_it_is_written() -> None:
     before = read_sql.cache_info().misses
     queries = [
-        count(packets().filter(f"size > {n % 10} and proto = 6").map(kb="size / 1024"), f"q{n}")
-        for n in range(700)
+        count(packets().filter(f"size > {n % 10} and proto = 6").map(kb="size / 1024"), f"q{n}") for n in range(700)
     ]
     assert len(network(*queries).nodes) == 1 + 10 * 3
     assert read_sql.cache_info().misses - before <= 50

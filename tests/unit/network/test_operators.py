@@ -44,17 +44,13 @@ def test_columns_take_their_declared_spelling() -> None:
 def test_a_filter_names_what_is_wrong_and_what_was_meant() -> None:
     with pytest.raises(InvalidNetworkError) as caught:
         packets().filter("sze > 3")
-    assert str(caught.value) == (
-        'stream "packets", filter: unknown column "sze" (did you mean "size"?) in "sze > 3"'
-    )
+    assert str(caught.value) == ('stream "packets", filter: unknown column "sze" (did you mean "size"?) in "sze > 3"')
     with pytest.raises(InvalidExpressionError, match='stream "packets", filter: cannot parse "size >": '):
         packets().filter("size >")
 
 
 def test_without_a_near_miss_the_columns_are_listed() -> None:
-    with pytest.raises(
-        InvalidNetworkError, match='unknown column "qqqq", known are: timestamp, value in "qqqq = 1"'
-    ):
+    with pytest.raises(InvalidNetworkError, match='unknown column "qqqq", known are: timestamp, value in "qqqq = 1"'):
         stream("ticks", rate(1), time="timestamp").filter("qqqq = 1")
 
 

@@ -23,12 +23,7 @@ print([query.definition_id for query in pinned_queries()])
 
 def pinned_queries() -> list[Query]:
     ticks = stream("ticks", rate(100), time="timestamp")
-    web = (
-        packets()
-        .filter("proto = 6")
-        .filter("dest_port IN (80, 443)")
-        .lookup(hosts(), on={"src_host": "host"})
-    )
+    web = packets().filter("proto = 6").filter("dest_port IN (80, 443)").lookup(hosts(), on={"src_host": "host"})
     return [
         ticks.window("1 minute").agg(n="count(*)").query("n"),
         packets().window("5 minutes", every="10 seconds", offset="1 s").agg(bytes="sum(size)").query("bytes"),
@@ -83,15 +78,11 @@ def test_ids_fit_a_signed_long() -> None:
         ),
         (
             lambda p: count(p.semijoin(hosts(), on={"src_host": "host"})).query("a"),
-            lambda p: count(p.semijoin(hosts(frame=FakeFrame(HOST_COLUMNS)), on={"src_host": "host"})).query(
-                "a"
-            ),
+            lambda p: count(p.semijoin(hosts(frame=FakeFrame(HOST_COLUMNS)), on={"src_host": "host"})).query("a"),
         ),
     ],
 )
-def test_equal_definitions_have_equal_ids(
-    one: Callable[[Node], Query], other: Callable[[Node], Query]
-) -> None:
+def test_equal_definitions_have_equal_ids(one: Callable[[Node], Query], other: Callable[[Node], Query]) -> None:
     assert one(packets()).definition_id == other(packets()).definition_id
 
 
@@ -141,9 +132,7 @@ def test_it_matters_which_relation_a_column_comes_from() -> None:
 
 
 def test_the_type_of_a_column_that_is_used_changes_ids() -> None:
-    dearer = packets(
-        frame=FakeFrame([(name, "bigint" if name == "size" else kind) for name, kind in PACKET_COLUMNS])
-    )
+    dearer = packets(frame=FakeFrame([(name, "bigint" if name == "size" else kind) for name, kind in PACKET_COLUMNS]))
     assert count(dearer).query("a").definition_id == count(packets()).query("a").definition_id
     used = count(packets().filter("size > 3")).query("a")
     assert count(dearer.filter("size > 3")).query("a").definition_id != used.definition_id

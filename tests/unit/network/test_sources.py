@@ -82,9 +82,7 @@ def test_a_type_that_only_spark_knows_is_none() -> None:
 
 
 def test_what_is_no_source_is_refused() -> None:
-    with pytest.raises(
-        InvalidNetworkError, match=r"a source is a DataFrame, folder\(...\) or rate\(...\), got str"
-    ):
+    with pytest.raises(InvalidNetworkError, match=r"a source is a DataFrame, folder\(...\) or rate\(...\), got str"):
         as_source("data/packets")
 
 

@@ -66,9 +66,7 @@ def test_all_that_is_wrong_is_told() -> None:
     with pytest.raises(InvalidNetworkError) as caught:
         stream("my packets", FakeFrame(PACKET_COLUMNS), time="tss", identity=["ofset"], clock="")
     assert len(caught.value.problems) == 4
-    assert (
-        caught.value.problems[2] == 'stream "my packets": its time: unknown column "tss" (did you mean "ts"?)'
-    )
+    assert caught.value.problems[2] == 'stream "my packets": its time: unknown column "tss" (did you mean "ts"?)'
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,7 @@ def test_another_file_system_is_refused_with_the_way_out(tmp_path: Path) -> None
         raise OSError(errno.EXDEV, "Invalid cross-device link", str(source), None, str(target))
 
     (tmp_path / "_staging").mkdir()
-    with pytest.raises(
-        SinkUnavailableError, match=r"different file systems.*stage beside.*_watched\.staging"
-    ):
+    with pytest.raises(SinkUnavailableError, match=r"different file systems.*stage beside.*_watched\.staging"):
         check_same_file_system(tmp_path / "_staging", tmp_path / "watched", place=place)
     assert list((tmp_path / "_staging").iterdir()) == []
 

@@ -61,8 +61,7 @@ def test_a_replay_goes_on_where_another_ended() -> None:
     offsets = offsets_by_partition(encode(encoded, 0, 20))
     following = next_offsets(encoded, 20)
     assert following == tuple(
-        offsets[partition][-1] + 1 if partition in offsets else shape.first_offsets[partition]
-        for partition in range(2)
+        offsets[partition][-1] + 1 if partition in offsets else shape.first_offsets[partition] for partition in range(2)
     )
     assert sum(following) == 107 + 20
 
@@ -92,9 +91,9 @@ def test_a_null_time_is_null_in_the_value_and_arrival_in_the_record() -> None:
     table = encode(kafka_trace(small_trace([0, None, 5]), KafkaShape(topic="t")), 0, 3)
     values = [json.loads(value)["ts"] for value in table.column("value").to_pylist()]
     assert [value is None for value in values] == [False, True, False]
-    assert table.column("timestamp").to_pylist()[1] == datetime.fromtimestamp(
-        START // 1_000_000, UTC
-    ).replace(microsecond=1)
+    assert table.column("timestamp").to_pylist()[1] == datetime.fromtimestamp(START // 1_000_000, UTC).replace(
+        microsecond=1
+    )
 
 
 @pytest.mark.parametrize("times", [[0, 1], [0, None]])

@@ -21,9 +21,7 @@ def test_a_burst() -> None:
     assert profile.duration_microseconds == 180 * SECOND
     factors = [profile.factor_at(seconds * SECOND) for seconds in (-1, 0, 59, 60, 119, 120, 179, 180)]
     assert factors == [0, 1, 1, 5, 5, 1, 1, 0]
-    rows = [
-        profile.rows_until(seconds * SECOND, rows_per_second=10) for seconds in (0, 60, 90, 120, 180, 999)
-    ]
+    rows = [profile.rows_until(seconds * SECOND, rows_per_second=10) for seconds in (0, 60, 90, 120, 180, 999)]
     assert rows == [0, 600, 2100, 3600, 4200, 4200]
 
 

@@ -17,9 +17,7 @@ def feed_of(folder: Path) -> StagedFeed:
         )
         for number in range(3)
     )
-    return StagedFeed(
-        folder=folder, files=files, duration_seconds=2.5, start_microseconds=7, next_offsets=(30, 30)
-    )
+    return StagedFeed(folder=folder, files=files, duration_seconds=2.5, start_microseconds=7, next_offsets=(30, 30))
 
 
 def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -94,9 +94,7 @@ def test_ports_and_hosts_are_those_of_a_network(packets: pa.Table) -> None:
     ports = packets.column("dest_port").to_numpy()
     assert all((ports == port).any() for port in (80, 443, 20, 25, 53))
     assert (ports == 443).mean() > (ports == 25).mean()
-    counts = np.sort(
-        np.unique(packets.column("src_host").to_numpy(zero_copy_only=False), return_counts=True)[1]
-    )
+    counts = np.sort(np.unique(packets.column("src_host").to_numpy(zero_copy_only=False), return_counts=True)[1])
     assert counts[-1] > 20 * np.median(counts)
     known = host_table(TRAFFIC.hosts)
     assert set(packets.column("dest_host").to_pylist()) <= set(known.column("host").to_pylist())

@@ -18,9 +18,7 @@ def test_steady_pacing_gives_every_interval_what_the_profile_says() -> None:
 
 
 def test_steady_pacing_keeps_the_gaps_in_proportion() -> None:
-    repetition = Repetition(
-        trace=small_trace([0, 100, 400, 900]), profile=constant_load(SECOND), rows_per_second=4
-    )
+    repetition = Repetition(trace=small_trace([0, 100, 400, 900]), profile=constant_load(SECOND), rows_per_second=4)
     # The pass takes 900 and one mean gap of 300.
     arrivals = repetition.arrivals(0, 4, begin=0, end=1200)
     assert arrivals.tolist() == [0, 100, 400, 900]
@@ -28,9 +26,7 @@ def test_steady_pacing_keeps_the_gaps_in_proportion() -> None:
 
 
 def test_rows_of_one_moment_are_spread_over_their_interval() -> None:
-    repetition = Repetition(
-        trace=small_trace([0, 0, 0, 0, 0, 1000]), profile=constant_load(SECOND), rows_per_second=4
-    )
+    repetition = Repetition(trace=small_trace([0, 0, 0, 0, 0, 1000]), profile=constant_load(SECOND), rows_per_second=4)
     assert repetition.arrivals(0, 4, begin=0, end=1000).tolist() == [0, 250, 500, 750]
 
 
@@ -60,9 +56,7 @@ def test_trace_pacing_runs_at_the_factor_of_the_profile() -> None:
 @pytest.mark.parametrize("pacing", list(Pacing))
 def test_event_time_goes_on_over_the_passes(pacing: Pacing) -> None:
     trace = small_trace()
-    repetition = Repetition(
-        trace=trace, profile=constant_load(SECOND), rows_per_second=trace.rows * 20, pacing=pacing
-    )
+    repetition = Repetition(trace=trace, profile=constant_load(SECOND), rows_per_second=trace.rows * 20, pacing=pacing)
     arrivals = repetition.arrivals(0, trace.rows * 20, begin=0, end=SECOND)
     times = repetition.event_times(0, trace.rows * 20, arrivals)
     assert (np.diff(times) >= 0).all()
@@ -73,27 +67,21 @@ def test_event_time_goes_on_over_the_passes(pacing: Pacing) -> None:
 
 
 def test_event_time_starts_where_it_is_told() -> None:
-    repetition = Repetition(
-        trace=small_trace(), profile=constant_load(SECOND), rows_per_second=6, start_microseconds=5
-    )
+    repetition = Repetition(trace=small_trace(), profile=constant_load(SECOND), rows_per_second=6, start_microseconds=5)
     arrivals = repetition.arrivals(0, 6, begin=0, end=SECOND)
     assert repetition.event_times(0, 6, arrivals)[0] == 5
 
 
 def test_rows_out_of_order_stay_so() -> None:
     trace = small_trace([0, 200, 100, 300])
-    repetition = Repetition(
-        trace=trace, profile=constant_load(SECOND), rows_per_second=4, pacing=Pacing.TRACE
-    )
+    repetition = Repetition(trace=trace, profile=constant_load(SECOND), rows_per_second=4, pacing=Pacing.TRACE)
     arrivals = repetition.arrivals(0, 4, begin=0, end=SECOND)
     assert arrivals.tolist() == [0, 500_000, 500_000, 750_000]
     assert (repetition.event_times(0, 4, arrivals) - START).tolist() == [0, 500_000, 250_000, 750_000]
 
 
 def test_a_null_time_stays_null() -> None:
-    repetition = Repetition(
-        trace=small_trace([0, None, 200]), profile=constant_load(SECOND), rows_per_second=3
-    )
+    repetition = Repetition(trace=small_trace([0, None, 200]), profile=constant_load(SECOND), rows_per_second=3)
     rows = repetition.rows(1, 6, times=np.arange(5))
     assert [time is None for time in rows.column("ts").to_pylist()] == [True, False, False, True, False]
     assert rows.column("number").to_pylist() == [1, 2, 0, 1, 2]

@@ -35,8 +35,6 @@ def test_all_sources_silent_is_a_steady_load() -> None:
         (1, 1.0, 2.1, "tail exponent"),
     ],
 )
-def test_what_no_source_can_have_is_refused(
-    sources: int, mean_on_seconds: float, tail: float, message: str
-) -> None:
+def test_what_no_source_can_have_is_refused(sources: int, mean_on_seconds: float, tail: float, message: str) -> None:
     with pytest.raises(InvalidTraceError, match=message):
         OnOffSources(sources=sources, mean_on_seconds=mean_on_seconds, tail=tail)

@@ -34,13 +34,9 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
     assert np.diff(read_trace(tmp_path).times).tolist() == [4, 5]
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.timestamp("ns"), pa.timestamp("ms", "Europe/Berlin"), pa.timestamp("us")]
-)
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ms", "Europe/Berlin"), pa.timestamp("us")])
 def test_any_timestamp_becomes_utc_microseconds(kind: pa.DataType) -> None:
-    table = pa.table(
-        {"at": pa.array([1_000_000_000], pa.int64()).cast(pa.timestamp("ns")).cast(kind, safe=False)}
-    )
+    table = pa.table({"at": pa.array([1_000_000_000], pa.int64()).cast(pa.timestamp("ns")).cast(kind, safe=False)})
     trace = trace_of(table, time="at")
     assert trace.table.schema.field("at").type == TIME_TYPE
     assert trace.times.tolist() == [1_000_000]

@@ -66,7 +66,7 @@ def run(options: BenchOptions) -> BenchResult:
     return BenchResult(
         figures=figures_of(outcome, sizes),
         details=_details(outcome, sizes),
-        picture=partial(draw_burst, course=_course(outcome, sizes)),
+        picture=partial(draw_burst, course=course_of(outcome, sizes)),
     )
 
 
@@ -143,7 +143,8 @@ def _measured(
     return BurstOutcome(capacity=capacity, feed=feed, ours=ours, others=others)
 
 
-def _course(outcome: BurstOutcome, sizes: BurstSizes) -> BurstCourse:
+def course_of(outcome: BurstOutcome, sizes: BurstSizes) -> BurstCourse:
+    """Put what was measured on a time axis, for the picture."""
     ours = outcome.ours
     sustained = outcome.capacity.rows_per_second(sizes.trigger_seconds)
     starts = [one.time.started_at_seconds - ours.start_seconds for one in ours.micro_batches]

@@ -4,6 +4,7 @@ from streamshed.spark.bounded import answers
 from streamshed.spark.run import Run, start
 from streamshed.spark.session import local_session
 from streamshed.spark.sinks import console_sink, each_micro_batch, memory_sink, noop_sink, parquet_sink
+from streamshed.spark.views import query_view
 
 __all__ = [
     "Run",
@@ -14,5 +15,6 @@ __all__ = [
     "memory_sink",
     "noop_sink",
     "parquet_sink",
+    "query_view",
     "start",
 ]

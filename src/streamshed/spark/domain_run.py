@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+_log = logging.getLogger(__name__)
 
 _LOOP_FILE = "control.json"
 _LAST_MICRO_BATCH_SECONDS = 60.0
@@ -173,9 +176,12 @@ class DomainRun:
     def _restored_loop(self) -> ControlLoop:
         text = self._folder.read_text(_LOOP_FILE)
         own = QueryNetwork(tuple(q for q in self._network.queries if q.stream in self.domain.streams))
-        if text is None:
-            return ControlLoop(own, self._settings.control, time.time)
-        return ControlLoop.from_json(text, network=own, settings=self._settings.control, clock=time.time)
+        if text is not None:
+            try:
+                return ControlLoop.from_json(text, network=own, settings=self._settings.control, clock=time.time)
+            except ValueError as error:
+                _log.warning("the control loop starts anew, what it had learned cannot be read: %s", error)
+        return ControlLoop(own, self._settings.control, time.time)
 
     def _facts(self) -> DomainFacts:
         sizes = [member.window.size_microseconds for kept in self.manifest.classes for member in kept.members]

@@ -89,27 +89,6 @@ def key_texts(key_long: Column, key_text: Column, key_count: Column) -> Column:
     return F.when(key_count == 0, F.array().cast("array<string>")).when(key_count == 1, single).otherwise(parts)
 
 
-def from_text(text: Column, kind: T.DataType) -> Column:
-    """A value of an atomic type from the text of it in an answer, for typed views."""
-    match kind:
-        case T.DateType():
-            return F.date_from_unix_date(text.cast("int"))
-        case T.TimestampType():
-            return F.timestamp_micros(text.cast("bigint"))
-        case T.TimestampNTZType():
-            return F.to_timestamp_ntz(
-                F.date_format(F.timestamp_micros(text.cast("bigint")), "yyyy-MM-dd HH:mm:ss.SSSSSS")
-            )
-        case T.BooleanType():
-            return text == F.lit("1")
-        case T.BinaryType():
-            return F.unhex(text)
-        case T.ArrayType() | T.StructType() | T.MapType():
-            return text
-        case _:
-            return text.cast(kind)
-
-
 def _ntz_microseconds(column: Column) -> Column:
     """Microseconds of a local time since 1970 on the same clock, whatever the session's time zone."""
     origin = F.to_timestamp_ntz(F.lit("1970-01-01 00:00:00"))

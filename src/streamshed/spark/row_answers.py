@@ -15,7 +15,8 @@ from streamshed.spark.answer_schema import ROW
 from streamshed.spark.internal_names import SAMPLING_CODES, TIME, UNREADABLE
 
 _NO_ROWS = "array<struct<definition_id: bigint, time: bigint, sampling_codes: string, text: string>>"
-_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""How times are written in a row's JSON."""
 
 
 def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> DataFrame:
@@ -56,7 +57,7 @@ def _row(query: Query, work: StreamWork) -> Column:
         F.lit(query.definition_id).cast("bigint").alias("definition_id"),
         F.col(TIME).alias("time"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
-        F.to_json(row, _TIMES).alias("text"),
+        F.to_json(row, TIMES).alias("text"),
     )
     return F.when(selected, found)
 

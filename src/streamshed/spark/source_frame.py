@@ -72,6 +72,20 @@ def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     return _identified(reader.format(_read_format(source)).load(_location(source.path)), stream)
 
 
+def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+    """Return a DataFrame without rows that has the columns which a stream's source would deliver."""
+    match stream.source:
+        case FolderSource() as source:
+            rows = spark.createDataFrame([], _read_schema(source))
+        case RateSource() as source:
+            rows = spark.createDataFrame([], format_schema(source.columns))
+        case DataFrameSource() as source:
+            rows = spark.createDataFrame([], source.handle.schema)
+        case _:
+            assert_never(stream.source)
+    return bounded_frame(stream, rows)
+
+
 def _location(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
 

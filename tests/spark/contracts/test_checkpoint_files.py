@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -28,8 +29,8 @@ def test_files_and_watermark_of_each_micro_batch_are_known_while_it_runs(spark: 
 
     def look(rows: DataFrame, number: int) -> None:
         watermarks[number] = watermark_milliseconds(checkpoint, number)
-        told[number] = [path for source in files_of(checkpoint, number) for path in source.paths]
-        read[number] = [row.file for row in rows.where("file IS NOT NULL").collect()]
+        told[number] = [_path(uri) for source in files_of(checkpoint, number) for uri in source.paths]
+        read[number] = [_path(row.file) for row in rows.where("file IS NOT NULL").collect()]
 
     files = spark.readStream.schema("ts timestamp, v bigint").option("maxFilesPerTrigger", 1).parquet(str(folder))
     named = files.withWatermark("ts", "2 seconds").select("ts", F.col("_metadata.file_path").alias("file"))
@@ -54,6 +55,10 @@ def test_files_and_watermark_of_each_micro_batch_are_known_while_it_runs(spark: 
     expected = {number: epoch + (number - 1 - 2) * 1000 for number in range(1, FILES + 1)}
     assert {number: watermarks[number] for number in expected} == expected
     assert watermarks[0] == 0
+
+
+def _path(uri: str) -> str:
+    return unquote(urlsplit(uri).path)
 
 
 def test_of_a_checkpoint_that_is_not_there_nothing_is_known(tmp_path: Path) -> None:

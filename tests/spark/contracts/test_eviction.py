@@ -29,7 +29,7 @@ def test_intervals_close_as_native_windows_do(spark: SparkSession, tmp_path: Pat
     )
     branches = {
         "native, 10 seconds": rows.groupBy(F.window("ts", "10 seconds").alias("w")),
-        "interval, 10 seconds": rows.groupBy(_interval(_start(10), 10)),
+        "interval, 10 seconds": rows.select(_interval(_start(10), 10), "v").groupBy("w"),
         "native, 30 every 10": rows.groupBy(F.window("ts", "30 seconds", "10 seconds").alias("w")),
         "interval of intervals": _of_slices(rows),
     }
@@ -56,10 +56,11 @@ def _interval(start: Column, seconds: int) -> Column:
 
 def _of_slices(rows: DataFrame) -> GroupedData:
     """A second stage over the closed intervals of a first, as windows are put together from slices."""
-    slices = rows.groupBy(_interval(_start(10), 10)).agg(F.sum("v").alias("v"))
-    ends = F.unix_micros("w.start")
-    starts = F.sequence(ends - 20 * SECOND, ends, F.lit(10 * SECOND))
-    return slices.select("v", F.explode(starts).alias("start")).groupBy(_interval(F.col("start"), 30))
+    slices = rows.select(_interval(_start(10), 10), "v").groupBy("w").agg(F.sum("v").alias("v"))
+    last = F.unix_micros("w.start")
+    starts = F.sequence(last - 20 * SECOND, last, F.lit(10 * SECOND))
+    started = slices.select("v", F.explode(starts).alias("start"))
+    return started.select(_interval(F.col("start"), 30), "v").groupBy("w")
 
 
 def _emitted(branches: list[DataFrame], checkpoint: Path) -> dict[str, dict[int, set[tuple[object, int]]]]:

@@ -1,0 +1,149 @@
+"""Typed views of answers: for one query, a row per window and key with its columns under their own names and types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.grouping import Aggregate
+from streamshed.network.network import QueryNetwork
+from streamshed.network.query import Query
+from streamshed.spark.answer_schema import ANSWER, ROW
+from streamshed.spark.carrier import without_carrier
+from streamshed.spark.compiled import CompiledStream, compile_stream
+from streamshed.spark.row_answers import TIMES
+from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.source_frame import empty_frame
+
+_WINDOW = ("window_start", "window_end")
+_LARGEST_PRECISION = 38
+
+
+def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> DataFrame:
+    """Return the answers of one query as a user would have written its result by hand.
+
+    Aggregates have the types that Spark gives them: counts and sums of integers bigint, sums of decimals ten digits
+    more, extremes the type of what they are of, all else double. A sum beyond bigint raises, as Spark's does. An
+    estimate of a whole number is rounded; the bounds are doubles. Keys of arrays and structs stay texts.
+
+    Args:
+        answers: Rows of the answer schema, such as those of a sink.
+        network: The network that gave them.
+        query_name: The query.
+
+    Returns:
+        window_start, window_end, one column per key, per aggregate its value with `<aggregate>_lower` and
+        `<aggregate>_upper`, and `exact`. Of a set-valued query: the columns of its rows, `sampling_rate` and `exact`.
+
+    Raises:
+        InvalidNetworkError: The network has no such query, or the view would have two columns of one name.
+    """
+    names = [query.name for query in network.queries]
+    if query_name not in names:
+        raise InvalidNetworkError(f'no query "{query_name}"{near_miss(query_name, names)}')
+    query = network.query(query_name)
+    source = without_carrier(empty_frame(answers.sparkSession, query.stream))
+    compiled = compile_stream(query.stream, [query], source, Admission())
+    own = answers.where(F.col("query") == query_name)
+    if query.aggregate is None:
+        return _row_view(own, query, compiled)
+    return _window_view(own, query_name, query.aggregate, compiled)
+
+
+def _window_view(answers: DataFrame, name: str, aggregate: Aggregate, compiled: CompiledStream) -> DataFrame:
+    keys = [key.name for key in aggregate.keys]
+    aggregates = [name for name, _ in aggregate.aggregates]
+    bounds = [f"{aggregate}_{side}" for aggregate in aggregates for side in ("lower", "upper")]
+    _refuse_duplicates(name, [*_WINDOW, *keys, *aggregates, *bounds, "exact"])
+    slot = compiled.work.slots[0]
+    types = compiled.values.types
+    of_key = [typed_text(F.col("__key")[index], types[sql]).alias(keys[index]) for index, sql in enumerate(slot.keys)]
+    arguments = {slot.aggregate: slot.value for slot in compiled.work.slots}
+    figures = []
+    for call_name, call in aggregate.aggregates:
+        argument = arguments[call_name] if call.argument is not None else None
+        kind = aggregate_type(call.kind, None if argument is None else types[argument])
+        figures += [
+            _only(call_name, _value(kind)).alias(call_name),
+            _only(call_name, F.col("lower")).alias(f"{call_name}_lower"),
+            _only(call_name, F.col("upper")).alias(f"{call_name}_upper"),
+        ]
+    grouped = answers.where(F.col("kind") == ANSWER).groupBy(*_WINDOW, F.col("key").alias("__key"))
+    rows = grouped.agg(*figures, F.bool_and("exact").alias("exact"))
+    plain = [F.col(f"`{name}`") for call in aggregates for name in (call, f"{call}_lower", f"{call}_upper")]
+    return rows.select(*_WINDOW, *of_key, *plain, "exact")
+
+
+def _row_view(answers: DataFrame, query: Query, compiled: CompiledStream) -> DataFrame:
+    columns = compiled.work.program.places[query.rows].columns
+    _refuse_duplicates(query.name, [*columns, "sampling_rate", "exact"])
+    schema = compiled.line.select(*[F.col(f"`{ours}`").alias(name) for name, ours in columns.items()]).schema
+    row = F.from_json("value_text", schema, TIMES).alias("row")
+    read = answers.where(F.col("kind") == ROW).select(row, "sampling_rate", "exact")
+    return read.select("row.*", "sampling_rate", "exact")
+
+
+def aggregate_type(kind: AggregateKind, argument: T.DataType | None) -> T.DataType:
+    """Return the type in which a view shows an aggregate.
+
+    Args:
+        kind: The aggregate.
+        argument: Type of what is aggregated; None for count(*).
+    """
+    match kind, argument:
+        case AggregateKind.COUNT, _:
+            return T.LongType()
+        case AggregateKind.SUM, T.DecimalType():
+            return T.DecimalType(min(argument.precision + 10, _LARGEST_PRECISION), argument.scale)
+        case AggregateKind.SUM, T.IntegralType():
+            return T.LongType()
+        case ((AggregateKind.MIN | AggregateKind.MAX), T.DataType()):
+            return argument
+        case _:
+            return T.DoubleType()
+
+
+def typed_text(text: Column, kind: T.DataType) -> Column:
+    """Read a value back from the text of it in an answer."""
+    match kind:
+        case T.BinaryType():
+            return F.unhex(text)
+        case T.ArrayType() | T.StructType() | T.MapType():
+            return text
+        case _:
+            return text.cast(kind)
+
+
+def _value(kind: T.DataType) -> Column:
+    """The value, from its text where it is exact; an estimate has only the double."""
+    exactly = typed_text(F.col("value_text"), kind)
+    match kind:
+        case T.DoubleType():
+            return F.col("value")
+        case T.LongType():
+            return F.coalesce(exactly, F.round("value").try_cast(kind))
+        case T.DecimalType():
+            return F.coalesce(exactly, F.col("value").try_cast(kind))
+        case _:
+            return exactly
+
+
+def _only(aggregate: str, column: Column) -> Column:
+    return F.any_value(F.when(F.col("aggregate") == aggregate, column), ignoreNulls=True)
+
+
+def _refuse_duplicates(query: str, columns: Sequence[str]) -> None:
+    twice = [name for name, times in Counter(column.lower() for column in columns).items() if times > 1]
+    if twice:
+        raise InvalidNetworkError(
+            *(
+                f'query "{query}": its view would have two columns "{name}": give the key or aggregate another name'
+                for name in twice
+            )
+        )

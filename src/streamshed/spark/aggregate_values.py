@@ -151,8 +151,13 @@ def _merge_moments(left: Column, right: Column) -> Column:
     present = left["present"] + right["present"]
     delta = right["mean"] - left["mean"]
     share = right["present"] / present
-    return F.struct(
+    merged = F.struct(
         present.alias("present"),
         (left["mean"] + delta * share).alias("mean"),
         (left["dispersion"] + right["dispersion"] + delta * delta * left["present"] * share).alias("dispersion"),
     )
+    return F.when(left["present"] == 0, _as_doubles(right)).otherwise(merged)
+
+
+def _as_doubles(moments: Column) -> Column:
+    return F.struct(*[moments[name].cast("double").alias(name) for name in ("present", "mean", "dispersion")])

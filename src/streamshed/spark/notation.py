@@ -16,7 +16,7 @@ def long_text(long: Column, notation: Column) -> Column:
         F.when(notation == str(Notation.TIMESTAMP), F.concat(_local_time(long), F.lit("Z")))
         .when(notation == str(Notation.TIMESTAMP_NTZ), _local_time(long))
         .when(notation == str(Notation.DATE), F.date_from_unix_date(long.cast("int")).cast("string"))
-        .when(notation == str(Notation.BOOLEAN), F.when(long == 1, F.lit("true")).otherwise(F.lit("false")))
+        .when(notation == str(Notation.BOOLEAN), F.when(long == 1, F.lit("true")).when(long == 0, F.lit("false")))
         .otherwise(long.cast("string"))
     )
 

@@ -15,7 +15,10 @@ from streamshed.spark.answer_schema import ROW
 from streamshed.spark.internal_names import SAMPLING_CODES, TIME, UNREADABLE
 
 _NO_ROWS = "array<struct<definition_id: bigint, time: bigint, sampling_codes: string, text: string>>"
-TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+TIMES = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 """How times are written in a row's JSON."""
 
 
@@ -27,7 +30,8 @@ def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> Data
         work: The stream's.
         partials: Window partials, whose columns these take.
     """
-    rows = [_row(query, work) for query in work.row_queries]
+    asked = {query.definition_id: query for query in work.row_queries}
+    rows = [_row(query, work) for query in asked.values()]
     found = line.select(F.explode(F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("row"))
     weight = 1.0 / sampling_rate(F.col("row.sampling_codes"))
     instant = F.timestamp_micros("row.time")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from tests.spark.exactness.oracle import Expected, Place
@@ -134,15 +134,17 @@ def _normal_key(text: str | None, kind: Kind) -> str | None:
     return repr(float(text)) if kind is Kind.DOUBLE and text is not None else text
 
 
+_EVERY_DIGIT = Context(prec=60)
+
+
 def rows_difference(query: QuerySpec, found: Iterable[str], expected: Sequence[Mapping[str, Any]]) -> str | None:
     """Describe the first row that a set-valued query has too many or too few; None: all agree."""
     kinds: dict[str, Kind] = {"ts": Kind.TIMESTAMP, **dict(query.columns)}
     got = Counter(_canonical(json.loads(text, parse_float=Decimal), kinds) for text in found)
     wanted = Counter(_canonical({name: _json(row[name], kinds[name]) for name in row}, kinds) for row in expected)
-    if surplus := got - wanted:
-        return f"a row too many: {min(surplus)}"
-    if lack := wanted - got:
-        return f"a row is missing: {min(lack)}"
+    surplus, lack = got - wanted, wanted - got
+    if surplus or lack:
+        return f"too many: {min(surplus, default=None)}, missing: {min(lack, default=None)}"
     return None
 
 
@@ -156,7 +158,7 @@ def _normal_json(value: Any, kind: Kind) -> str:
         case Kind.DOUBLE:
             return repr(float(value) + 0.0)
         case Kind.DECIMAL:
-            return str(Decimal(value).normalize())
+            return str(Decimal(value).normalize(_EVERY_DIGIT))
         case _:
             return str(value)
 

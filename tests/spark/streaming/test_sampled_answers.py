@@ -61,7 +61,7 @@ def _network(path: Path) -> QueryNetwork:
     calls = {"n": "count(*)", "total": "sum(v)", "mean": "avg(v)"}
     return network(
         rows.window("1 second").agg(**calls).query("short"),
-        rows.filter("v > 100").window("1 second").agg(**calls).query("selected"),
+        rows.filter("v > 50").window("1 second").agg(**calls).query("selected"),
         rows.window("90 seconds", every="30 seconds").agg(**calls).query("long"),
         rows.window("20 seconds").by("g").agg(n="count(*)", total="sum(v)").query("grouped"),
         rows.filter("rare = 1").window("1 second").agg(n="count(*)", total="sum(v)", values="count(v)").query("rare"),
@@ -70,7 +70,7 @@ def _network(path: Path) -> QueryNetwork:
 
 
 @pytest.fixture(scope="module")
-def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sampled]:
+def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sampled:
     path = tmp_path_factory.mktemp("sampled")
     files = [_rows(number) for number in range(len(CODES))]
     for number, columns in enumerate(files):
@@ -85,7 +85,7 @@ def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
         finish(run, len(CODES))
     journal = run.journal().set_index("micro_batch_id")
     rows = {name: np.concatenate([columns[name] for columns in files]) for name in files[0]}
-    yield Sampled(collected, rows, [float(journal.sampling_rate[number]) for number in range(len(CODES))])
+    return Sampled(collected, rows, [float(journal.sampling_rate[number]) for number in range(len(CODES))])
 
 
 def test_the_journal_holds_the_rates_in_force(sampled: Sampled) -> None:
@@ -240,7 +240,7 @@ def _in_window(sampled: Sampled, row: Found) -> np.ndarray:
     return inside
 
 
-_SELECTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"selected": lambda values: values > 100}
+_SELECTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"selected": lambda values: values > 50}
 
 
 def _selected(sampled: Sampled, query: str) -> np.ndarray:

@@ -1,0 +1,79 @@
+"""A network whose program is killed: run as a process of its own, it stops dead at a given point."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.spark import local_session
+from streamshed.spark.run import Run, start
+from streamshed.spark.sinks import ParquetSink, Sink
+from tests.spark.streaming.forced import force_sampling
+
+CODES = {1: 6, 2: 13, 3: 20, 5: 9}
+"""Sampling codes by micro-batch; all others are whole."""
+
+
+@dataclass(frozen=True)
+class DeadlySink(ParquetSink):
+    """Writes Parquet until a micro-batch, then tells so and waits to be killed, before or after it has written it."""
+
+    last: int
+    writes_it: bool
+    marker: str
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        """Write one micro-batch, unless it is the last."""
+        if micro_batch_id != self.last:
+            super().write(answers, query_id, micro_batch_id)
+            return
+        if self.writes_it:
+            super().write(answers, query_id, micro_batch_id)
+        Path(self.marker).write_text(str(micro_batch_id))
+        threading.Event().wait()
+
+
+def build(path: Path) -> QueryNetwork:
+    """The network; its stream has rows that can be told apart, a few without time."""
+    source = folder(path / "in", "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1)
+    events = stream("events", source, time="ts", watermark="2 seconds")
+    return network(
+        events.window("15 seconds", every="5 seconds").agg(n="count(*)", total="sum(v)").query("sliding"),
+        events.filter("v > 3").window("10 seconds").by("v").agg(n="count(*)").query("grouped"),
+        events.filter("v = 7").query("sevens"),
+    )
+
+
+def codes_of(micro_batch_id: int) -> Mapping[str, int]:
+    """What the control loop is to decide."""
+    return {"events": CODES.get(micro_batch_id, 0)}
+
+
+def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
+    """Start the network, or go on with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        force_sampling(patch, codes_of)
+        return start(build(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=1)
+
+
+def main() -> None:
+    """Run until killed: arguments are the folder, the micro-batch, and whether it is written before the end."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    path, last, writes_it = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "written"
+    sink = DeadlySink(str(path / "answers"), last=last, writes_it=writes_it, marker=str(path / "marker"))
+    with run_it(local_session(cores=2, memory="2g"), path, path / "checkpoint", sink) as run:
+        run.await_termination()
+
+
+if __name__ == "__main__":
+    main()

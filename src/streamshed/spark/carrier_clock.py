@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from streamshed.network.stream import Stream
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.progress import MicroBatchReport
+from streamshed.spark.upcoming_rows import EventBounds
 
 DEFAULT_IDLE_MICROSECONDS = 60_000_000
 
@@ -33,11 +34,19 @@ class CarrierClock:
         self._first_event: dict[str, int] = {}
         self._longest_to_drain: int | None = None
 
-    def observe(self, report: MicroBatchReport) -> None:
-        """Take in the events of a finished micro-batch."""
-        self._first_event = {**report.earliest_event, **self._first_event}
-        for name, latest in report.latest_event.items():
-            self.latest_event[name] = max(latest, self.latest_event.get(name, latest))
+    def observe(self, report: MicroBatchReport, offered: Mapping[str, EventBounds] | None = None) -> None:
+        """Take in the events of a finished micro-batch.
+
+        Args:
+            report: What was read, and the event times of what was kept of it.
+            offered: Event times of all rows that were read, shed ones included, of the streams that tell.
+        """
+        bounds = offered or {}
+        earliest = {name: bound.first for name, bound in bounds.items()}
+        latest = {name: bound.last for name, bound in bounds.items()}
+        self._first_event = {**report.earliest_event, **earliest, **self._first_event}
+        for name, instant in {**report.latest_event, **latest}.items():
+            self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
             if report.offered_rows.get(name, 0) > 0:
                 finished = report.started_at_seconds + report.processing_seconds
                 self.active_at_seconds[name] = max(finished, self.active_at_seconds.get(name, 0.0))

@@ -155,8 +155,10 @@ class MicroBatchPlanner:
         if report is None or report.micro_batch_id <= self._recorded:
             return
         self._recorded = report.micro_batch_id
-        self._carrier.observe(report)
-        upcoming = self._upcoming.pop(report.micro_batch_id, {})
+        upcoming = self._upcoming.pop(report.micro_batch_id, None)
+        if upcoming is None:
+            upcoming = upcoming_rows(self._checkpoint, report.micro_batch_id, self._facts.streams, self._sizes)
+        self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         for name, found in upcoming.items():
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
         outcome = MicroBatchOutcome(

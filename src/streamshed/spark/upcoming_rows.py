@@ -123,7 +123,7 @@ def _footer(path: str, time: str) -> StreamRows | None:
     if not isinstance(groups[0].min, datetime):
         return StreamRows(metadata.num_rows)
     first, last = min(group.min for group in groups), max(group.max for group in groups)
-    return StreamRows(metadata.num_rows, events=EventBounds(_microseconds(first), _microseconds(last) + 1))
+    return StreamRows(metadata.num_rows, events=EventBounds(_microseconds(first), _microseconds(last)))
 
 
 def _microseconds(instant: datetime) -> int:

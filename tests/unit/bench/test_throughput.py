@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from streamshed.bench.answer_check import AnswerCheck
 from streamshed.bench.pictures import draw_throughput
 from streamshed.bench.throughput import Speeds, figures_of
 from streamshed.bench.throughput_sizes import FULL, QUICK
@@ -19,21 +20,22 @@ SPEEDS = Speeds(
     by_queries={7: 3e6, 14: 2e6, 70: 1e6},
     by_keys={1: 3e6, 1000: 3e6},
 )
+CHECK = AnswerCheck(compared=40, different=0)
 
 
 def test_ratios_are_medians_of_the_rounds_own_ratios() -> None:
-    figures = figures_of(SPEEDS)
+    figures = figures_of(SPEEDS, CHECK)
     assert figures["ratio_to_native_7"] == 8.0
     assert figures["ratio_to_duckdb"] == 0.15
     assert figures["ratio_to_native_70"] == 25.0
 
 
 def test_seventy_queries_are_compared_with_the_median_of_seven() -> None:
-    assert figures_of(SPEEDS)["rows_per_second_70_over_7"] == pytest.approx(1 / 3)
+    assert figures_of(SPEEDS, CHECK)["rows_per_second_70_over_7"] == pytest.approx(1 / 3)
 
 
 def test_all_figures_are_numbers_that_json_holds() -> None:
-    figures = json.loads(json.dumps(figures_of(SPEEDS), allow_nan=False))
+    figures = json.loads(json.dumps(figures_of(SPEEDS, CHECK), allow_nan=False))
     assert {
         "ratio_to_native_7",
         "ratio_to_native_70",
@@ -45,7 +47,7 @@ def test_all_figures_are_numbers_that_json_holds() -> None:
 
 def test_rounds_that_do_not_match_are_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        figures_of(replace(SPEEDS, native=(1.0,)))
+        figures_of(replace(SPEEDS, native=(1.0,)), CHECK)
 
 
 def test_the_full_benchmark_is_what_was_asked() -> None:

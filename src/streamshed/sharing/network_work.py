@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from streamshed.network.grouping import Aggregate
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
-from streamshed.sharing.dimension import dimension
-from streamshed.sharing.instructions import Place, StreamProgram, Test
+from streamshed.sharing.instructions import Place, StreamProgram
 from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
 from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
 
@@ -54,11 +53,6 @@ class StreamWork:
         """The stream."""
         return self.program.stream
 
-    @property
-    def expression_count(self) -> int:
-        """How many columns and mask bits are computed for a row."""
-        return len(self.program.instructions) + sum(len(c.selections) for c in self.classes)
-
 
 def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     """Lay out what the queries over one stream share.
@@ -77,13 +71,7 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
             slots.append(slot)
             shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place))
     rows = tuple(query for query in own if query.aggregate is None)
-    classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
-    return StreamWork(program, classes, tuple(slots), rows)
-
-
-def _dimensions(program: StreamProgram) -> dict[str, str]:
-    tests = (instruction for instruction in program.instructions if isinstance(instruction, Test))
-    return {test.column: dimension(test.sql) for test in tests}
+    return StreamWork(program, sharing_classes(stream.name, list(shares.values())), tuple(slots), rows)
 
 
 def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:

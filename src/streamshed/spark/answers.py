@@ -18,7 +18,6 @@ from streamshed.spark.group_keys import key_texts
 from streamshed.spark.notation import key_as_written
 from streamshed.spark.plan_row import ShedInterval
 from streamshed.spark.set_apart import unreadable_field
-from streamshed.spark.unfused import unfused
 from streamshed.spark.state_layout import StateLayout
 
 FEW_ROWS = 100
@@ -112,7 +111,7 @@ def _counts_values() -> Column:
 
 def _figures(settings: AnswerSettings) -> dict[str, Column]:
     return {
-        "__exact": unfused(F.col("__kept_rate")) >= 1.0,
+        "__exact": F.col("__kept_rate") >= 1.0,
         "__value": value_of(settings.layout),
         "__error": F.sqrt(F.greatest(sampled_variance(), F.lit(0.0))),
         "__text": exact_text(settings.layout),

@@ -27,7 +27,6 @@ from streamshed.spark.slice_placement import common_grid, has_one_grid, placed
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import run_instructions
 from streamshed.spark.stream_rows import ValueTypes, stream_rows
-from streamshed.spark.unfused import MOST_FUSED
 from streamshed.spark.value_kind import Carriage, Notation, ValueKind, value_kind
 from streamshed.spark.window_partials import window_partials
 
@@ -67,8 +66,7 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
     """
     work = stream_work(stream, queries)
     admitted = sampled_rows(source, stream, _with_oldest_open_slice(admission, work))
-    fused = work.expression_count <= MOST_FUSED
-    line = run_instructions(admitted, work.program.instructions, fused=fused)
+    line = run_instructions(admitted, work.program.instructions)
     types = _types(line, work)
     problems = [problem for slot in work.slots for problem in _type_problems(slot, types)]
     if problems:

@@ -11,34 +11,38 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
-from streamshed.sharing.layers import layers
-from streamshed.spark.internal_names import TIME, UNREADABLE
+from streamshed.spark.internal_names import UNREADABLE
 from streamshed.spark.relation_reader import relation_frame
-from streamshed.spark.unfused import unfused
 from streamshed.spark.user_function import guarded_call
 
 
-def run_instructions(rows: DataFrame, instructions: Sequence[Instruction], *, fused: bool) -> DataFrame:
+def run_instructions(rows: DataFrame, instructions: Sequence[Instruction]) -> DataFrame:
     """Add the columns that the instructions compute.
 
-    Args:
-        rows: The rows, with `TIME` and `UNREADABLE`.
-        instructions: In an order that satisfies their dependencies.
-        fused: Whether there are few enough expressions to be compiled as one.
+    What depends on nothing computed since goes into one projection, so that neighbors share one pass.
     """
-    for layer in layers(instructions):
-        for match in layer.matches:
-            rows = _matched(rows, match)
-        columns = {instruction.column: _column(instruction) for instruction in layer.columns}
-        if not fused and len(columns) > _FEW:
-            columns[TIME] = unfused(F.col(TIME))
-        if columns:
-            rows = rows.withColumns(columns)
-    return rows
+    pending: dict[str, Column] = {}
+    for instruction in instructions:
+        if isinstance(instruction, Match):
+            rows, pending = _flushed(rows, pending), {}
+            rows = _matched(rows, instruction)
+            continue
+        if _inputs(instruction) & pending.keys():
+            rows, pending = _flushed(rows, pending), {}
+        pending[instruction.column] = _column(instruction)
+    return _flushed(rows, pending)
 
 
-_FEW = 4
-"""So many expressions are not worth a projection of their own."""
+def _flushed(rows: DataFrame, pending: dict[str, Column]) -> DataFrame:
+    return rows.withColumns(pending) if pending else rows
+
+
+def _inputs(instruction: Define | Test | Call) -> frozenset[str]:
+    """The computed columns an instruction reads; those a text mentions are recognized by their marked names."""
+    if isinstance(instruction, Call):
+        return frozenset({*instruction.arguments, *instruction.guard})
+    mentioned = {word for word in instruction.sql.replace("`", " ").split() if word.startswith("__")}
+    return frozenset({*mentioned, *instruction.guard})
 
 
 def _column(instruction: Define | Test | Call) -> Column:

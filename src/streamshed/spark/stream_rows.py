@@ -27,7 +27,6 @@ from streamshed.spark.internal_names import (
 )
 from streamshed.spark.set_apart import CARRIER_CLASS, apart_text
 from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.unfused import MOST_FUSED, unfused
 from streamshed.spark.value_kind import CarriedValue, carried, presence
 
 
@@ -68,20 +67,20 @@ def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes, layout: S
         The columns of `HEAD`, and `entry_columns` where the stream has one class, else `entries`,
         an array of such, null for classes that do not want the row.
     """
-    fused = work.expression_count <= MOST_FUSED
     if work.classes:
-        line = line.withColumns(_masks(work) | ({} if fused else {TIME: unfused(F.col(TIME))}))
+        line = line.withColumns(_masks(work))
     entries = [_class_entry(values, index, sharing_class) for index, sharing_class in enumerate(work.classes)]
     first, *others = entries or [_nothing()]
     first = _or_apart(first, work)
     schema = entry_columns(layout)
+    head = _head()
     if not others:
-        return line.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
+        return line.select(*head, *[first[name].cast(kind).alias(name) for name, kind in schema])
     structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
-    return line.select(*_head(fused=fused), F.array(*structs).alias("entries"))
+    return line.select(*head, F.array(*structs).alias("entries"))
 
 
-def _head(*, fused: bool) -> list[Column]:
+def _head() -> list[Column]:
     """What all classes are told: see `HEAD`.
 
     A carrier shows its own time, and goes where it was before. An unreadable row goes into the oldest open slice. The
@@ -93,7 +92,7 @@ def _head(*, fused: bool) -> list[Column]:
     base = F.when(is_carrier, F.greatest(OPEN, CARRIER_FROM)).otherwise(instant)
     return [
         F.timestamp_micros(shown).alias("event_time"),
-        (base if fused else unfused(base)).alias("base"),
+        base.alias("base"),
         F.col(OPENED).alias("open"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
     ]
@@ -104,17 +103,16 @@ def _masks(work: StreamWork) -> dict[str, Column]:
 
 
 def _mask(sharing_class: SharingClass) -> Column:
-    bits = [_bit(conditions, 1 << bit) for bit, conditions in enumerate(sharing_class.selections)]
-    of_readable = functools.reduce(Column.bitwiseOR, bits)
-    return F.when(F.col(UNREADABLE).isNull(), of_readable).otherwise(F.lit(0).cast("bigint"))
+    bits = [
+        F.when(_all_of(conditions), F.lit(1 << bit)).otherwise(F.lit(0)).cast("bigint")
+        for bit, conditions in enumerate(sharing_class.selections)
+    ]
+    return functools.reduce(Column.bitwiseOR, bits)
 
 
-def _bit(conditions: Sequence[str], value: int) -> Column:
-    bit = F.lit(value).cast("bigint")
-    if not conditions:
-        return bit
-    passes = functools.reduce(operator.and_, [F.col(condition) for condition in conditions])
-    return F.when(passes, bit).otherwise(F.lit(0).cast("bigint"))
+def _all_of(conditions: Sequence[str]) -> Column:
+    readable = F.col(UNREADABLE).isNull()
+    return functools.reduce(operator.and_, [F.col(condition) for condition in conditions], readable)
 
 
 def _class_entry(values: ValueTypes, index: int, sharing_class: SharingClass) -> dict[str, Column]:

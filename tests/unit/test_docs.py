@@ -8,6 +8,7 @@ import click
 import pytest
 
 from streamshed import errors
+from streamshed.answering.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, ROW, UNREADABLE
 from streamshed.bench import BENCHMARKS
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.main import cli
@@ -16,7 +17,6 @@ from streamshed.planning.plan import Remedy
 from streamshed.planning.policies import POLICIES
 from streamshed.planning.uniform import REASONS
 from streamshed.spark import sinks
-from streamshed.spark.answer_schema import ANSWER, ANSWER_SCHEMA, LATE, ROW, UNREADABLE
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.run import Run, start
 from streamshed.spark.run_status import QueryStatus, RunStatus

@@ -133,7 +133,9 @@ def _measured(
         rows_per_second=capacity.calm_rows_per_second(sizes.trigger_seconds),
         progress=step("staging the burst", 0.3, 0.4),
     )
-    runner = BurstRunner(spark, place, feed, known_hosts=known_hosts, sizes=sizes)
+    rows = capacity.calm_rows_per_second(sizes.trigger_seconds) * sizes.trigger_seconds
+    prior = capacity.prior(BURST_FACTOR * rows)
+    runner = BurstRunner(spark, place, feed, known_hosts=known_hosts, sizes=sizes, prior=prior)
     ours = runner.ours(sheds=True, progress=step("ours", 0.4, 0.65))
     others = {}
     if sizes.runs_unshed:

@@ -19,6 +19,7 @@ from streamshed.bench.networks import PacketSource, packet_network, packet_recor
 from streamshed.bench.ours import UnfinishedBenchmarkError
 from streamshed.bench.workload import SEVEN_QUERIES
 from streamshed.bench.workplace import Workplace
+from streamshed.statistics.load_prior import LoadPrior
 from streamshed.traces.feed import Feeder
 from streamshed.traces.manifest import StagedFeed
 
@@ -63,11 +64,20 @@ class BurstRunner:
         feed: The staged burst.
         known_hosts: The file of the stored relation.
         sizes: How long it takes.
+        prior: What calibration measured, as a deployment knows it from earlier runs.
     """
 
     def __init__(
-        self, spark: SparkSession, place: Workplace, feed: StagedFeed, *, known_hosts: Path, sizes: BurstSizes
+        self,
+        spark: SparkSession,
+        place: Workplace,
+        feed: StagedFeed,
+        *,
+        known_hosts: Path,
+        sizes: BurstSizes,
+        prior: LoadPrior,
     ) -> None:
+        self._prior = prior
         self._spark = spark
         self._place = place
         self._feed = feed
@@ -93,6 +103,7 @@ class BurstRunner:
             sink=each_micro_batch(lambda frame, _: _collect(frame, answers)),
             trigger=self._trigger,
             headroom=HEADROOM,
+            prior=self._prior,
             advisory=not sheds,
         )
         with run:

@@ -19,6 +19,7 @@ from streamshed.bench.networks import PacketSource, packet_network, packet_recor
 from streamshed.bench.ours import UnfinishedBenchmarkError
 from streamshed.bench.workload import SEVEN_QUERIES
 from streamshed.bench.workplace import Workplace
+from streamshed.statistics.load_prior import LoadPrior
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +32,7 @@ Report = Callable[[], Sequence[MicroBatchTime]]
 _NEARLY_NOTHING = 1e-6
 _TRIGGER = "10 milliseconds"
 _TIMEOUT_SECONDS = 300.0
+_LEAST_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,17 @@ class Capacity:
     def calm_rows_per_second(self, trigger_seconds: float) -> float:
         """Rows per second at 1x."""
         return CALM_LOAD * self.rows_per_second(trigger_seconds)
+
+    def prior(self, rows: float) -> LoadPrior:
+        """What a control loop may believe from the start of micro-batches of about so many rows."""
+        read_seconds = self.unsheddable.seconds(rows) - self.cost.fixed_seconds
+        read_share = min(max(read_seconds / (self.cost.seconds(rows) - self.cost.fixed_seconds), 0.01), 0.99)
+        return LoadPrior(
+            fixed_seconds=max(self.cost.fixed_seconds, _LEAST_SECONDS),
+            seconds_per_row=self.cost.seconds_per_row,
+            read_share=read_share,
+            is_measured=True,
+        )
 
     def unsheddable_share(self, rows: float) -> float:
         """Share of the time of a micro-batch of so many rows that shedding cannot save."""

@@ -54,7 +54,7 @@ FULL = ThroughputSizes(
 )
 QUICK = ThroughputSizes(
     rows_per_file=250_000,
-    rounds=2,
+    rounds=1,
     ours=Portion(files_per_micro_batch=4, micro_batches=3),
     native_7=Portion(files_per_micro_batch=4, micro_batches=2),
     native_70=Portion(files_per_micro_batch=1, micro_batches=2),
@@ -63,7 +63,7 @@ QUICK = ThroughputSizes(
     key_counts=(1, 1_000),
     left_out=(
         "micro-batches of 6 M rows: these are of 1 M, so that fixed cost weighs more",
-        "three of five rounds",
+        "four of five rounds",
         "14, 28, 140, 280 and 700 queries",
         "10, 100, 10,000, 100,000 and 1 M groups",
     ),

@@ -27,7 +27,7 @@ class RegulatorSettings:
 
     proportional_gain: float = 0.15
     integral_gain: float = 0.3
-    largest_error: float = 1.5
+    largest_error: float = 1.15
     largest_correction: float = 3.0
 
     def __post_init__(self) -> None:

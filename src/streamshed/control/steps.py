@@ -33,7 +33,8 @@ def decide(
     planner = policy_named(settings.policy).plan
     proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(unshed_seconds=proposed.unshed_seconds, budget_seconds=budget.seconds)
-    steady = limited(proposed, state.last_outcome, statistics=statistics, budget=budget)
+    last = state.last_outcome
+    steady = limited(proposed, None if last is None or last.is_cold else last, statistics=statistics, budget=budget)
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
     sampling_codes = allowed.plan.sampling_codes
@@ -58,21 +59,29 @@ def decide(
 
 
 def learn(state: ControlState, outcome: MicroBatchOutcome) -> tuple[ControlState, JournalEntry]:
-    """Learn from a finished micro-batch, once, and compare it with what was expected."""
+    """Learn from a finished micro-batch, once, and compare it with what was expected.
+
+    How long a cold one took tells nothing about those to come; only its rows count.
+    """
     decision = state.decision(outcome.micro_batch_id)
     if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
         return state, _entry(state, decision, outcome, learned=False)
+    told = replace(
+        state,
+        arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
+        last_outcome=outcome,
+    )
+    if outcome.is_cold:
+        return told, _entry(told, decision, outcome, learned=False)
     load_model = state.load_model.updated(outcome)
     learned = replace(
-        state,
+        told,
         load_model=load_model,
-        arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
         regulator=state.regulator.updated(
             measured_seconds=outcome.processing_seconds,
             predicted_seconds=load_model.seconds(outcome.offered_rows, outcome.sampling_rates),
             correction=state.regulator.correction if decision is None else decision.correction,
         ),
-        last_outcome=outcome,
     )
     return learned, _entry(learned, decision, outcome, learned=True)
 

@@ -21,15 +21,15 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
         budget: The time to fill.
 
     Returns:
-        A plan for every stream of the network. Where even P = 0 would not fit, it is saturated and asks for
-        the smallest rate there is.
+        A plan for every stream of the network. Where even P = 0 would not fit, it is saturated, and work on rows
+        gets a tenth of U: to shed more than that would cost answers and save next to no time.
     """
     protected = protected_streams(network)
     streams = [stream.name for stream in network.streams]
     sheddable = [stream for stream in streams if stream not in protected]
     unshed_seconds = statistics.seconds({})
     work_seconds = sum(statistics.work_seconds(stream) for stream in sheddable)
-    code = _largest_fitting(unshed_seconds, work_seconds, budget.seconds)
+    code = _largest_fitting(unshed_seconds, work_seconds, _fillable(unshed_seconds - work_seconds, budget))
     sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
     expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
     unsheddable_seconds = unshed_seconds - work_seconds
@@ -48,12 +48,21 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     )
 
 
+WORTH_SAVING = 0.1
+"""Work on rows that is less than this share of what nothing can save is not worth shedding."""
+
 REASONS = {
     Remedy.NONE: "within_budget",
     Remedy.LARGER_MICRO_BATCH: "larger_micro_batch",
     Remedy.SHED: "overload",
     Remedy.REFUSE: "saturated",
 }
+
+
+def _fillable(unsheddable_seconds: float, budget: Budget) -> float:
+    if unsheddable_seconds < budget.seconds:
+        return budget.seconds
+    return (1 + WORTH_SAVING) * unsheddable_seconds
 
 
 def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds: float) -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from streamshed.network.grouping import Aggregate
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
-from streamshed.sharing.instructions import Place, StreamProgram
+from streamshed.sharing.dimension import dimension
+from streamshed.sharing.instructions import Place, StreamProgram, Test
 from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
 from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
 
@@ -53,6 +54,17 @@ class StreamWork:
         """The stream."""
         return self.program.stream
 
+    @property
+    def expression_count(self) -> int:
+        """How many columns and mask bits are computed for a row."""
+        return len(self.program.instructions) + sum(len(c.selections) for c in self.classes)
+
+    @property
+    def selections(self) -> tuple[tuple[str, ...], ...]:
+        """The conditions that queries and bits of masks ask for, one entry each."""
+        of_rows = (self.program.places[query.rows].conditions for query in self.row_queries)
+        return (*(selection for c in self.classes for selection in c.selections), *of_rows)
+
 
 def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     """Lay out what the queries over one stream share.
@@ -71,7 +83,13 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
             slots.append(slot)
             shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place))
     rows = tuple(query for query in own if query.aggregate is None)
-    return StreamWork(program, sharing_classes(stream.name, list(shares.values())), tuple(slots), rows)
+    classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
+    return StreamWork(program, classes, tuple(slots), rows)
+
+
+def _dimensions(program: StreamProgram) -> dict[str, str]:
+    tests = (instruction for instruction in program.instructions if isinstance(instruction, Test))
+    return {test.column: dimension(test.sql) for test in tests}
 
 
 def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from streamshed.network.window import WindowSpecification
+from streamshed.sharing.chunks import chunks
 from streamshed.sharing.slice_grid import SliceGrid
 
-UNGROUPED_SELECTIONS = 10
-"""Most selections in a class without keys: a slice has at most 2^10 partial aggregates, in practice a few dozen."""
+UNGROUPED_MASKS = 128
+"""About the most partial aggregates that a slice has in a class without keys."""
 
-GROUPED_SELECTIONS = 2
-"""Most selections in a class with keys, where each combination may multiply the groups held in state."""
+GROUPED_MASKS = 4
+"""About how often a group is there in a slice of a class with keys."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,17 @@ class Share:
     window: WindowSpecification
 
 
-def sharing_classes(stream: str, shares: Sequence[Share]) -> tuple[SharingClass, ...]:
+def sharing_classes(stream: str, shares: Sequence[Share], dimensions: Mapping[str, str]) -> tuple[SharingClass, ...]:
     """Group the shares of a stream's queries into classes.
 
     Shares with the same key and value go together where their windows nest, so that no query's windows are put
     together from more slices than the finest of the class needs; what only counts joins a class that has its
     windows, whatever is aggregated there.
+
+    Args:
+        stream: Name of the stream.
+        shares: What its queries ask for.
+        dimensions: What each condition looks at, see `chunks`.
     """
     families: dict[tuple[tuple[str, ...], str | None], list[Share]] = {}
     for share in shares:
@@ -98,7 +104,7 @@ def sharing_classes(stream: str, shares: Sequence[Share]) -> tuple[SharingClass,
         _as_class(stream, keys, value, nested, chunk)
         for (keys, value), family in sorted(families.items(), key=lambda item: (item[0][0], item[0][1] or ""))
         for nested in _nested(family)
-        for chunk in _chunks(nested, GROUPED_SELECTIONS if keys else UNGROUPED_SELECTIONS)
+        for chunk in _chunks(nested, dimensions, GROUPED_MASKS if keys else UNGROUPED_MASKS)
     )
 
 
@@ -123,12 +129,11 @@ def _nested(family: list[Share]) -> Iterator[list[Share]]:
     return (group for _, group in grids)
 
 
-def _chunks(shares: list[Share], most: int) -> Iterator[list[Share]]:
-    """Split shares so that no chunk has more than `most` selections, like conditions side by side."""
-    selections = sorted({share.conditions for share in shares})
-    for first in range(0, len(selections), most):
-        chosen = set(selections[first : first + most])
-        yield [share for share in shares if share.conditions in chosen]
+def _chunks(shares: list[Share], dimensions: Mapping[str, str], most_masks: int) -> Iterator[list[Share]]:
+    """Split shares so that each part can be told by one mask."""
+    selections = list({share.conditions for share in shares})
+    for chunk in chunks(selections, dimensions, most_masks):
+        yield [share for share in shares if share.conditions in chunk]
 
 
 def _as_class(

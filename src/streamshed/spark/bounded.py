@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
-from streamshed.spark.answers import AnswerColumns, AnswerSettings
+from streamshed.spark.answer_stage import answer_frame
 from streamshed.spark.carrier import without_carrier
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.sampled_rows import Admission
@@ -50,7 +51,7 @@ def _domain_answers(
     classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]
     rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled}
     partials = compiled_partials(compiled, rows, classes, layout)
-    return AnswerColumns(outputs_of_streams(compiled), AnswerSettings(confidence=0.95, layout=layout)).answers(partials)
+    return answer_frame(partials, Answering(outputs_of_streams(compiled), confidence=0.95))
 
 
 def _source(spark: SparkSession, stream: Stream, given: Mapping[str, DataFrame]) -> DataFrame:

@@ -13,7 +13,11 @@ from streamshed.spark.internal_names import CARRIER
 
 
 def carrier_frame(spark: SparkSession) -> DataFrame:
-    """Return a stream of one row per micro-batch, which makes every trigger a micro-batch, input or not."""
+    """Return a stream of one row per micro-batch, which makes every trigger a micro-batch, input or not.
+
+    Every stream needs one of its own: of a source that is used twice, Spark writes the offset twice, but numbers it
+    once, and then the numbers of sources are no longer those of the lines that hold their offsets.
+    """
     reader = spark.readStream.format("rate-micro-batch")
     return reader.option("rowsPerBatch", 1).option("numPartitions", 1).load()
 

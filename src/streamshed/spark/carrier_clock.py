@@ -11,6 +11,9 @@ from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.upcoming_rows import EventBounds
 
 DEFAULT_IDLE_MICROSECONDS = 60_000_000
+_SECOND = 1_000_000
+_MILLISECOND = 1_000
+"""Spark's watermarks are whole milliseconds."""
 
 
 class CarrierClock:
@@ -38,14 +41,16 @@ class CarrierClock:
         """Take in the events of a finished micro-batch.
 
         Args:
-            report: What was read, and the event times of what was kept of it.
+            report: What was read, and the event times of what was kept of it; these may be the carriers', so while
+                draining only `offered` counts.
             offered: Event times of all rows that were read, shed ones included, of the streams that tell.
         """
         bounds = offered or {}
         earliest = {name: bound.first for name, bound in bounds.items()}
         latest = {name: bound.last for name, bound in bounds.items()}
         self._first_event = {**report.earliest_event, **earliest, **self._first_event}
-        for name, instant in {**report.latest_event, **latest}.items():
+        told = report.latest_event if self._longest_to_drain is None else {}
+        for name, instant in {**told, **latest}.items():
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
             if report.offered_rows.get(name, 0) > 0:
                 finished = report.started_at_seconds + report.processing_seconds
@@ -86,7 +91,8 @@ class CarrierClock:
         """The watermark at which every window is closed, microseconds; None: nobody asked to drain."""
         if self._longest_to_drain is None:
             return None
-        return max(self.latest_event.values(), default=0) + 2 * self._longest_to_drain + 1_000_000
+        after = max(self.latest_event.values(), default=0) + 2 * self._longest_to_drain + _SECOND
+        return -(-after // _MILLISECOND) * _MILLISECOND
 
     @property
     def _delay(self) -> int:

@@ -10,12 +10,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.answering.output import Output, Shape
+from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
+from streamshed.sharing.inlining import inlined_tests
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
-from streamshed.spark.answer_outputs import Output
 from streamshed.spark.group_keys import is_long_key
 from streamshed.spark.internal_names import OPEN, OPENED
 from streamshed.spark.manifest import Routed
@@ -25,9 +27,10 @@ from streamshed.spark.slice_columns import slice_start
 from streamshed.spark.slice_partials import slice_partials
 from streamshed.spark.slice_placement import common_grid, has_one_grid, placed
 from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.straight_line import run_instructions
+from streamshed.spark.straight_line import StraightLine, run_instructions
 from streamshed.spark.stream_rows import ValueTypes, stream_rows
-from streamshed.spark.value_kind import Carriage, Notation, ValueKind, value_kind
+from streamshed.spark.unfused import MOST_FUSED
+from streamshed.spark.value_kind import value_kind
 from streamshed.spark.window_partials import window_partials
 
 _SUMS = frozenset(
@@ -49,7 +52,7 @@ class CompiledStream:
     """One stream's straight line on Spark, analyzed."""
 
     work: StreamWork
-    line: DataFrame
+    line: StraightLine
     values: ValueTypes
     outputs: tuple[Output, ...]
 
@@ -66,8 +69,10 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
     """
     work = stream_work(stream, queries)
     admitted = sampled_rows(source, stream, _with_oldest_open_slice(admission, work))
-    line = run_instructions(admitted, work.program.instructions)
-    types = _types(line, work)
+    fused = work.expression_count <= MOST_FUSED
+    inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
+    line = run_instructions(admitted, work.program.instructions, inlined, fused=fused)
+    types = _types(line.rows, work)
     problems = [problem for slot in work.slots for problem in _type_problems(slot, types)]
     if problems:
         raise InvalidNetworkError(*problems)
@@ -91,9 +96,9 @@ def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
     """Return the state layout that the queries need at least."""
     outputs = [output for stream in streams for output in stream.outputs]
     return StateLayout(
-        decimals=any(_travels(o, Carriage.DECIMAL) and o.function is not AggregateKind.COUNT for o in outputs),
-        texts=any(_travels(o, Carriage.TEXT) and o.function in _EXTREMES for o in outputs),
-        dispersions=any(o.function in _DISPERSIONS for o in outputs),
+        decimals=any(_travels(o, Carriage.DECIMAL) and o.shape.function is not AggregateKind.COUNT for o in outputs),
+        texts=any(_travels(o, Carriage.TEXT) and o.shape.function in _EXTREMES for o in outputs),
+        dispersions=any(o.shape.function in _DISPERSIONS for o in outputs),
         rows=any(stream.work.row_queries for stream in streams),
     )
 
@@ -114,7 +119,7 @@ def compiled_partials(
     """
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
     kept = [placed(rows[stream.work.stream.name], stream.work.classes) for stream in streams]
-    extremes = any(output.function in _EXTREMES for output in outputs_of_streams(streams))
+    extremes = any(output.shape.function in _EXTREMES for output in outputs_of_streams(streams))
     slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
     partials = window_partials(slices, classes, present, layout)
     if layout.rows:
@@ -178,10 +183,12 @@ def _output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
         query=slot.query.name,
         stream=slot.query.stream.name,
         aggregate=slot.aggregate,
-        function=kind,
-        counts_rows=counts_rows,
-        value=None if counts_rows or slot.value is None else value_kind(types[slot.value]),
-        key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
+        shape=Shape(
+            function=kind,
+            counts_rows=counts_rows,
+            value=None if counts_rows or slot.value is None else value_kind(types[slot.value]),
+            key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
+        ),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
     )
@@ -192,21 +199,18 @@ def _row_output(query: Query) -> Output:
         query=query.name,
         stream=query.stream.name,
         aggregate="",
-        function=AggregateKind.COUNT,
-        counts_rows=True,
-        value=None,
-        key_notations=(),
+        shape=Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=()),
         definition_id=query.definition_id,
         slot=0,
     )
 
 
-def _key_notation(kind: T.DataType) -> str:
+def _key_notation(kind: T.DataType) -> Notation:
     if not is_long_key(kind):
-        return str(Notation.TEXT)
+        return Notation.TEXT
     travels = value_kind(kind)
-    return str(Notation.NUMBER if travels is None else travels.notation)
+    return Notation.NUMBER if travels is None else travels.notation
 
 
 def _travels(output: Output, carriage: Carriage) -> bool:
-    return isinstance(output.value, ValueKind) and output.value.carriage is carriage
+    return isinstance(output.shape.value, ValueKind) and output.shape.value.carriage is carriage

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streamshed.answering.answering import Answering
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.spark.answers import AnswerColumns, AnswerSettings
 from streamshed.spark.carrier import carrier_frame, with_carrier, without_carrier
 from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
 from streamshed.spark.compiled import (
@@ -29,13 +29,14 @@ from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.plan_table import plan_table
-from streamshed.spark.progress import MicroBatchReport, last_report, observed
+from streamshed.spark.progress import MicroBatchReport, last_report
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
+from streamshed.spark.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _log = logging.getLogger(__name__)
@@ -91,9 +92,7 @@ class DomainRun:
             for stream, source in zip(domain.streams, self._sources, strict=True)
         ]
         self.manifest = self._continued(trial)
-        self._columns = AnswerColumns(
-            outputs_of_streams(trial), AnswerSettings(settings.confidence, self.manifest.layout)
-        )
+        self._answering = Answering(outputs_of_streams(trial), settings.confidence)
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
         self._planner = MicroBatchPlanner(
@@ -150,11 +149,13 @@ class DomainRun:
     def _write(self, partials: DataFrame, micro_batch_id: int) -> None:
         if self._writer is None:
             self._writer = MicroBatchWriter(
+                self._spark,
                 self._sink,
                 query_id(self._spark_folder),
                 f"{self._settings.checkpoint}/set_aside",
-                columns=self._columns,
+                answering=self._answering,
                 plan_of=lambda known: PlanRow.from_json(self._planner.plan(known)),
+                is_active=lambda: self.query.isActive,
             )
         self._writer(partials, micro_batch_id)
 
@@ -189,22 +190,17 @@ class DomainRun:
         return DomainFacts(self.domain.streams, max(sizes, default=1_000_000), interval)
 
     def _streaming_partials(self, url: str, token: str) -> DataFrame:
-        carrier = carrier_frame(self._spark)
         compiled = [
             compile_stream(
                 stream,
                 self._network.queries,
-                with_carrier(source, carrier),
+                with_carrier(source, carrier_frame(self._spark)),
                 Admission(plan_table(self._spark, url, token, stream.name)),
             )
             for stream, source in zip(self.domain.streams, self._sources, strict=True)
         ]
-        rows = {stream.work.stream.name: self._watermarked(stream, index) for index, stream in enumerate(compiled)}
+        rows = watermarked_rows(compiled, self.manifest.layout)
         return compiled_partials(compiled, rows, self.manifest.classes, self.manifest.layout)
-
-    def _watermarked(self, stream: CompiledStream, index: int) -> DataFrame:
-        delay = f"{stream.work.stream.watermark_microseconds} microseconds"
-        return observed(stream.rows(self.manifest.layout), index).withWatermark("event_time", delay)
 
     def _last_report(self) -> MicroBatchReport | None:
         return None if self._query is None else last_report(self._query, self.domain.streams)
@@ -222,7 +218,7 @@ class DomainRun:
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=outcome.trigger_interval_seconds,
             offered_rows=sum(report.offered_rows.values()),
-            admitted_rows=sum(report.admitted_rows.values()),
+            admitted_rows=round(sum(outcome.admitted_rows.values())),
             sampling_rates=dict(outcome.sampling_rates),
             backlog_rows=0 if entry.decision is None else entry.decision.backlog_rows,
             delay_seconds=waited + report.processing_seconds,

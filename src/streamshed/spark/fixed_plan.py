@@ -7,32 +7,20 @@ import os
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.quantization import code_of
-from streamshed.spark.answers import AnswerColumns, AnswerSettings
 from streamshed.spark.carrier import carrier_frame, with_carrier
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
-from streamshed.spark.internal_names import (
-    CARRIER_FROM,
-    CARRIER_TIME,
-    CARRIER_UNTIL,
-    OPEN,
-    SAMPLING_CODES,
-    SAMPLING_RATE,
-)
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import PlanRow, StreamPlan
-from streamshed.spark.progress import observed
+from streamshed.spark.plan_table import PLAN_SCHEMA
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
-
-_COLUMNS = (
-    f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
-    f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint"
-)
+from streamshed.spark.watermarked_rows import watermarked_rows
 
 
 def start_fixed(
@@ -67,35 +55,32 @@ def start_fixed(
     use_this_python(spark)
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions):
-        partials, columns = _compiled(network, spark, Admission(_plan(spark, sampling_rate)))
+        partials, answering = _compiled(network, spark, Admission(_plan(spark, sampling_rate)))
         writer = MicroBatchWriter(
+            spark,
             sink,
             "fixed",
             f"{checkpoint}/set_aside",
-            columns=columns,
+            answering=answering,
             plan_of=lambda micro_batch_id: PlanRow(micro_batch_id=micro_batch_id, open=0, streams={}),
         )
         stream = partials.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
         return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
 
 
-def _compiled(network: QueryNetwork, spark: SparkSession, admission: Admission) -> tuple[DataFrame, AnswerColumns]:
-    carrier = carrier_frame(spark)
+def _compiled(network: QueryNetwork, spark: SparkSession, admission: Admission) -> tuple[DataFrame, Answering]:
     streams = network.time_domains[0].streams
     compiled = [
-        compile_stream(stream, network.queries, with_carrier(streaming_frame(spark, stream), carrier), admission)
+        compile_stream(
+            stream, network.queries, with_carrier(streaming_frame(spark, stream), carrier_frame(spark)), admission
+        )
         for stream in streams
     ]
     layout = needed_layout(compiled)
-    rows = {
-        stream.name: observed(one.rows(layout), index).withWatermark(
-            "event_time", f"{stream.watermark_microseconds} microseconds"
-        )
-        for index, (stream, one) in enumerate(zip(streams, compiled, strict=True))
-    }
+    rows = watermarked_rows(compiled, layout)
     classes = [sharing_class for one in compiled for sharing_class in one.work.classes]
-    columns = AnswerColumns(outputs_of_streams(compiled), AnswerSettings(confidence=0.95, layout=layout))
-    return compiled_partials(compiled, rows, classes, layout), columns
+    answering = Answering(outputs_of_streams(compiled), confidence=0.95)
+    return compiled_partials(compiled, rows, classes, layout), answering
 
 
 def _plan(spark: SparkSession, sampling_rate: float | None) -> DataFrame | None:
@@ -103,4 +88,4 @@ def _plan(spark: SparkSession, sampling_rate: float | None) -> DataFrame | None:
         return None
     plan = StreamPlan(sampling_code=code_of(sampling_rate))
     row = (0, plan.sampling_rate, plan.sampling_codes, None, None, None)
-    return spark.createDataFrame([row], _COLUMNS)
+    return spark.createDataFrame([row], PLAN_SCHEMA)

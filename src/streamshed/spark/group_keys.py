@@ -12,8 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-_SEPARATOR = "\x1f"
-_NULL = "\\N"
+from streamshed.answering.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR
 
 
 def key_columns(keys: Sequence[tuple[Column, T.DataType]]) -> tuple[Column, Column]:
@@ -26,7 +25,7 @@ def key_columns(keys: Sequence[tuple[Column, T.DataType]]) -> tuple[Column, Colu
     if not keys:
         return nothing.cast("bigint"), nothing.cast("string")
     if len(keys) > 1:
-        return nothing.cast("bigint"), F.concat_ws(_SEPARATOR, *[_escaped(*key) for key in keys])
+        return nothing.cast("bigint"), F.concat_ws(SEPARATOR, *[_escaped(*key) for key in keys])
     column, kind = keys[0]
     if is_long_key(kind):
         return as_long(column, kind), nothing.cast("string")
@@ -65,28 +64,15 @@ def as_text(column: Column, kind: T.DataType) -> Column:
         case T.BinaryType():
             return F.hex(column)
         case T.ArrayType():
-            joined = F.concat_ws(_SEPARATOR, F.transform(column, lambda item: _escaped(item, kind.elementType)))
+            joined = F.concat_ws(SEPARATOR, F.transform(column, lambda item: _escaped(item, kind.elementType)))
             return F.when(column.isNotNull(), F.concat(F.size(column).cast("string"), F.lit(":"), joined))
         case T.StructType():
             parts = [_escaped(column.getField(field.name), field.dataType) for field in kind.fields]
-            return F.when(column.isNotNull(), F.concat_ws(_SEPARATOR, *parts))
+            return F.when(column.isNotNull(), F.concat_ws(SEPARATOR, *parts))
         case _ if is_long_key(kind):
             return as_long(column, kind).cast("string")
         case _:
             return column.cast("string")
-
-
-def key_texts(key_long: Column, key_text: Column, key_count: Column) -> Column:
-    """The keys of a group as an array of texts, the inverse of `key_columns`.
-
-    Args:
-        key_long: State column.
-        key_text: State column.
-        key_count: How many keys the query has.
-    """
-    parts = F.transform(F.split(key_text, _SEPARATOR), _unescaped)
-    single = F.array(F.coalesce(key_text, key_long.cast("string")))
-    return F.when(key_count == 0, F.array().cast("array<string>")).when(key_count == 1, single).otherwise(parts)
 
 
 def _ntz_microseconds(column: Column) -> Column:
@@ -98,10 +84,5 @@ def _ntz_microseconds(column: Column) -> Column:
 def _escaped(column: Column, kind: T.DataType) -> Column:
     text = as_text(column, kind)
     if not is_long_key(kind) and not isinstance(kind, T.NumericType):
-        text = F.replace(F.replace(text, F.lit("\\"), F.lit("\\\\")), F.lit(_SEPARATOR), F.lit("\\u"))
-    return F.coalesce(text, F.lit(_NULL))
-
-
-def _unescaped(part: Column) -> Column:
-    pieces = F.transform(F.split(part, r"\\\\"), lambda piece: F.replace(piece, F.lit("\\u"), F.lit(_SEPARATOR)))
-    return F.when(part != F.lit(_NULL), F.array_join(pieces, "\\"))
+        text = F.replace(F.replace(text, F.lit("\\"), F.lit(ESCAPE)), F.lit(SEPARATOR), F.lit(ESCAPED_SEPARATOR))
+    return F.coalesce(text, F.lit(NULL))

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from streamshed.answering.shed_interval import ShedInterval, remembered
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
-from streamshed.spark.plan_row import PlanRow, ShedInterval, StreamPlan, remembered
+from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
@@ -154,21 +155,24 @@ class MicroBatchPlanner:
         report = self._reports()
         if report is None or report.micro_batch_id <= self._recorded:
             return
-        self._recorded = report.micro_batch_id
+        is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
         if upcoming is None:
             upcoming = upcoming_rows(self._checkpoint, report.micro_batch_id, self._facts.streams, self._sizes)
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         for name, found in upcoming.items():
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
+        rates = self._rates(report.micro_batch_id)
+        estimated = {name: rows * rates.get(name, 1.0) for name, rows in report.offered_rows.items()}
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
             offered_rows=report.offered_rows,
-            admitted_rows={name: float(rows) for name, rows in report.admitted_rows.items()},
-            sampling_rates=self._rates(report.micro_batch_id),
+            admitted_rows={**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}},
+            sampling_rates=rates,
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
             started_at_seconds=report.started_at_seconds,
+            is_cold=is_cold,
         )
         self._on_outcome(report, outcome)
 

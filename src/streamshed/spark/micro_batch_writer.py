@@ -5,48 +5,53 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.errors import StreamshedError
-from streamshed.spark.answer_schema import ANSWER, LATE, ROW, UNREADABLE
-from streamshed.spark.answers import AnswerColumns
+from streamshed.answering.answer_schema import ANSWER, LATE, ROW, UNREADABLE
+from streamshed.answering.answering import Answering
+from streamshed.answering.summary import Summary, Tally, added
+from streamshed.spark.answer_stage import Summaries, SummariesParam, micro_batch_frame
+from streamshed.spark.interruption import call_off
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.run_status import QueryStatus
+from streamshed.spark.set_aside import SetAside
 from streamshed.spark.sinks import Sink
 
-_SET_ASIDE_COLUMNS = ("stream", "reason", "identity", "text")
-
-
-class StoppedError(StreamshedError):
-    """A micro-batch was not written because its run is being stopped."""
+_KEPT_SUMMARIES = 100
 
 
 class MicroBatchWriter:
     """Spark's `foreachBatch` function of a time domain.
 
     Args:
+        spark: The session.
         sink: Where answers go.
         query_id: Spark's id of the query, which a checkpoint keeps.
         set_aside: Folder for what could not be read.
-        columns: What makes answers of window partials.
+        answering: What makes answers of window partials.
         plan_of: Returns the plan of a micro-batch.
+        is_active: Whether Spark's query is active, which it is until its stop begins.
     """
 
     def __init__(
         self,
+        spark: SparkSession,
         sink: Sink,
         query_id: str,
         set_aside: str,
         *,
-        columns: AnswerColumns,
+        answering: Answering,
         plan_of: Callable[[int], PlanRow],
+        is_active: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._columns = columns
+        self._is_active = is_active
+        self._answering = answering
         self._plan_of = plan_of
         self._sink = sink
         self._query_id = query_id
         self._set_aside = set_aside
+        nothing: Summaries = {}
+        self._told = spark.sparkContext.accumulator(nothing, SummariesParam())
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_stopping = False
@@ -61,7 +66,7 @@ class MicroBatchWriter:
         """
         with self._writing:
             if self._is_stopping:
-                raise StoppedError(f"micro-batch {micro_batch_id} was not begun: the run is being stopped")
+                call_off(micro_batch_id, self._is_active)
             self._write(partials, micro_batch_id)
 
     def finish(self, timeout_seconds: float) -> None:
@@ -74,20 +79,30 @@ class MicroBatchWriter:
             self._writing.release()
 
     def _write(self, partials: DataFrame, micro_batch_id: int) -> None:
-        answers = self._columns.answers(partials, self._plan_of(micro_batch_id).shed).persist()
-        try:
-            summary = {(row["kind"], row["query"]): row.asDict() for row in _summarized(answers).collect()}
-            self._sink.write(answers.where(F.col("kind") != UNREADABLE), self._query_id, micro_batch_id)
-            unreadable = sum(int(row["rows"]) for (kind, _), row in summary.items() if kind == UNREADABLE)
-            if unreadable:
-                self._put_aside(answers, micro_batch_id)
-        finally:
-            answers.unpersist()
+        set_aside = SetAside(self._set_aside, self._query_id, micro_batch_id)
+        shed = self._plan_of(micro_batch_id).shed
+        answers = micro_batch_frame(partials, self._answering, shed, set_aside, self._told)
+        if self._sink.reads_once:
+            self._sink.write(answers, self._query_id, micro_batch_id)
+        else:
+            self._write_persisted(answers, micro_batch_id)
+        told, self._told.value = self._told.value, {}
+        summary = added(tallies for (of, _), tallies in told.items() if of == micro_batch_id)
+        unreadable = sum(tally.rows for (kind, _), tally in summary.items() if kind == UNREADABLE)
         with self._lock:
             self._summaries[micro_batch_id] = _statuses(summary)
             self._unreadable_rows += unreadable
-            while len(self._summaries) > 100:
+            while len(self._summaries) > _KEPT_SUMMARIES:
                 del self._summaries[min(self._summaries)]
+
+    def _write_persisted(self, answers: DataFrame, micro_batch_id: int) -> None:
+        """Compute the micro-batch exactly once, however often the sink reads it, never among the possibilities."""
+        answers.persist()
+        try:
+            answers.write.format("noop").mode("overwrite").save()
+            self._sink.write(answers, self._query_id, micro_batch_id)
+        finally:
+            answers.unpersist()
 
     @property
     def unreadable_rows(self) -> int:
@@ -99,52 +114,20 @@ class MicroBatchWriter:
         with self._lock:
             return dict(self._summaries.get(micro_batch_id, {}))
 
-    def _put_aside(self, answers: DataFrame, micro_batch_id: int) -> None:
-        """Write the unreadable rows where a later look can find them, exactly once."""
-        rows = answers.where(F.col("kind") == UNREADABLE).select(
-            F.col("query").alias("stream"),
-            "reason",
-            F.col("key")[0].alias("identity"),
-            F.col("value_text").alias("text"),
-            F.col("rows_used").alias("rows"),
-        )
-        target = f"{self._set_aside}/query_id={self._query_id}/micro_batch_id={micro_batch_id}"
-        rows.coalesce(1).write.mode("overwrite").parquet(target)
 
-
-def _summarized(answers: DataFrame) -> DataFrame:
-    width = (F.col("upper") - F.col("lower")) / 2 / F.abs(F.nullif(F.col("value"), F.lit(0.0)))
-    is_number = ~F.isnan(width)
-    return answers.groupBy("kind", "query").agg(
-        F.count(F.lit(1)).alias("answers"),
-        F.count(F.when(F.col("exact"), 1)).alias("exact_answers"),
-        F.avg(F.when(is_number, width)).alias("relative_error"),
-        F.sum("rows_used").alias("rows"),
-        F.max(F.unix_micros("window_end")).alias("latest_window_end"),
-    )
-
-
-def _statuses(summary: Mapping[tuple[str, str], Mapping[str, object]]) -> dict[str, QueryStatus]:
+def _statuses(summary: Summary) -> dict[str, QueryStatus]:
     names = {query for kind, query in summary if kind != UNREADABLE}
     return {name: _status(summary, name) for name in sorted(names)}
 
 
-def _status(summary: Mapping[tuple[str, str], Mapping[str, object]], name: str) -> QueryStatus:
-    found = summary.get((ANSWER, name), {})
-    end = found.get("latest_window_end")
+def _status(summary: Summary, name: str) -> QueryStatus:
+    found = summary.get((ANSWER, name), Tally())
+    end = found.latest_window_end
     return QueryStatus(
-        answers=_whole(found, "answers"),
-        exact_answers=_whole(found, "exact_answers"),
-        relative_error=_number(found.get("relative_error")),
-        late_pairs=_whole(summary.get((LATE, name), {}), "rows"),
-        rows=_whole(summary.get((ROW, name), {}), "answers"),
-        latest_window_end_seconds=None if end is None else float(str(end)) / 1e6,
+        answers=found.answers,
+        exact_answers=found.exact_answers,
+        relative_error=found.widths / found.widths_count if found.widths_count else None,
+        late_pairs=summary.get((LATE, name), Tally()).rows,
+        rows=summary.get((ROW, name), Tally()).answers,
+        latest_window_end_seconds=None if end is None else end / 1e6,
     )
-
-
-def _whole(row: Mapping[str, object], name: str) -> int:
-    return int(str(row.get(name) or 0))
-
-
-def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))

@@ -25,14 +25,12 @@ from streamshed.spark.plan_row import PlanRow
 FORMAT = "streamshed_plan"
 TOKEN_HEADER = "X-Streamshed-Token"  # noqa: S105 - the name of the header, not what is in it
 
-_COLUMNS = (
-    (OPEN, "bigint"),
-    (SAMPLING_RATE, "double"),
-    (SAMPLING_CODES, "string"),
-    (CARRIER_FROM, "bigint"),
-    (CARRIER_UNTIL, "bigint"),
-    (CARRIER_TIME, "bigint"),
+PLAN_SCHEMA = (
+    f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
+    f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint"
 )
+"""What a stream is told in a micro-batch."""
+
 _TIMEOUT_SECONDS = 60
 
 
@@ -50,8 +48,7 @@ def plan_table(spark: SparkSession, url: str, token: str, stream: str) -> DataFr
         stream: Name of the stream.
     """
     spark.dataSource.register(PlanDataSource)
-    schema = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS)
-    return spark.read.format(FORMAT).schema(schema).options(url=url, token=token, stream=stream).load()
+    return spark.read.format(FORMAT).schema(PLAN_SCHEMA).options(url=url, token=token, stream=stream).load()
 
 
 class PlanDataSource(DataSource):

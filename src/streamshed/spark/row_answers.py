@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.answering.answer_schema import ROW
 from streamshed.network.query import Query
 from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.network_work import StreamWork
-from streamshed.spark.answer_schema import ROW
-from streamshed.spark.internal_names import SAMPLING_CODES, TIME, UNREADABLE
+from streamshed.spark.internal_names import SAMPLING_CODES, TIME
+from streamshed.spark.straight_line import StraightLine
+from streamshed.spark.unfused import unfused
 
 _NO_ROWS = "array<struct<definition_id: bigint, time: bigint, sampling_codes: string, text: string>>"
 TIMES = {
@@ -22,7 +21,7 @@ TIMES = {
 """How times are written in a row's JSON."""
 
 
-def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> DataFrame:
+def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> DataFrame:
     """Return the rows of a stream's set-valued queries shaped as window partials, the row as JSON in `key_text`.
 
     Args:
@@ -31,12 +30,15 @@ def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> Data
         partials: Window partials, whose columns these take.
     """
     asked = {query.definition_id: query for query in work.row_queries}
-    rows = [_row(query, work) for query in asked.values()]
-    found = line.select(F.explode(F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("row"))
+    rows = [_row(query, work, line) for query in asked.values()]
+    wanted = line.rows.select((F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("rows"))
+    # Of the inner form of explode, Spark infers a filter that computes all rows once more.
+    found = wanted.select(F.explode_outer("rows").alias("row"))
     weight = 1.0 / sampling_rate(F.col("row.sampling_codes"))
     instant = F.timestamp_micros("row.time")
     columns = {
-        "window": F.struct(instant.alias("start"), instant.alias("end")),
+        "closes": instant,
+        "window_start": F.col("row.time"),
         "kind": F.lit(ROW),
         "definition_id": F.col("row.definition_id"),
         "slot": F.lit(0),
@@ -51,19 +53,16 @@ def row_partials(line: DataFrame, work: StreamWork, partials: DataFrame) -> Data
     return found.where("row is not null").select(*fields)
 
 
-def _row(query: Query, work: StreamWork) -> Column:
+def _row(query: Query, work: StreamWork, line: StraightLine) -> Column:
     place = work.program.places[query.rows]
-    selected = functools.reduce(
-        operator.and_, [F.col(condition) for condition in place.conditions], F.col(UNREADABLE).isNull()
-    )
     row = F.struct(*[F.col(f"`{column}`").alias(name) for name, column in place.columns.items()])
     found = F.struct(
         F.lit(query.definition_id).cast("bigint").alias("definition_id"),
-        F.col(TIME).alias("time"),
+        unfused(F.col(TIME)).alias("time"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
         F.to_json(row, TIMES).alias("text"),
     )
-    return F.when(selected, found)
+    return F.when(line.pass_all(place.conditions), found)
 
 
 def sampling_rate(codes: Column) -> Column:

@@ -23,6 +23,7 @@ from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import FunctionSink, Sink
 from streamshed.spark.state_layout import FAMILIES, StateLayout
 from streamshed.spark.storage import Storage
+from streamshed.statistics.load_prior import LoadPrior
 
 
 class Run:
@@ -109,6 +110,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     sink: Sink | Callable[[DataFrame, int], None],
     trigger: str = "2 seconds",
     latency: str | None = None,
+    larger_micro_batches: bool = False,
+    prior: LoadPrior | None = None,
     headroom: float = 0.8,
     policy: str = "uniform",
     advisory: bool = False,
@@ -128,6 +131,10 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         sink: Where answers go: one of `streamshed.spark.sinks`, or a function of (answers, micro_batch_id).
         trigger: How often a micro-batch starts.
         latency: Goal from a row's arrival to its answer; None: two triggers.
+        larger_micro_batches: Let micro-batches take longer than a trigger, as far as `latency` allows, before rows
+            are shed.
+        prior: What micro-batches and rows are believed to cost until that was measured; None: what was measured on
+            small machines.
         headroom: Share of the time that a plan may fill, in (0, 1].
         policy: How load is shed.
         advisory: Plan, but shed nothing.
@@ -161,6 +168,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     control = ControlSettings(
         trigger_interval_seconds=parse_duration(trigger) / 1e6,
         latency_seconds=None if latency is None else parse_duration(latency) / 1e6,
+        larger_micro_batches=larger_micro_batches,
+        prior=prior or LoadPrior(),
         headroom=headroom / len(network.time_domains),
         policy=policy,
         advisory=advisory,

@@ -40,7 +40,7 @@ class RunStatus:
         trigger_interval_seconds: How long it should take at most.
         utilization: The one by the other.
         offered_rows: Rows read.
-        admitted_rows: Rows that passed the samplers.
+        admitted_rows: Rows that passed the samplers; estimated for a stream that is alone in its time domain.
         sampling_rates: Per stream.
         backlog_rows: Rows known to wait.
         delay_seconds: From the arrival of its oldest row to its answers.

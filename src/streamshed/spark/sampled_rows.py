@@ -89,7 +89,9 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         carrier = {name: nothing.cast("bigint") for name in (CARRIER_FROM, CARRIER_UNTIL, CARRIER_TIME)}
         opened = {OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)}
         return source.withColumns({**opened, SAMPLING_CODES: nothing.cast("string"), **carrier})
-    rows = source.crossJoin(F.broadcast(admission.plan))
+    # A carrier that knows no time yet would show a made-up one.
+    has_come = F.col(CARRIER).isNull() | F.col(CARRIER_TIME).isNotNull()
+    rows = source.crossJoin(F.broadcast(admission.plan)).where(has_come)
     if _is_known_before_parsing(stream):
         rows = rows.where(_kept(stream))
     codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from streamshed.answering.unreadable import FIELD_SEPARATOR
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Stream
 from streamshed.spark.internal_names import APART, FILE_PATH, FILE_ROW, TEXT, UNREADABLE
@@ -13,9 +14,6 @@ UNREADABLE_CLASS = 0
 """Class of rows that could not be read; their `key_text` says which and why."""
 CARRIER_CLASS = 1
 """Class of the carrier's rows; `key_text` is the stream, `slice_start` to `key_long` the time it has come since."""
-
-FIELD_SEPARATOR = "\x1e"
-FIELDS = ("stream", "reason", "identity", "text")
 
 
 def apart_text(stream: Stream) -> Column:
@@ -29,11 +27,6 @@ def apart_text(stream: Stream) -> Column:
     return F.when(F.col(APART) == UNREADABLE_CLASS, described).otherwise(F.lit(stream.name))
 
 
-def unreadable_field(text: Column, name: str) -> Column:
-    """Take one field out of what describes an unreadable row; its text, the last, may hold separators."""
-    return F.element_at(F.split(text, FIELD_SEPARATOR, len(FIELDS)), FIELDS.index(name) + 1)
-
-
 def _identity(stream: Stream) -> Column:
     match stream.identity.kind:
         case IdentityKind.COLUMNS:
@@ -45,15 +38,15 @@ def _identity(stream: Stream) -> Column:
 
 
 def _text(stream: Stream) -> Column:
-    if stream.parse is not None or _is_text_folder(stream):
+    if stream.parse is not None or _is_text_folder(stream, FileFormat.JSON):
         return F.col(TEXT)
+    if _is_text_folder(stream, FileFormat.CSV):
+        # Spark keeps only the text of rows that it could not parse.
+        return F.coalesce(F.col(TEXT), F.to_csv(F.struct(*[F.col(f"`{name}`") for name in stream.columns])))
     if stream.identity.kind is IdentityKind.NONE:
         return F.to_json(F.struct(*[F.col(f"`{name}`") for name in stream.columns]))
     return F.lit("")
 
 
-def _is_text_folder(stream: Stream) -> bool:
-    return isinstance(stream.source, FolderSource) and stream.source.format in {
-        FileFormat.JSON,
-        FileFormat.CSV,
-    }
+def _is_text_folder(stream: Stream, text_format: FileFormat) -> bool:
+    return isinstance(stream.source, FolderSource) and stream.source.format is text_format

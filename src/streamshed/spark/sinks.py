@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.errors import SinkUnavailableError
-from streamshed.spark.answer_schema import ANSWER_DDL
 
 _MEMORY_MICRO_BATCHES = 1000
 
 
 class Sink(Protocol):
-    """Takes the answers of each micro-batch; the same micro-batch again after a crash, with the same answers."""
+    """Takes the answers of each micro-batch; the same micro-batch again after a crash, with the same answers.
+
+    Attributes:
+        reads_once: Whether `write` reads all answers exactly once; if not, they are kept while it runs.
+    """
+
+    @property
+    def reads_once(self) -> bool:
+        """Whether `write` reads all answers exactly once."""
 
     def check(self) -> None:
         """Raise `SinkUnavailableError` if answers could not be written."""
@@ -36,6 +44,8 @@ class ParquetSink:
         path: The folder.
     """
 
+    reads_once: ClassVar[bool] = True
+
     path: str
 
     def check(self) -> None:
@@ -52,7 +62,7 @@ class ParquetSink:
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Write one folder."""
         target = f"{self.path}/query_id={query_id}/micro_batch_id={micro_batch_id}"
-        answers.coalesce(1).write.mode("overwrite").parquet(target)
+        answers.write.mode("overwrite").parquet(target)
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class ConsoleSink:
     Attributes:
         rows: At most so many of a micro-batch.
     """
+
+    reads_once: ClassVar[bool] = True
 
     rows: int = 40
 
@@ -93,21 +105,24 @@ class MemorySink:
         name: Name of the view.
     """
 
+    reads_once: ClassVar[bool] = True
+
     name: str
-    _kept: dict[tuple[str, int], list[tuple[object, ...]]] = field(default_factory=dict)
+    _kept: dict[tuple[str, int], pa.Table] = field(default_factory=dict)
 
     def check(self) -> None:
         """Memory is always there."""
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Keep the answers and refresh the view."""
-        rows = [(*row, micro_batch_id) for row in answers.collect()]
-        self._kept[query_id, micro_batch_id] = rows
+        found = answers.toArrow()
+        numbers = pa.array([micro_batch_id] * len(found), pa.int64())
+        self._kept[query_id, micro_batch_id] = found.append_column("micro_batch_id", numbers)
         while len(self._kept) > _MEMORY_MICRO_BATCHES:
             del self._kept[next(iter(self._kept))]
-        session = answers.sparkSession
-        everything = [row for kept in self._kept.values() for row in kept]
-        view = session.createDataFrame(everything, f"{ANSWER_DDL}, micro_batch_id bigint")
+        # Of a table in chunks, Spark reads nothing past an empty one.
+        everything = pa.concat_tables(self._kept.values()).combine_chunks()
+        view = answers.sparkSession.createDataFrame(everything)
         view.createOrReplaceGlobalTempView(self.name)
 
 
@@ -118,6 +133,8 @@ class FunctionSink:
     Attributes:
         function: Takes the answers and the micro-batch's number.
     """
+
+    reads_once: ClassVar[bool] = False
 
     function: Callable[[DataFrame, int], None]
 
@@ -132,6 +149,8 @@ class FunctionSink:
 @dataclass(frozen=True)
 class NoopSink:
     """Computes answers and keeps none of them."""
+
+    reads_once: ClassVar[bool] = True
 
     def check(self) -> None:
         """Nothing is written."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.spark.eviction import evictable_interval
+from streamshed.spark.eviction import closing_time
 from streamshed.spark.state_layout import StateLayout
 
-SLICE_KEY = ("interval", "class_id", "slice_start", "mask", "sampling_codes", "key_long", "key_text")
-"""The state key: the interval in which the group closes, what the rows are, and at which rates they were sampled."""
+SLICE_KEY = ("closes", "class_id", "slice_start", "traveled_in", "mask", "sampling_codes", "key_long", "key_text")
+"""The state key: when the group closes, what the rows are, and at which rates they were sampled.
+
+Rows that came late close with the slice they have traveled in, whose start is `traveled_in`, null for others.
+"""
 
 _LOW_BITS = 0xFFFFFFFF
 
@@ -18,7 +21,7 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
     """Aggregate rows by slice.
 
     Args:
-        rows: Columns close_start, close_end (microseconds), those of `SLICE_KEY` but interval, and those of a
+        rows: Columns close_end (microseconds), those of `SLICE_KEY` but closes, and those of a
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
@@ -27,8 +30,8 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
         The key's columns and the partials: rows, present (values not null), total and squares (Σv, Σv²),
         sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
     """
-    interval = evictable_interval(F.col("close_start"), F.col("close_end"), "interval")
-    keyed = rows.select(interval, *[name for name in rows.columns if not name.startswith("close_")])
+    closes = closing_time(F.col("close_end"), "closes")
+    keyed = rows.select(closes, *[name for name in rows.columns if name != "close_end"])
     return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes))
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.answering.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.sharing.sharing_class import Member, SharingClass
-from streamshed.spark.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
 from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
@@ -38,7 +38,7 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
     wanted = slices.select("*", F.explode(_routes(classes, present)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
-    opened, closes = F.unix_micros("interval.start"), F.unix_micros("interval.end")
+    opened, closes = F.coalesce("traveled_in", "slice_start"), F.unix_micros("closes")
     size, slide = F.col("route.size"), F.col("route.slide")
     ranged = wanted.withColumns({"first": _first_window(), "last": _last_window(), "opened": opened})
     skipped = ranged.withColumn("skipped", _closed_before_it_came())
@@ -83,11 +83,12 @@ def _last_window() -> Column:
 
 
 def _closed_before_it_came() -> Column:
-    """How far the first window still open lies behind the first, a multiple of the slide."""
+    """How far the first window still open lies behind the first, a multiple of the slide; at most one past the last."""
     size, slide = F.col("route.size"), F.col("route.slide")
     overdue = F.col("opened") - size - F.col("first")
     came_late = (F.col("slice_start") < F.col("opened")) & (F.col("class_id") > CARRIER_CLASS) & (overdue >= 0)
-    return F.when(came_late, overdue - F.pmod(overdue, slide) + slide).otherwise(F.lit(0).cast("bigint"))
+    closed = overdue - F.pmod(overdue, slide) + slide
+    return F.when(came_late, F.least(closed, F.col("last") - F.col("first") + slide)).otherwise(F.lit(0).cast("bigint"))
 
 
 def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Column:

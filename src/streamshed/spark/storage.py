@@ -26,16 +26,19 @@ class Storage:
             SinkUnavailableError: It cannot be made or written to.
         """
         try:
-            if "://" in location or location.startswith("file:"):
-                file_system, root = fs.FileSystem.from_uri(location)
-            else:
-                file_system, root = fs.LocalFileSystem(), os.path.abspath(location)
-            storage = cls(file_system, root)
+            storage = cls.reached(location)
             storage.write_text(".writable", "")
             storage.delete(".writable")
         except OSError as error:
             raise SinkUnavailableError(f'cannot write to "{location}": {error}') from error
         return storage
+
+    @classmethod
+    def reached(cls, location: str) -> Storage:
+        """Return the storage at a path or URI that is known to be there."""
+        if "://" in location or location.startswith("file:"):
+            return cls(*fs.FileSystem.from_uri(location))
+        return cls(fs.LocalFileSystem(), os.path.abspath(location))
 
     def below(self, folder: str) -> Storage:
         """Return the storage of a folder in this one."""
@@ -43,15 +46,19 @@ class Storage:
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file as a whole: after a crash it is there with all its text, or not at all."""
+        self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write a file as a whole."""
         path = f"{self.root}/{name}"
         self.file_system.create_dir(os.path.dirname(path), recursive=True)
         if not isinstance(self.file_system, fs.LocalFileSystem):
             with self.file_system.open_output_stream(path) as stream:
-                stream.write(text.encode())
+                stream.write(content)
             return
         draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}.tmp"
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(draft, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)

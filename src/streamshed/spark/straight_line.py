@@ -4,65 +4,89 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
-from streamshed.spark.internal_names import UNREADABLE
+from streamshed.sharing.layers import layers
+from streamshed.spark.internal_names import TIME, UNREADABLE
 from streamshed.spark.relation_reader import relation_frame
+from streamshed.spark.unfused import unfused
 from streamshed.spark.user_function import guarded_call
 
 
-def run_instructions(rows: DataFrame, instructions: Sequence[Instruction]) -> DataFrame:
+@dataclass(frozen=True)
+class StraightLine:
+    """The rows of a stream with all that is computed for them.
+
+    Attributes:
+        rows: The rows, with `TIME` and `UNREADABLE`.
+        inlined: The conditions that are evaluated where they are used; the others are columns.
+    """
+
+    rows: DataFrame
+    inlined: Mapping[str, Column]
+
+    def pass_all(self, conditions: Sequence[str]) -> Column:
+        """Whether a row, which may be unreadable, passes all of some conditions."""
+        return functools.reduce(operator.and_, self.columns(conditions), F.col(UNREADABLE).isNull())
+
+    def columns(self, conditions: Sequence[str]) -> list[Column]:
+        """The conditions, each as a column that is never null."""
+        return [self.inlined.get(name, F.col(name)) for name in conditions]
+
+
+def run_instructions(
+    rows: DataFrame, instructions: Sequence[Instruction], inlined: frozenset[str], *, fused: bool
+) -> StraightLine:
     """Add the columns that the instructions compute.
 
-    What depends on nothing computed since goes into one projection, so that neighbors share one pass.
+    Args:
+        rows: The rows, with `TIME` and `UNREADABLE`.
+        instructions: In an order that satisfies their dependencies.
+        inlined: The tests that are not to be columns.
+        fused: Whether there are few enough expressions to be compiled as one.
     """
-    pending: dict[str, Column] = {}
-    for instruction in instructions:
-        if isinstance(instruction, Match):
-            rows, pending = _flushed(rows, pending), {}
-            rows = _matched(rows, instruction)
-            continue
-        if _inputs(instruction) & pending.keys():
-            rows, pending = _flushed(rows, pending), {}
-        pending[instruction.column] = _column(instruction)
-    return _flushed(rows, pending)
+    line = StraightLine(rows, {})
+    for layer in layers(instructions, inlined):
+        matched = functools.reduce(_matched, layer.matches, line.rows)
+        columns: dict[str, Column] = {}
+        for instruction in layer.columns:
+            column = _column(instruction, line)
+            if instruction.column in inlined:
+                line = replace(line, inlined={**line.inlined, instruction.column: column})
+            else:
+                columns[instruction.column] = column
+        if not fused and len(columns) > _FEW:
+            columns[TIME] = unfused(F.col(TIME))
+        line = replace(line, rows=matched.withColumns(columns) if columns else matched)
+    return line
 
 
-def _flushed(rows: DataFrame, pending: dict[str, Column]) -> DataFrame:
-    return rows.withColumns(pending) if pending else rows
+_FEW = 4
+"""So many expressions are not worth a projection of their own."""
 
 
-def _inputs(instruction: Define | Test | Call) -> frozenset[str]:
-    """The computed columns an instruction reads; those a text mentions are recognized by their marked names."""
-    if isinstance(instruction, Call):
-        return frozenset({*instruction.arguments, *instruction.guard})
-    mentioned = {word for word in instruction.sql.replace("`", " ").split() if word.startswith("__")}
-    return frozenset({*mentioned, *instruction.guard})
-
-
-def _column(instruction: Define | Test | Call) -> Column:
+def _column(instruction: Define | Test | Call, line: StraightLine) -> Column:
+    reaches = line.pass_all(instruction.guard)
     match instruction:
         case Define():
-            return _guarded(F.expr(instruction.sql), instruction.guard)
+            return _guarded(instruction, reaches)
         case Test():
-            return F.coalesce(_guarded(F.expr(instruction.sql), instruction.guard), F.lit(False))
+            return F.coalesce(_guarded(instruction, reaches), F.lit(False))
         case Call():
-            return guarded_call(instruction, _all(instruction.guard))
+            return guarded_call(instruction, reaches)
         case _:
             assert_never(instruction)
 
 
-def _guarded(value: Column, guard: Sequence[str]) -> Column:
-    return F.when(_all(guard), value) if guard else value
-
-
-def _all(guard: Sequence[str]) -> Column:
-    return functools.reduce(operator.and_, [F.col(name) for name in guard], F.col(UNREADABLE).isNull())
+def _guarded(instruction: Define | Test, reaches: Column) -> Column:
+    value = F.expr(instruction.sql)
+    return F.when(reaches, value) if instruction.guard else value
 
 
 def _matched(rows: DataFrame, match: Match) -> DataFrame:

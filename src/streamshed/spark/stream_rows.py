@@ -27,6 +27,8 @@ from streamshed.spark.internal_names import (
 )
 from streamshed.spark.set_apart import CARRIER_CLASS, apart_text
 from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.straight_line import StraightLine
+from streamshed.spark.unfused import MOST_FUSED, unfused
 from streamshed.spark.value_kind import CarriedValue, carried, presence
 
 
@@ -54,7 +56,7 @@ def entry_columns(layout: StateLayout) -> tuple[tuple[str, str], ...]:
     return tuple(columns)
 
 
-def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes, layout: StateLayout) -> DataFrame:
+def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout: StateLayout) -> DataFrame:
     """Turn the rows of a straight line into what their classes are told.
 
     Args:
@@ -67,20 +69,21 @@ def stream_rows(line: DataFrame, work: StreamWork, values: ValueTypes, layout: S
         The columns of `HEAD`, and `entry_columns` where the stream has one class, else `entries`,
         an array of such, null for classes that do not want the row.
     """
+    fused = work.expression_count <= MOST_FUSED
+    rows = line.rows
     if work.classes:
-        line = line.withColumns(_masks(work))
+        rows = rows.withColumns(_masks(work, line) | ({} if fused else {TIME: unfused(F.col(TIME))}))
     entries = [_class_entry(values, index, sharing_class) for index, sharing_class in enumerate(work.classes)]
     first, *others = entries or [_nothing()]
     first = _or_apart(first, work)
     schema = entry_columns(layout)
-    head = _head()
     if not others:
-        return line.select(*head, *[first[name].cast(kind).alias(name) for name, kind in schema])
+        return rows.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
     structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
-    return line.select(*head, F.array(*structs).alias("entries"))
+    return rows.select(*_head(fused=fused), F.array(*structs).alias("entries"))
 
 
-def _head() -> list[Column]:
+def _head(*, fused: bool) -> list[Column]:
     """What all classes are told: see `HEAD`.
 
     A carrier shows its own time, and goes where it was before. An unreadable row goes into the oldest open slice. The
@@ -92,27 +95,27 @@ def _head() -> list[Column]:
     base = F.when(is_carrier, F.greatest(OPEN, CARRIER_FROM)).otherwise(instant)
     return [
         F.timestamp_micros(shown).alias("event_time"),
-        base.alias("base"),
+        (base if fused else unfused(base)).alias("base"),
         F.col(OPENED).alias("open"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
     ]
 
 
-def _masks(work: StreamWork) -> dict[str, Column]:
-    return {f"__mask_{index}": _mask(sharing_class) for index, sharing_class in enumerate(work.classes)}
+def _masks(work: StreamWork, line: StraightLine) -> dict[str, Column]:
+    return {f"__mask_{index}": _mask(sharing_class, line) for index, sharing_class in enumerate(work.classes)}
 
 
-def _mask(sharing_class: SharingClass) -> Column:
-    bits = [
-        F.when(_all_of(conditions), F.lit(1 << bit)).otherwise(F.lit(0)).cast("bigint")
-        for bit, conditions in enumerate(sharing_class.selections)
-    ]
-    return functools.reduce(Column.bitwiseOR, bits)
+def _mask(sharing_class: SharingClass, line: StraightLine) -> Column:
+    bits = [_bit(line.columns(conditions), 1 << bit) for bit, conditions in enumerate(sharing_class.selections)]
+    of_readable = functools.reduce(Column.bitwiseOR, bits)
+    return F.when(F.col(UNREADABLE).isNull(), of_readable).otherwise(F.lit(0).cast("bigint"))
 
 
-def _all_of(conditions: Sequence[str]) -> Column:
-    readable = F.col(UNREADABLE).isNull()
-    return functools.reduce(operator.and_, [F.col(condition) for condition in conditions], readable)
+def _bit(conditions: Sequence[Column], value: int) -> Column:
+    bit = F.lit(value).cast("bigint")
+    if not conditions:
+        return bit
+    return F.when(functools.reduce(operator.and_, conditions), bit).otherwise(F.lit(0).cast("bigint"))
 
 
 def _class_entry(values: ValueTypes, index: int, sharing_class: SharingClass) -> dict[str, Column]:

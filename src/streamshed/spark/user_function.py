@@ -57,5 +57,5 @@ def reaching_rows_only(function: Callable[..., Any], name: str) -> Callable[...,
             return answered.set_axis(seen.index)
         return answered.set_axis(seen.index[seen]).reindex(seen.index)
 
-    on_reaching.__annotations__ = {"return": pd.Series}
+    on_reaching.__annotations__ = dict.fromkeys(("reaches", "arguments", "return"), pd.Series)
     return on_reaching

@@ -1,49 +1,15 @@
-"""How a value of some Spark type travels: in which state column, and how an answer writes it."""
+"""How a value of some Spark type travels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.spark.group_keys import as_long
-
-
-class Carriage(StrEnum):
-    """The state column that carries a value."""
-
-    LONG = "long"
-    DOUBLE = "double"
-    DECIMAL = "decimal"
-    TEXT = "text"
-
-
-class Notation(StrEnum):
-    """How the number in the state column is to be read."""
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    DATE = "date"
-    TIMESTAMP = "timestamp"
-    TIMESTAMP_NTZ = "timestamp_ntz"
-    TEXT = "text"
-
-
-@dataclass(frozen=True)
-class ValueKind:
-    """Carriage, notation and, for decimals, the digits after the point."""
-
-    carriage: Carriage
-    notation: Notation
-    scale: int = 0
-
-    @property
-    def is_summable(self) -> bool:
-        """Whether sums, averages and variances of it mean something."""
-        return self.notation is Notation.NUMBER
 
 
 def value_kind(kind: T.DataType) -> ValueKind | None:  # noqa: PLR0911 - one return per type

@@ -9,12 +9,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.answering.answer_schema import ANSWER, ROW
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
-from streamshed.spark.answer_schema import ANSWER, ROW
 from streamshed.spark.carrier import without_carrier
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.row_answers import TIMES
@@ -83,7 +83,7 @@ def _window_view(answers: DataFrame, name: str, aggregate: Aggregate, compiled: 
 def _row_view(answers: DataFrame, query: Query, compiled: CompiledStream) -> DataFrame:
     columns = compiled.work.program.places[query.rows].columns
     _refuse_duplicates(query.name, [*columns, "sampling_rate", "exact"])
-    schema = compiled.line.select(*[F.col(f"`{ours}`").alias(name) for name, ours in columns.items()]).schema
+    schema = compiled.line.rows.select(*[F.col(f"`{ours}`").alias(name) for name, ours in columns.items()]).schema
     row = F.from_json("value_text", schema, TIMES).alias("row")
     read = answers.where(F.col("kind") == ROW).select(row, "sampling_rate", "exact")
     return read.select("row.*", "sampling_rate", "exact")

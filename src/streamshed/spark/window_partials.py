@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.answering.answer_schema import LATE
 from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.sharing_class import SharingClass
-from streamshed.spark.answer_schema import LATE
-from streamshed.spark.eviction import evictable_interval
+from streamshed.spark.eviction import closing_time
 from streamshed.spark.manifest import Routed
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.slice_routing import routed
 from streamshed.spark.state_layout import StateLayout
 
-WINDOW_KEY = ("window", "kind", "definition_id", "slot", "key_long", "key_text")
+WINDOW_KEY = ("closes", "window_start", "kind", "definition_id", "slot", "key_long", "key_text")
 
 
 def window_partials(
@@ -36,7 +36,8 @@ def window_partials(
     """
     copies = routed(slices, classes, present)
     keyed = copies.select(
-        evictable_interval(F.col("window_start"), F.col("window_end"), "window"),
+        closing_time(F.col("window_end"), "closes"),
+        "window_start",
         "kind",
         F.col("route.definition_id").alias("definition_id"),
         F.col("route.slot").alias("slot"),

@@ -136,6 +136,31 @@ def fitted(evidence: Evidence, prior: PriorBelief, start: Vector) -> Fit:
     return Fit(mean, covariance, cost)
 
 
+def dear_rows(evidence: Evidence, prior: PriorBelief) -> Vector:
+    """Return coefficients under which half of every second goes to rows: somewhere to start a fit from.
+
+    Where rows are believed to cost next to nothing, no small step shows that they cost a lot.
+
+    Args:
+        evidence: What was measured.
+        prior: What is believed without it.
+
+    Example:
+        >>> evidence = Evidence(np.array([[1000.0]]), np.ones((1, 1)), np.log([2.0]), np.ones(1), 0.1)
+        >>> np.exp(dear_rows(evidence, PriorBelief(np.zeros(3), np.ones(3)))).round(3).tolist()
+        [1.0, 0.001, 1.0]
+    """
+    half = np.exp(evidence.log_seconds) / 2
+    streams = evidence.rows.shape[1]
+    mean = prior.mean.copy()
+    mean[0] = math.log(np.median(half))
+    for stream in range(streams):
+        rows = evidence.rows[:, stream]
+        if (rows > 0).any():
+            mean[1 + stream] = math.log(np.median(half[rows > 0] / rows[rows > 0]) / streams)
+    return mean
+
+
 def _normal_equations(mean: Vector, evidence: Evidence, prior: PriorBelief) -> tuple[Vector, Matrix]:
     log_seconds, gradient = predicted(mean, evidence.rows, evidence.kept)
     residuals = (evidence.log_seconds - log_seconds) / evidence.noise_deviation

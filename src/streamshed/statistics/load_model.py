@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, fitted, predicted
+from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, dear_rows, fitted, predicted
 from streamshed.statistics.load_memory import Memory, Observation, releveled, remembered, translated
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -15,14 +15,17 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 NOISE_DEVIATION = 0.1
 """How far a micro-batch ordinarily is off a perfect prediction: ±10 %."""
 
-PRIOR_DEVIATIONS = (1.0, 1.2, 1.0)
+PRIOR_DEVIATIONS = (1.0, 2.0, 1.0)
 """How far off the prior may be: ln of the fixed cost, ln of the cost per row, logit of the read share."""
+
+MEASURED_DEVIATIONS = (0.2, 0.2, 0.5)
+"""The same of a prior that was measured."""
 
 OUTLIER = 3.0
 """An error of prediction beyond so many standard deviations is suspicious."""
 
-POOR_COST = 9.0
-"""A fit that leaves more unexplained than this is tried again from the prior."""
+POOR_COST = 4.0
+"""A fit that leaves more unexplained than this is tried again from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +216,8 @@ def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:
     fit = fitted(evidence, prior, start)
     if fit.cost <= POOR_COST:
         return fit
-    return min(fit, fitted(evidence, prior, prior.mean), key=lambda either: either.cost)
+    starts = [prior.mean, dear_rows(evidence, prior)]
+    return min([fit, *(fitted(evidence, prior, start) for start in starts)], key=lambda either: either.cost)
 
 
 def _refitted(model: LoadModel, memory: Memory) -> LoadModel:
@@ -227,7 +231,8 @@ def _refitted(model: LoadModel, memory: Memory) -> LoadModel:
 def _belief(streams: int, prior: LoadPrior) -> PriorBelief:
     logit = math.log(prior.read_share / (1 - prior.read_share))
     mean = (math.log(prior.fixed_seconds), math.log(prior.seconds_per_row), logit)
-    return PriorBelief(_per_coefficient(streams, mean), _per_coefficient(streams, PRIOR_DEVIATIONS))
+    deviations = MEASURED_DEVIATIONS if prior.is_measured else PRIOR_DEVIATIONS
+    return PriorBelief(_per_coefficient(streams, mean), _per_coefficient(streams, deviations))
 
 
 def _per_coefficient(streams: int, values: tuple[float, float, float]) -> Vector:

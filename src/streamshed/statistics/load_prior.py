@@ -16,18 +16,21 @@ class LoadPrior:
         seconds_per_row: What a row costs that is read and admitted.
         read_share: The share of `seconds_per_row` that is spent even on a row which the sampler drops. It
             cannot be measured while nothing is shed, so until then this value stands.
+        is_measured: Whether the three were measured with these queries on this machine: then they are doubted less,
+            and a load close to what is sustained is not shed on suspicion.
 
     Raises:
         ValueError: A cost is not positive and finite, or the share is outside (0, 1).
 
     Example:
         >>> LoadPrior(seconds_per_row=2e-6)
-        LoadPrior(fixed_seconds=0.4, seconds_per_row=2e-06, read_share=0.25)
+        LoadPrior(fixed_seconds=0.4, seconds_per_row=2e-06, read_share=0.25, is_measured=False)
     """
 
     fixed_seconds: float = 0.4
     seconds_per_row: float = 1e-6
     read_share: float = 0.25
+    is_measured: bool = False
 
     def __post_init__(self) -> None:
         for field in ("fixed_seconds", "seconds_per_row"):

@@ -17,6 +17,7 @@ class MicroBatchOutcome:
         processing_seconds: From the start of the micro-batch to its last answer.
         trigger_interval_seconds: How often a micro-batch should start.
         started_at_seconds: When it started, on the clock of the caller.
+        is_cold: Whether it was the first of a run, which spends most of its time on compiling what the others use.
 
     Raises:
         ValueError: A count is negative, a sampling rate is outside (0, 1], or a duration is not positive.
@@ -38,6 +39,7 @@ class MicroBatchOutcome:
     processing_seconds: float
     trigger_interval_seconds: float
     started_at_seconds: float
+    is_cold: bool = False
 
     def __post_init__(self) -> None:
         for field in ("processing_seconds", "trigger_interval_seconds"):

@@ -21,7 +21,7 @@ from tests.spark.exactness.oracle import Oracle
 from tests.spark.exactness.specification import NetworkSpec
 from tests.spark.exactness.tables import make_tables
 
-NETWORKS_PER_JOB = int(os.environ.get("EXACTNESS_NETWORKS", "8"))
+NETWORKS_PER_JOB = int(os.environ.get("EXACTNESS_NETWORKS", "40"))
 FIRST_SEED = int(os.environ.get("EXACTNESS_SEED", "0"))
 JOBS: dict[str, dict[str, int]] = {
     "two streams": {"events": 300, "others": 200},

@@ -134,7 +134,7 @@ def _network(path: Path) -> QueryNetwork:
         *(known.window("10 seconds").agg(n="count(*)", total="sum(v)").query(known.name) for known in streams),
         numbers.window("10 seconds").agg(**calls).query("numbers"),
         numbers.filter("x IS NULL OR x < 2").window("10 seconds").agg(**calls).query("finite"),
-        numbers.window("10 seconds").by("x").agg(n="count(*)").query("by number"),
+        numbers.window("10 seconds").by("x").agg(n="count(*)").query("by_number"),
     )
 
 
@@ -208,7 +208,7 @@ def test_nan_and_infinities_have_defined_results(bad_input: BadInput) -> None:
 
 def test_null_nan_and_zeros_are_keys(bad_input: BadInput) -> None:
     keys = Counter[tuple[str | None, float | None]]()
-    for row in bad_input.collected.rows("by number"):
+    for row in bad_input.collected.rows("by_number"):
         keys[row.key[0], row.value] += 1
     twice = [("1.5", 2.0), ("NaN", 2.0), ("Infinity", 2.0), ("-Infinity", 2.0), (None, 2.0), ("0.0", 4.0)]
     assert keys == Counter(dict.fromkeys(twice, FILES))

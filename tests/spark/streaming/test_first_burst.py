@@ -11,18 +11,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.control.loop import ControlLoop
-from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
-from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.spark.streaming.calibrated import calibrate
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
 from tests.spark.streaming.harness import Collected, wait_for_micro_batch, wait_until
 
-TRIGGER_SECONDS = 1.0
+TRIGGER_SECONDS = 3.0
 HEADROOM = 0.8
-FIXED_SECONDS = 0.2
+FIXED_SECONDS = 0.8
 SECONDS_PER_ROW = 1e-4
 CAPACITY = round((HEADROOM * TRIGGER_SECONDS - FIXED_SECONDS) / SECONDS_PER_ROW)
 BURST_ROWS = 5 * CAPACITY
@@ -41,7 +39,14 @@ class Burst:
 def burst(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Burst:
     path = tmp_path_factory.mktemp("burst")
     queries = _network(path)
-    _calibrate(queries, path / "checkpoint" / "time" / "control.json")
+    calibrate(
+        queries,
+        path / "checkpoint" / "time" / "control.json",
+        fixed_seconds=FIXED_SECONDS,
+        seconds_per_row=SECONDS_PER_ROW,
+        rows_of=[0, CAPACITY // 2, CAPACITY],
+        trigger_interval_seconds=TRIGGER_SECONDS,
+    )
     collected = Collected()
     is_first = request.param == "in the first micro-batch"
     if is_first:
@@ -71,26 +76,6 @@ def _network(path: Path) -> QueryNetwork:
     source = folder(path / "in", "parquet", schema="id bigint, ts timestamp, v bigint")
     rows = stream("events", source, time="ts", watermark="1 second", identity=["id"])
     return network(rows.window("1 second").agg(n="count(*)", total="sum(v)").query("q"))
-
-
-def _calibrate(queries: QueryNetwork, file: Path) -> None:
-    """Leave what a loop has learned from earlier runs on a machine for which the burst is five times too big."""
-    loop = ControlLoop(queries, ControlSettings(trigger_interval_seconds=TRIGGER_SECONDS), lambda: 0.0)
-    for number in range(20):
-        rows = CAPACITY * (1 + number % 4) // 4
-        loop.record(
-            MicroBatchOutcome(
-                micro_batch_id=number - 20,
-                offered_rows={"events": rows},
-                admitted_rows={"events": float(rows)},
-                sampling_rates={"events": 1.0},
-                processing_seconds=FIXED_SECONDS + SECONDS_PER_ROW * rows,
-                trigger_interval_seconds=TRIGGER_SECONDS,
-                started_at_seconds=float(number),
-            )
-        )
-    file.parent.mkdir(parents=True)
-    file.write_text(loop.to_json())
 
 
 def _write_burst(path: Path) -> None:

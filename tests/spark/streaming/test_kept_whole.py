@@ -12,17 +12,21 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
+from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import at, timed_values, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, finish
+from tests.spark.streaming.harness import Collected, finish
 
 FILES = 3
 FILE_SECONDS = 20
+ROWS = FILE_SECONDS * 10
+SECONDS_PER_ROW = 0.01
+TRIGGER_SECONDS = 2.0
 NAMES = ("exact", "extremes", "shed", "subset")
 
 
 @dataclass(frozen=True)
 class Overloaded:
-    """What was answered by a network that may use a thousandth of the time it needs, and its journal."""
+    """What was answered by a network whose rows are believed to be dear, and its journal."""
 
     collected: Collected
     journal: pd.DataFrame
@@ -33,18 +37,19 @@ def overloaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     path = tmp_path_factory.mktemp("overloaded")
     for name in NAMES:
         for number in range(FILES):
-            seconds = [number * FILE_SECONDS + index / 10 for index in range(FILE_SECONDS * 10)]
+            seconds = [number * FILE_SECONDS + index / 10 for index in range(ROWS)]
             write_parquet(path / name / f"{number}.parquet", timed_values(seconds, list(range(len(seconds)))))
     exact, extremes, shed, subset = (_stream(path, name) for name in NAMES)
     queries = network(
         exact.window("10 seconds").agg(n="count(*)").query("exact", mode="exact"),
-        exact.window("10 seconds").agg(n="count(*)").query("beside exact"),
+        exact.window("10 seconds").agg(n="count(*)").query("beside_exact"),
         extremes.window("10 seconds").agg(most="max(v)", spread="var_pop(v)").query("extremes"),
         shed.window("10 seconds").agg(n="count(*)").query("shed"),
         subset.window("10 seconds").agg(n="count(*)").query("subset", mode="subset"),
     )
     collected = Collected()
-    settings = {"headroom": 0.001, "unscalable": "keep", **QUICK}
+    dear = LoadPrior(fixed_seconds=0.2, seconds_per_row=SECONDS_PER_ROW)
+    settings = {"unscalable": "keep", "prior": dear, "trigger": f"{TRIGGER_SECONDS} seconds", "partitions": 1}
     run = queries.start(spark, checkpoint=str(path / "checkpoint"), sink=collected, **settings)
     finish(run, FILES)
     return Overloaded(collected, run.journal())
@@ -60,7 +65,7 @@ def _starts() -> list[float]:
 
 
 def test_streams_of_exact_and_subset_queries_are_whole(overloaded: Overloaded) -> None:
-    for query in ("exact", "beside exact", "subset"):
+    for query in ("exact", "beside_exact", "subset"):
         assert overloaded.collected.values(query, "n") == dict.fromkeys(map(at, _starts()), 100.0)
         assert all(row.exact for row in overloaded.collected.rows(query))
 
@@ -77,18 +82,18 @@ def test_aggregates_that_cannot_be_scaled_are_computed_from_all_rows(overloaded:
 def test_the_others_are_shed(overloaded: Overloaded) -> None:
     rows = overloaded.collected.rows("shed")
     assert [row.window_start for row in rows] == list(map(at, _starts()))
-    assert not any(row.exact for row in rows)
-    assert sum(row.rows_used for row in rows) < 100
-    for row in rows:
+    for row in rows[: FILE_SECONDS // 10]:
+        assert not row.exact
+        assert row.rows_used < 80
         assert row.upper is not None
-        assert row.upper > 100
+        assert row.upper > 80
 
 
 def test_the_journal_says_why_and_for_whom(overloaded: Overloaded) -> None:
-    loaded = overloaded.journal[overloaded.journal.micro_batch_id < FILES]
-    assert list(loaded.reason) == ["saturated"] * FILES
-    assert (loaded.sampling_rate < 0.1).all()
-    assert (loaded.offered_rows == len(NAMES) * FILE_SECONDS * 10).all()
-    assert (loaded.admitted_rows < 3 * FILE_SECONDS * 10 + 40).all()
-    assert (loaded.admitted_rows >= 3 * FILE_SECONDS * 10).all()
-    assert loaded.explanation.str.contains("streams kept whole").all()
+    """Of the first micro-batch: after it, what rows really cost is known."""
+    first = overloaded.journal.iloc[0]
+    assert first.reason == "saturated"
+    assert first.sampling_rate < 0.8
+    assert first.offered_rows == len(NAMES) * ROWS
+    assert 3 * ROWS <= first.admitted_rows < (len(NAMES) - 0.2) * ROWS
+    assert "streams kept whole" in first.explanation

@@ -70,7 +70,7 @@ def _after(path: Path) -> QueryNetwork:
         sliding.agg(n="count(*)", total="sum(v)").query("kept", mode="exact"),
         # In one sharing class with what was there before.
         events.filter("v > 6").window("40 seconds").agg(n="count(*)", total="sum(v)").query("added"),
-        events.filter("v > 8").window("30 seconds").agg(mean="avg(v)", least="min(v)").query("added, too"),
+        events.filter("v > 8").window("30 seconds").agg(mean="avg(v)", least="min(v)").query("added_too"),
     )
 
 
@@ -150,7 +150,7 @@ def test_an_added_query_begins_with_the_rows_that_come(restarted: Restarted) -> 
     windows = _expected(40, 40, lambda v: v > 6, since)
     found = restarted.collected.values("added", "n")
     assert {start: found.get(start) for start in windows} == {s: len(values) for s, values in windows.items()}
-    means = restarted.collected.values("added, too", "mean")
+    means = restarted.collected.values("added_too", "mean")
     for start, values in _expected(30, 30, lambda v: v > 8, since).items():
         assert means[start] == pytest.approx(sum(values) / len(values))
 
@@ -227,7 +227,7 @@ REFUSALS = {
     ),
     "an aggregate that cannot be scaled": Refusal(
         UnsheddableQueryError,
-        '\'added, too\'.*least = min.*mode="exact".*unscalable="keep"',
+        '\'added_too\'.*least = min.*mode="exact".*unscalable="keep"',
         _after,
         lambda _: {"unscalable": "refuse"},
     ),

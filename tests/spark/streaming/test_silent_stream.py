@@ -37,7 +37,7 @@ def heard(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Hear
         talking.window("5 seconds").agg(n="count(*)").query("talking"),
         talking.filter("v > 1").window("5 seconds").agg(n="count(*)", total="sum(v)").query("nothing"),
         silent.window("5 seconds").agg(n="count(*)", most="max(v)").query("silent"),
-        silent.window("5 seconds").by("v").agg(n="count(*)").query("silent groups"),
+        silent.window("5 seconds").by("v").agg(n="count(*)").query("silent_groups"),
     )
     collected = Collected()
     settings = {"advisory": True, "unscalable": "keep", **QUICK}
@@ -72,5 +72,5 @@ def test_the_silent_stream_is_answered_from_when_its_time_is_known(heard: Heard)
     assert set(counts.values()) == {0.0}
     assert max(counts) == at(25)
     assert set(heard.collected.values("silent", "most").values()) == {None}
-    assert heard.collected.rows("silent groups") == []
+    assert heard.collected.rows("silent_groups") == []
     assert all(row.exact for row in heard.collected.rows())

@@ -9,7 +9,7 @@ from streamshed.bench.burst import NATIVE, BurstOutcome, course_of, figures_of
 from streamshed.bench.burst_feed import aligned_start, event_seconds
 from streamshed.bench.burst_figures import ShedMicroBatch, Window, windows_outside
 from streamshed.bench.burst_runs import OurBurst
-from streamshed.bench.burst_sizes import BURST_FACTOR, FULL, HEADROOM, QUICK
+from streamshed.bench.burst_sizes import BURST_FACTOR, CALM_LOAD, FULL, HEADROOM, QUICK
 from streamshed.bench.calibration import Capacity
 from streamshed.bench.cost_fit import LinearCost
 from streamshed.bench.ours import UnfinishedBenchmarkError
@@ -102,7 +102,7 @@ def test_figures_fit_into_json() -> None:
 
 def test_the_load_is_relative_to_what_is_sustained() -> None:
     course = course_of(outcome(), FULL)
-    assert max(load for _, load in course.load) == pytest.approx(0.8 * BURST_FACTOR, rel=1e-3)
+    assert max(load for _, load in course.load) == pytest.approx(CALM_LOAD * BURST_FACTOR, rel=1e-3)
 
 
 def test_what_is_sustained_fits_the_headroom() -> None:

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy
-from streamshed.planning.quantization import SMALLEST, WHOLE, code_of
+from streamshed.planning.quantization import WHOLE, code_of
 from streamshed.planning.uniform import plan_uniform
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
@@ -57,11 +59,18 @@ def test_where_latency_allows_micro_batches_grow_before_anything_is_shed() -> No
 
 def test_when_reading_alone_is_too_much_the_plan_says_by_how_much() -> None:
     plan = plan_uniform(counting("packets"), statistics(packets=10_000_000), BUDGET)
-    assert plan.sampling_codes == {"packets": SMALLEST}
+    assert plan.expected_seconds == pytest.approx(2.2 * 1.1, rel=0.01)
     assert (plan.remedy, plan.reason, plan.saturated) == (Remedy.REFUSE, "saturated", True)
     assert plan.unsheddable_seconds == pytest.approx(2.2)
     assert "shedding cannot save 2.2 s" in plan.explanation
     assert "refuse queries or streams, or add workers" in plan.explanation
+
+
+def test_what_would_save_next_to_nothing_is_not_shed() -> None:
+    busy = statistics(packets=10_000)
+    plan = plan_uniform(counting("packets"), busy, replace(BUDGET, headroom=0.1))
+    assert plan.unsheddable_seconds > 10 * (plan.unshed_seconds - plan.unsheddable_seconds)
+    assert (plan.sampling_codes, plan.saturated) == ({"packets": WHOLE}, True)
 
 
 def test_when_nothing_may_be_shed_overload_is_saturation() -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from streamshed.cli.demo.capacity import Capacity
 
 _TOTAL_SECONDS = 215.0
-_CALIBRATION_SECONDS = 40.0
+_CALIBRATION_SECONDS = 55.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """The schema of answers: one row per query, window, key and aggregate; the same for every network and sink."""
 
+import pyarrow as pa
+
 ANSWER_SCHEMA = (
     ("kind", "string"),
     ("query", "string"),
@@ -32,3 +34,21 @@ LATE = "late"
 """How many (row, window) pairs of a query came when the window had closed."""
 UNREADABLE = "unreadable"
 """A row that could not be read."""
+
+KINDS = (ANSWER, ROW, LATE, UNREADABLE)
+"""All kinds."""
+
+
+def arrow_schema() -> pa.Schema:
+    """Return the schema in Arrow's types."""
+    return pa.schema([pa.field(name, _ARROW_TYPES[kind]) for name, kind in ANSWER_SCHEMA])
+
+
+_ARROW_TYPES = {
+    "string": pa.string(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "array<string>": pa.list_(pa.string()),
+    "double": pa.float64(),
+    "bigint": pa.int64(),
+    "boolean": pa.bool_(),
+}

@@ -1,0 +1,144 @@
+"""The value of each aggregate from the partials of a window, scaled where rows were sampled, and its variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamshed.answering.output import Shape
+from streamshed.answering.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.window_partials import Doubles, WindowPartials
+from streamshed.answering.written import (
+    decimals_written,
+    doubles_written,
+    halves_written,
+    longs_written,
+    nearest_doubles,
+)
+from streamshed.network.aggregate import AggregateKind
+
+_SECONDS = {Notation.TIMESTAMP: 1e-6, Notation.TIMESTAMP_NTZ: 1e-6, Notation.DATE: 86_400.0}
+_SIDES = {AggregateKind.MIN: "least", AggregateKind.MAX: "greatest"}
+
+
+def values(shape: Shape, partials: WindowPartials) -> pa.Array:
+    """Return the aggregate as doubles; a time is its seconds since the epoch, a text has none.
+
+    Of no value, counts are 0 and all else is null, as in SQL. Of rows kept with rates P: COUNT Σ1/P, SUM Σv/P, AVG
+    their quotient; all else is only asked for where nothing was sampled.
+    """
+    nothing = partials.longs("present") == 0
+    match shape.function:
+        case AggregateKind.COUNT:
+            return pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"))
+        case AggregateKind.SUM:
+            numbers = _sums(shape, partials)
+        case AggregateKind.AVG:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                numbers = _sums(shape, partials) / partials.doubles("present_weighted")
+        case AggregateKind.MIN | AggregateKind.MAX:
+            if _travels(shape) is Carriage.TEXT:
+                return pa.nulls(len(partials), pa.float64())
+            notation = Notation.NUMBER if shape.value is None else shape.value.notation
+            numbers = partials.doubles(f"{_SIDES[shape.function]}_number") * _SECONDS.get(notation, 1.0)
+        case _:
+            return _dispersions(shape.function, partials)
+    return pa.array(numbers, mask=nothing)
+
+
+def exact_texts(shape: Shape, partials: WindowPartials, known: pa.Array) -> pa.Array:
+    """Return the aggregate with all its digits; meaningful where nothing was sampled.
+
+    Args:
+        shape: What is asked.
+        partials: Of what.
+        known: What `values` returned.
+    """
+    match shape.function:
+        case AggregateKind.COUNT:
+            return pc.cast(partials.array("rows" if shape.counts_rows else "present"), pa.string())
+        case AggregateKind.SUM:
+            texts = _sums_written(shape.value, partials)
+        case AggregateKind.MIN | AggregateKind.MAX:
+            texts = _extremes_written(_SIDES[shape.function], shape.value, partials)
+        case _:
+            return doubles_written(known)
+    return pc.if_else(pa.array(partials.longs("present") == 0), None, texts)
+
+
+def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
+    """Estimate the variance of the value, rows kept independently with their rates P.
+
+    COUNT: Σ(1−P)/P². SUM: Σv²(1−P)/P². AVG: that of Σ(v−mean)/N, the ratio estimator's first order. 0 of all else.
+    """
+    match shape.function:
+        case AggregateKind.COUNT:
+            found = partials.doubles("rows_excess" if shape.counts_rows else "present_excess")
+        case AggregateKind.SUM:
+            found = partials.doubles("squares_excess")
+        case AggregateKind.AVG:
+            present = partials.doubles("present_weighted")
+            squares, total = partials.doubles("squares_excess"), partials.doubles("total_excess")
+            with np.errstate(invalid="ignore", divide="ignore"):
+                mean = partials.doubles("total_weighted") / present
+                residuals = squares - 2 * mean * total + mean * mean * partials.doubles("present_excess")
+                found = residuals / (present * present)
+        case _:
+            return np.zeros(len(partials))
+    known: Doubles = np.where((partials.longs("present") == 0) & (not shape.counts_rows), 0.0, found)
+    return np.maximum(known, 0.0)
+
+
+def _travels(shape: Shape) -> Carriage | None:
+    return None if shape.value is None else shape.value.carriage
+
+
+def _sums(shape: Shape, partials: WindowPartials) -> Doubles:
+    """Sums: of integers and decimals that were not sampled, correctly rounded."""
+    estimated = partials.doubles("total_weighted")
+    if _travels(shape) not in {Carriage.LONG, Carriage.DECIMAL}:
+        return estimated
+    exactly = nearest_doubles(_sums_written(shape.value, partials))
+    return np.where(partials.doubles("greatest_weight") > 1.0, estimated, exactly)
+
+
+def _sums_written(value: ValueKind | None, partials: WindowPartials) -> pa.Array:
+    match value:
+        case ValueKind(Carriage.LONG):
+            return halves_written(partials.array("sum_high"), partials.array("sum_low"))
+        case ValueKind(Carriage.DECIMAL):
+            return decimals_written(partials.array("sum_decimal"), value.scale)
+        case _:
+            return doubles_written(partials.array("total"))
+
+
+def _extremes_written(side: str, value: ValueKind | None, partials: WindowPartials) -> pa.Array:
+    match value:
+        case ValueKind(Carriage.LONG):
+            return longs_written(partials.array(f"{side}_long"), value.notation)
+        case ValueKind(Carriage.DECIMAL):
+            return decimals_written(partials.array(f"{side}_decimal"), value.scale)
+        case ValueKind(Carriage.TEXT):
+            return partials.array(f"{side}_text")
+        case _:
+            return doubles_written(partials.array(f"{side}_number"))
+
+
+def _dispersions(function: AggregateKind, partials: WindowPartials) -> pa.Array:
+    """Variances and deviations from the slices' moments: Σ(M2 + n·(mean_slice − mean)²), where no digits cancel."""
+    lists = partials.array("moments")
+    windows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    present, mean, dispersion = (
+        pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False) for column in pc.list_flatten(lists).flatten()
+    )
+    count = len(partials)
+    whole = np.bincount(windows, present, count)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        share = present / whole[windows]
+        distance = mean - np.bincount(windows, mean * share, count)[windows]
+        squared = np.bincount(windows, dispersion + present * distance * distance, count)
+        divisor = whole - 1 if function in {AggregateKind.VARIANCE, AggregateKind.STDDEV} else whole
+        variance = squared / divisor
+        found = np.sqrt(variance) if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP} else variance
+    return pa.array(found, mask=divisor <= 0)

@@ -1,0 +1,198 @@
+"""Answers, a table of them from a table of window partials: value, bounds, and whether the answer is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamshed.answering.aggregate_value import exact_texts, sampled_variances, values
+from streamshed.answering.answer_schema import ANSWER, KINDS, LATE, ROW, UNREADABLE, arrow_schema
+from streamshed.answering.asked import Asked
+from streamshed.answering.group_key import keys_written
+from streamshed.answering.interval import count_interval, normal_interval
+from streamshed.answering.output import Output, Shape
+from streamshed.answering.shed_interval import ShedInterval
+from streamshed.answering.unreadable import unreadable_fields
+from streamshed.answering.window_partials import Doubles, Longs, Truths, WindowPartials
+from streamshed.network.aggregate import AggregateKind
+
+FEW_ROWS = 100
+"""With fewer rows than this behind it, the interval of a sampled answer is flagged `low`."""
+
+SAMPLED, NO_ROW_KEPT = "sampled", "no row kept"
+
+_KINDS = pa.array(KINDS)
+_KIND_OF = {kind: index for index, kind in enumerate(KINDS)}
+
+
+class Answering:
+    """Makes answers.
+
+    Args:
+        outputs: What the network's queries ask.
+        confidence: Of the intervals (lower, upper), in (0, 1).
+    """
+
+    def __init__(self, outputs: Sequence[Output], confidence: float) -> None:
+        self._outputs = tuple(outputs)
+        self._confidence = confidence
+        self._asked = Asked(outputs)
+        shapes: dict[Shape, int] = {}
+        self._shape_of = np.array([shapes.setdefault(output.shape, len(shapes)) for output in outputs], np.int64)
+        self._shapes = tuple(shapes)
+        queries = [output.query for output in outputs]
+        self._is_first = np.array([queries.index(query) == index for index, query in enumerate(queries)], np.bool_)
+        self._queries = pa.array(queries, pa.string())
+        self._aggregates = pa.array([output.aggregate for output in outputs], pa.string())
+
+    def answers(self, partials: WindowPartials, shed: Sequence[ShedInterval] = ()) -> list[pa.RecordBatch]:
+        """Turn window partials into answers.
+
+        Args:
+            partials: Of any queries, those of earlier networks included.
+            shed: What was shed of late, from the journal.
+
+        Returns:
+            Tables of the answer schema.
+        """
+        kinds = pc.index_in(partials.array("kind"), _KINDS).to_numpy(zero_copy_only=False)
+        rows, outputs = self._asked.pairs(partials.longs("definition_id"), partials.longs("slot"))
+        told = [_unreadable(partials.take(np.flatnonzero(kinds == _KIND_OF[UNREADABLE])))]
+        is_answer = kinds[rows] == _KIND_OF[ANSWER]
+        shapes = np.where(is_answer, self._shape_of[outputs], -1)
+        for shape in np.unique(shapes[is_answer]).tolist():
+            chosen = shapes == shape
+            told.append(self._aggregated(self._shapes[shape], partials.take(rows[chosen]), outputs[chosen], shed))
+        is_row = kinds[rows] == _KIND_OF[ROW]
+        told.append(self._rows(partials.take(rows[is_row]), outputs[is_row]))
+        is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
+        is_late &= partials.longs("rows")[rows] > 0
+        told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
+        return [batch for batch in told if batch.num_rows]
+
+    def _aggregated(
+        self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
+    ) -> pa.RecordBatch:
+        kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
+        exact = kept_rate >= 1.0
+        known = values(shape, partials)
+        error = np.sqrt(sampled_variances(shape, partials))
+        counted = partials.longs("rows" if shape.counts_rows else "present")
+        lower, upper = self._bounds(shape, known, error, counted, kept_rate, exact)
+        estimated = partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")
+        nothing = partials.longs("rows") == 0
+        reasons = pa.array(np.where(nothing, NO_ROW_KEPT, SAMPLED), pa.string(), mask=exact)
+        columns = {
+            "query": self._queries.take(pa.array(outputs)),
+            "window_start": partials.array("window_start"),
+            "window_end": partials.array("window_end"),
+            "key": keys_written(partials.array("key_long"), partials.array("key_text"), shape.key_notations),
+            "aggregate": self._aggregates.take(pa.array(outputs)),
+            "value": known,
+            "value_text": pc.if_else(pa.array(exact), exact_texts(shape, partials, known), None),
+            "lower": lower,
+            "upper": upper,
+            "confidence": pa.array(np.where(exact, 1.0, self._confidence)),
+            "standard_error": pa.array(np.where(exact, 0.0, error)),
+            "sampling_rate": pa.array(np.where(exact, 1.0, _shares_kept(partials, kept_rate))),
+            "rows_used": pa.array(counted),
+            "rows_estimated": pa.array(estimated),
+            "exact": pa.array(exact),
+            "low": pa.array(~exact & (counted < FEW_ROWS)),
+            "reason": reasons,
+        }
+        return _batch(ANSWER, len(partials), columns)
+
+    def _bounds(
+        self, shape: Shape, known: pa.Array, error: Doubles, counted: Longs, kept_rate: Doubles, exact: Truths
+    ) -> tuple[pa.Array, pa.Array]:
+        estimated: Doubles = known.to_numpy(zero_copy_only=False)
+        unbounded = known.is_null().to_numpy(zero_copy_only=False)
+        if shape.function is AggregateKind.COUNT:
+            bounds = count_interval(estimated, error, counted, kept_rate, self._confidence)
+        else:
+            bounds = normal_interval(estimated, error, self._confidence)
+            unbounded = unbounded | (~exact & (error == 0.0))
+        return (
+            pa.array(np.where(exact, estimated, bounds[0]), mask=unbounded),
+            pa.array(np.where(exact, estimated, bounds[1]), mask=unbounded),
+        )
+
+    def _least_rate_of_the_window(
+        self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
+    ) -> Doubles:
+        """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
+        rates = 1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0)
+        start, end = partials.longs("window_start"), partials.longs("window_end")
+        for interval in shed:
+            of_stream = np.array([output.stream == interval.stream for output in self._outputs])
+            touches = of_stream[outputs] & (end > interval.start) & (start <= interval.until)
+            rates = np.where(touches, np.minimum(rates, interval.sampling_rate), rates)
+        least: Doubles = np.minimum(rates, 1.0)
+        return least
+
+    def _rows(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
+        exact = partials.doubles("greatest_weight") <= 1.0
+        rate = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
+        columns = {
+            "query": self._queries.take(pa.array(outputs)),
+            "window_start": partials.array("window_start"),
+            "value_text": partials.array("key_text"),
+            "sampling_rate": pa.array(np.where(exact, 1.0, rate)),
+            "rows_used": partials.array("rows"),
+            "rows_estimated": partials.array("rows_weighted"),
+            "exact": pa.array(exact),
+            "low": pa.array(np.zeros(len(partials), np.bool_)),
+            "reason": pa.array(np.full(len(partials), SAMPLED), pa.string(), mask=exact),
+        }
+        return _batch(ROW, len(partials), columns)
+
+    def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
+        columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
+        return _batch(LATE, len(partials), columns)
+
+
+def _unreadable(partials: WindowPartials) -> pa.RecordBatch:
+    described = [unreadable_fields(text) for text in partials.array("key_text").to_pylist()]
+    stream, reason, identity, text = zip(*described, strict=True) if described else ((), (), (), ())
+    columns = {
+        "query": pa.array(stream, pa.string()),
+        **_counted(partials),
+        "key": pa.array([[known] for known in identity], pa.list_(pa.string())),
+        "value_text": pa.array(text, pa.string()),
+        "reason": pa.array(reason, pa.string()),
+    }
+    return _batch(UNREADABLE, len(partials), columns)
+
+
+def _counted(partials: WindowPartials) -> dict[str, pa.Array]:
+    return {
+        "window_start": partials.array("window_start"),
+        "window_end": partials.array("window_end"),
+        "value": pa.array(partials.doubles("rows")),
+        "rows_used": partials.array("rows"),
+        "rows_estimated": partials.array("rows_weighted"),
+        "exact": pa.array(partials.doubles("greatest_weight") <= 1.0),
+        "low": pa.array(np.zeros(len(partials), np.bool_)),
+    }
+
+
+def _shares_kept(partials: WindowPartials, otherwise: Doubles) -> Doubles:
+    """Rows kept by rows estimated; where none was kept, the rate at which that came to be."""
+    rows = partials.longs("rows")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.minimum(rows / partials.doubles("rows_weighted"), 1.0)
+    return np.where(rows > 0, share, otherwise)
+
+
+def _batch(kind: str, count: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    filled = {"kind": pa.array(np.full(count, kind), pa.string()), **columns}
+    schema = arrow_schema()
+    arrays = [
+        pc.cast(filled[field.name], field.type) if field.name in filled else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

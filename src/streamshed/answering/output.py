@@ -1,0 +1,46 @@
+"""Which answers come out of which window partials: per query definition and value slot, what is asked by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamshed.answering.value_kind import Notation, ValueKind
+from streamshed.network.aggregate import AggregateKind
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What answers that are computed alike have in common.
+
+    Attributes:
+        function: What is aggregated how.
+        counts_rows: For counts: rows, not values.
+        value: How the aggregated value travels; None for count(*) and types without order.
+        key_notations: Per key, how its text is to be written.
+    """
+
+    function: AggregateKind
+    counts_rows: bool
+    value: ValueKind | None
+    key_notations: tuple[Notation, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One aggregate of one query; of a set-valued query, its rows.
+
+    Attributes:
+        query: The query's name.
+        stream: Name of the stream it is computed from.
+        aggregate: The aggregate's name.
+        shape: How it is computed.
+        definition_id: Where it is found in state.
+        slot: Likewise.
+    """
+
+    query: str
+    stream: str
+    aggregate: str
+    shape: Shape
+    definition_id: int
+    slot: int

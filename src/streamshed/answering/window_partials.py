@@ -1,0 +1,53 @@
+"""The partial aggregates of windows, as they leave Spark's state: a table of columns, and what it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class WindowPartials:
+    """Partial aggregates, one row per window, query and value slot.
+
+    N rows are behind one, with values v that were kept with the sampling rates P.
+
+    Attributes:
+        columns: window_start, window_end (microseconds), kind, definition_id, slot, key_long, key_text;
+            rows, present, total (count of rows, count and sum of v); rows_weighted, present_weighted, total_weighted
+            (Σ1/P, Σ1/P, Σv/P); rows_excess, present_excess, total_excess, squares_excess (Σ(1−P)/P² of 1, 1, v, v²);
+            greatest_weight (the largest 1/P); sum_low + 2³²·sum_high, sum_decimal (exact sums); least and greatest of
+            number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)²). Those for decimals,
+            texts and moments may be missing.
+    """
+
+    columns: pa.RecordBatch
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def array(self, name: str) -> pa.Array:
+        """Return a column."""
+        return self.columns.column(name)
+
+    def doubles(self, name: str) -> Doubles:
+        """Return a column of numbers, NaN for nulls."""
+        found: Doubles = pc.cast(self.array(name), pa.float64()).to_numpy(zero_copy_only=False)
+        return found
+
+    def longs(self, name: str) -> Longs:
+        """Return a column of whole numbers, 0 for nulls."""
+        found: Longs = pc.fill_null(self.array(name), 0).to_numpy(zero_copy_only=False)
+        return found
+
+    def take(self, rows: Longs) -> WindowPartials:
+        """Return some of the rows, in the order asked for."""
+        return WindowPartials(self.columns.take(pa.array(rows)))

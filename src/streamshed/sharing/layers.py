@@ -1,0 +1,58 @@
+"""Instructions in layers: what depends on nothing of its own layer is computed side by side, in one projection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
+
+_COMPUTED = re.compile(r"__\w+")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Lookups, one after the other, and then columns, which may use what the lookups brought but not each other."""
+
+    matches: tuple[Match, ...]
+    columns: tuple[Define | Test | Call, ...]
+
+
+def layers(instructions: Sequence[Instruction], inlined: frozenset[str] = frozenset()) -> tuple[Layer, ...]:
+    """Put every instruction into the first layer in which all that it needs is there.
+
+    Args:
+        instructions: In an order that satisfies their dependencies, which each layer keeps.
+        inlined: The tests that are evaluated where they are used: others of their layer may use them.
+
+    >>> from streamshed.sharing.instructions import Test
+    >>> big, guarded = Test("__test_1", "size > 9", ()), Test("__test_2", "1 / n > 3", ("__test_1",))
+    >>> [len(layer.columns) for layer in layers([big, guarded, Test("__test_3", "n = 1", ())])]
+    [2, 1]
+    """
+    depth_needed: dict[str, int] = {}
+    matches: dict[int, list[Match]] = {}
+    columns: dict[int, list[Define | Test | Call]] = {}
+    for instruction in instructions:
+        depth = max((depth_needed.get(name, 0) for name in inputs(instruction)), default=0)
+        if isinstance(instruction, Match):
+            matches.setdefault(depth, []).append(instruction)
+            depth_needed |= dict.fromkeys((instruction.matched, *(name for _, name in instruction.outputs)), depth)
+        else:
+            columns.setdefault(depth, []).append(instruction)
+            depth_needed[instruction.column] = depth if instruction.column in inlined else depth + 1
+    depths = range(max((*matches, *columns), default=-1) + 1)
+    return tuple(Layer(tuple(matches.get(depth, ())), tuple(columns.get(depth, ()))) for depth in depths)
+
+
+def inputs(instruction: Instruction) -> frozenset[str]:
+    """The computed columns an instruction reads, and perhaps words that look like one."""
+    match instruction:
+        case Match():
+            return frozenset(ours for ours, _ in instruction.on)
+        case Call():
+            return frozenset((*instruction.arguments, *instruction.guard))
+        case Define() | Test():
+            mentioned: Iterable[str] = _COMPUTED.findall(instruction.sql)
+            return frozenset((*mentioned, *instruction.guard))

@@ -1,0 +1,92 @@
+"""The last stage: window partials become answers in Arrow tables, in Python, where Spark's tasks run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.answering.answer_schema import ANSWER_DDL, UNREADABLE
+from streamshed.answering.answering import Answering
+from streamshed.answering.shed_interval import ShedInterval
+from streamshed.answering.summary import Summary, added, summarized
+from streamshed.answering.window_partials import WindowPartials
+from streamshed.spark.set_aside import SetAside
+
+Summaries = dict[tuple[int, int], Summary]
+"""By micro-batch and partition: what a task that is run again says replaces what it said."""
+
+
+class SummariesParam(AccumulatorParam[Summaries]):
+    """How Spark brings the tasks' summaries to the driver."""
+
+    def zero(self, value: Summaries) -> Summaries:
+        """Return no summaries."""
+        return {}
+
+    def addInPlace(self, value1: Summaries, value2: Summaries) -> Summaries:
+        """Put summaries together."""
+        return {**value1, **value2}
+
+
+def answer_frame(partials: DataFrame, answering: Answering) -> DataFrame:
+    """Turn window partials into rows of the answer schema, those that could not be read among them.
+
+    Args:
+        partials: What `compiled_partials` returns.
+        answering: Of the network.
+    """
+
+    def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from answering.answers(WindowPartials(batch))
+
+    return _flat(partials).mapInArrow(answered, ANSWER_DDL)
+
+
+def micro_batch_frame(
+    partials: DataFrame,
+    answering: Answering,
+    shed: Sequence[ShedInterval],
+    set_aside: SetAside,
+    summaries: Accumulator[Summaries],
+) -> DataFrame:
+    """Turn a micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
+
+    Args:
+        partials: What `compiled_partials` returns.
+        answering: Of the network.
+        shed: What was shed of late, from the journal.
+        set_aside: Where rows go that could not be read.
+        summaries: Told what each partition answered, when all of it is computed.
+    """
+
+    def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        told: list[Summary] = []
+        unreadable: list[pa.RecordBatch] = []
+        for batch in batches:
+            for answers in answering.answers(WindowPartials(batch), shed):
+                told.append(summarized(answers))
+                if answers.column("kind")[0].as_py() == UNREADABLE:
+                    unreadable.append(answers)
+                else:
+                    yield answers
+        partition = _partition()
+        set_aside.put(partition, unreadable)
+        summaries.add({(set_aside.micro_batch_id, partition): added(told)})
+
+    return _flat(partials).mapInArrow(answered, ANSWER_DDL)
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def _flat(partials: DataFrame) -> DataFrame:
+    ends = F.unix_micros("closes").alias("window_end")
+    return partials.select(ends, *[name for name in partials.columns if name != "closes"])

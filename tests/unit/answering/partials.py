@@ -1,0 +1,64 @@
+"""Tables of window partials for tests, of which only what matters is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from streamshed.answering.answer_schema import ANSWER
+from streamshed.answering.window_partials import WindowPartials
+
+SECOND = 1_000_000
+MOMENTS = pa.list_(pa.struct([("present", pa.int64()), ("mean", pa.float64()), ("dispersion", pa.float64())]))
+_LONGS = ["window_start", "window_end", "definition_id", "slot", "key_long", "rows", "present", "sum_low", "sum_high"]
+_LONGS += ["least_long", "greatest_long"]
+_TEXTS = ("kind", "key_text", "least_text", "greatest_text")
+_DECIMALS = ("sum_decimal", "least_decimal", "greatest_decimal")
+_DOUBLES = ["total", "rows_weighted", "present_weighted", "total_weighted", "rows_excess", "present_excess"]
+_DOUBLES += ["total_excess", "squares_excess", "greatest_weight", "least_number", "greatest_number"]
+_TYPES = {
+    **dict.fromkeys(_LONGS, pa.int64()),
+    **dict.fromkeys(_TEXTS, pa.string()),
+    **dict.fromkeys(_DECIMALS, pa.decimal128(38, 0)),
+    **dict.fromkeys(_DOUBLES, pa.float64()),
+    "moments": MOMENTS,
+}
+_USUAL: Mapping[str, Any] = {
+    **dict.fromkeys(("rows", "present", "rows_weighted", "present_weighted"), 1),
+    **dict.fromkeys(("rows_excess", "present_excess", "total_excess", "squares_excess"), 0.0),
+    "kind": ANSWER,
+    "definition_id": 7,
+    "slot": 0,
+    "window_start": 0,
+    "window_end": 10 * SECOND,
+    "greatest_weight": 1.0,
+}
+
+
+def partials(*rows: Mapping[str, Any]) -> WindowPartials:
+    """Window partials; what is left out is one row at rate 1, or null."""
+    complete = [{**dict.fromkeys(_TYPES), **_USUAL, **row} for row in rows]
+    columns = [pa.array([row[name] for row in complete], kind) for name, kind in _TYPES.items()]
+    return WindowPartials(pa.RecordBatch.from_arrays(columns, names=list(_TYPES)))
+
+
+def kept(rate: float, values: list[float]) -> dict[str, Any]:
+    """The partials of one window of which each row was kept with probability `rate`."""
+    weight = 1 / rate
+    excess = weight * (weight - 1)
+    count, total = len(values), sum(values)
+    return {
+        "rows": count,
+        "present": count,
+        "total": total,
+        "rows_weighted": count * weight,
+        "present_weighted": count * weight,
+        "total_weighted": total * weight,
+        "rows_excess": count * excess,
+        "present_excess": count * excess,
+        "total_excess": total * excess,
+        "squares_excess": sum(value * value for value in values) * excess,
+        "greatest_weight": weight,
+    }

@@ -46,8 +46,9 @@ class Decision:
         sampling_codes: What applies, for every stream; all 0 in advisory mode.
         proposed_sampling_codes: What the planner proposed, before hysteresis and guard.
         plan: What would apply if advisory mode were off.
-        reason: Short and stable: that of the plan, `rising` where its sampling rates may only be reached in
-            steps, or `leaving` where the load has fallen, but perhaps not for good.
+        reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
+            good, `rising` where its sampling rates may only be reached in steps, or `leaving` where the load
+            has fallen, but perhaps not for good.
         explanation: The same as a sentence with figures.
         advisory: Whether the plan is only advice.
         clamps: What the guard changed.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from streamshed.planning.budget import Budget
-from streamshed.planning.plan import SheddingPlan
+from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.pricing import with_sampling_codes
 from streamshed.planning.quantization import WHOLE
 from streamshed.statistics.forecast import Statistics
@@ -14,6 +14,9 @@ class HysteresisSettings:
     """Where the edges lie.
 
     Args:
+        enter_share: Shedding begins at once when everything would need more than this share of the budget.
+        loaded_micro_batches: It begins as well with so many micro-batches in a row that would not fit the budget
+            as a whole: one alone may be there for noise in what was measured before it.
         leave_share: Shedding ends at once when everything would fit this share of the budget.
         calm_micro_batches: It ends as well after so many micro-batches in a row that would fit the budget
             as a whole.
@@ -22,36 +25,45 @@ class HysteresisSettings:
         ValueError: A value is out of range.
     """
 
+    enter_share: float = 1.15
+    loaded_micro_batches: int = 2
     leave_share: float = 0.9
     calm_micro_batches: int = 2
 
     def __post_init__(self) -> None:
+        if not self.enter_share >= 1:
+            raise ValueError(f"hysteresis: enter_share must be at least 1, got {self.enter_share}")
         if not 0 < self.leave_share <= 1:
             raise ValueError(f"hysteresis: leave_share must be in (0, 1], got {self.leave_share}")
-        if self.calm_micro_batches < 1:
-            raise ValueError(f"hysteresis: calm_micro_batches must be at least 1, got {self.calm_micro_batches}")
+        for field_name in ("loaded_micro_batches", "calm_micro_batches"):
+            count = getattr(self, field_name)
+            if count < 1:
+                raise ValueError(f"hysteresis: {field_name} must be at least 1, got {count}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hysteresis:
     """Whether shedding is on.
 
-    Shedding begins with the first micro-batch that does not fit, since waiting costs latency. It ends when
-    the load has clearly fallen, or has stayed below the edge; until then the mildest sampling rate stays.
+    Shedding begins with the first micro-batch that clearly does not fit, since waiting costs latency, and with
+    the second in a row that just does not. It ends when the load has clearly fallen, or has stayed below the
+    edge; until then the mildest sampling rate stays.
 
     Args:
         settings: The edges.
         shedding: Whether shedding is on.
-        calm_micro_batches: How many micro-batches in a row would have fitted as a whole since it began.
+        in_a_row: How many micro-batches in a row were on the other side of the edge.
 
     Example:
-        Budget 1 s; the load comes down to just below it.
+        Budget 1 s; the load rises to just above it, and comes down to just below it.
 
         >>> state = Hysteresis()
-        >>> for unshed_seconds in (3.0, 1.5, 0.95, 0.95):
+        >>> for unshed_seconds in (1.1, 0.9, 1.1, 1.1, 0.95, 0.95):
         ...     state = state.updated(unshed_seconds=unshed_seconds, budget_seconds=1.0)
         ...     print(state.shedding, end=" ")
-        True True True False
+        False False False True True False
+        >>> state.updated(unshed_seconds=3.0, budget_seconds=1.0).shedding
+        True
         >>> state.updated(unshed_seconds=3.0, budget_seconds=1.0).updated(
         ...     unshed_seconds=0.8, budget_seconds=1.0).shedding
         False
@@ -59,17 +71,36 @@ class Hysteresis:
 
     settings: HysteresisSettings = field(default_factory=HysteresisSettings)
     shedding: bool = False
-    calm_micro_batches: int = 0
+    in_a_row: int = 0
 
     def updated(self, *, unshed_seconds: float, budget_seconds: float) -> "Hysteresis":
         """Take in how long the coming micro-batch would take unshed, and how long it may take."""
-        if unshed_seconds > budget_seconds:
-            return replace(self, shedding=True, calm_micro_batches=0)
-        calm = self.calm_micro_batches + 1
-        clearly_fallen = unshed_seconds <= self.settings.leave_share * budget_seconds
-        if not self.shedding or clearly_fallen or calm >= self.settings.calm_micro_batches:
-            return replace(self, shedding=False, calm_micro_batches=0)
-        return replace(self, calm_micro_batches=calm)
+        fits = unshed_seconds <= budget_seconds
+        if fits is not self.shedding:
+            return replace(self, in_a_row=0)
+        clearly, enough = self._edges(unshed_seconds / budget_seconds)
+        if clearly or self.in_a_row + 1 >= enough:
+            return replace(self, shedding=not self.shedding, in_a_row=0)
+        return replace(self, in_a_row=self.in_a_row + 1)
+
+    def _edges(self, load: float) -> tuple[bool, int]:
+        """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""
+        if self.shedding:
+            return load <= self.settings.leave_share, self.settings.calm_micro_batches
+        return load > self.settings.enter_share, self.settings.loaded_micro_batches
+
+
+def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:
+    """Return the plan; or, where it sheds although shedding is not on yet, the one that keeps everything."""
+    if hysteresis.shedding or not plan.sheds:
+        return plan
+    whole = dict.fromkeys(plan.sampling_codes, WHOLE)
+    return replace(
+        with_sampling_codes(plan, whole, statistics=statistics, budget=budget),
+        remedy=Remedy.NONE,
+        reason="entering",
+        explanation=f"{plan.explanation}, but it may be noise: once more everything is kept",
+    )
 
 
 def settled(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:

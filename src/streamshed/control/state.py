@@ -18,7 +18,7 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class ControlState:
                 "regulator": [self.regulator.integral, self.regulator.proportional],
                 "hysteresis": {
                     "shedding": self.hysteresis.shedding,
-                    "calm_micro_batches": self.hysteresis.calm_micro_batches,
+                    "in_a_row": self.hysteresis.in_a_row,
                 },
                 "decisions": [_fields(decision) for decision in self.decisions],
                 "last_outcome": None if self.last_outcome is None else _fields(self.last_outcome),

@@ -6,7 +6,7 @@ from streamshed.control.caution import plan_cautiously
 from streamshed.control.deadline import allotted
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan, guarded
-from streamshed.control.hysteresis import settled
+from streamshed.control.hysteresis import entered, settled
 from streamshed.control.journal import JournalEntry
 from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
@@ -34,7 +34,8 @@ def decide(
     proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(unshed_seconds=proposed.unshed_seconds, budget_seconds=budget.seconds)
     last = state.last_outcome
-    steady = limited(proposed, None if last is None or last.is_cold else last, statistics=statistics, budget=budget)
+    steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
+    steady = limited(steady, None if last is None or last.is_cold else last, statistics=statistics, budget=budget)
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
     sampling_codes = allowed.plan.sampling_codes

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
-from streamshed.answering.shed_interval import ShedInterval
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
+from streamshed.spark.plan_client import PlanClient
+from streamshed.spark.running_task import micro_batch_id, partition_id, query_id
 from streamshed.spark.set_aside import SetAside
 
 Summaries = dict[tuple[int, int], Summary]
@@ -33,6 +33,12 @@ class SummariesParam(AccumulatorParam[Summaries]):
         return {**value1, **value2}
 
 
+def new_summaries(spark: SparkSession) -> Accumulator[Summaries]:
+    """Return what tasks tell their summaries to."""
+    nothing: Summaries = {}
+    return spark.sparkContext.accumulator(nothing, SummariesParam())
+
+
 def answer_frame(partials: DataFrame, answering: Answering) -> DataFrame:
     """Turn window partials into rows of the answer schema, those that could not be read among them.
 
@@ -48,24 +54,26 @@ def answer_frame(partials: DataFrame, answering: Answering) -> DataFrame:
     return _flat(partials).mapInArrow(answered, ANSWER_DDL)
 
 
-def micro_batch_frame(
+def streaming_answer_frame(
     partials: DataFrame,
     answering: Answering,
-    shed: Sequence[ShedInterval],
-    set_aside: SetAside,
+    client: PlanClient | None,
+    set_aside: str,
     summaries: Accumulator[Summaries],
 ) -> DataFrame:
-    """Turn a micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
+    """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
 
     Args:
         partials: What `compiled_partials` returns.
         answering: Of the network.
-        shed: What was shed of late, from the journal.
-        set_aside: Where rows go that could not be read.
+        client: Asks for the plan of a micro-batch, which tells what was shed of late; None: nothing is ever shed.
+        set_aside: Folder for rows that could not be read.
         summaries: Told what each partition answered, when all of it is computed.
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number, partition = micro_batch_id(), partition_id()
+        shed = () if client is None else client.plan(number).shed
         told: list[Summary] = []
         unreadable: list[pa.RecordBatch] = []
         for batch in batches:
@@ -75,16 +83,10 @@ def micro_batch_frame(
                     unreadable.append(answers)
                 else:
                     yield answers
-        partition = _partition()
-        set_aside.put(partition, unreadable)
-        summaries.add({(set_aside.micro_batch_id, partition): added(told)})
+        SetAside(set_aside, query_id(), number).put(partition, unreadable)
+        summaries.add({(number, partition): added(told)})
 
     return _flat(partials).mapInArrow(answered, ANSWER_DDL)
-
-
-def _partition() -> int:
-    context = TaskContext.get()
-    return 0 if context is None else context.partitionId()
 
 
 def _flat(partials: DataFrame) -> DataFrame:

@@ -14,6 +14,7 @@ from streamshed.answering.answering import Answering
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.carrier import carrier_frame, with_carrier, without_carrier
 from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
 from streamshed.spark.compiled import (
@@ -27,7 +28,7 @@ from streamshed.spark.history import History
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
-from streamshed.spark.plan_row import PlanRow
+from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_table import plan_table
 from streamshed.spark.progress import MicroBatchReport, last_report
 from streamshed.spark.run_status import RunStatus
@@ -126,15 +127,25 @@ class DomainRun:
         """The journal."""
         return self._history
 
-    def start(self, url: str, token: str) -> None:
-        """Start the streaming query, which asks for its plans at `url`."""
+    def start(self, client: PlanClient) -> None:
+        """Start the streaming query, whose tasks ask `client` for its plans."""
         self._folder.write_text(FILE, self.manifest.to_json())
-        partials = self._streaming_partials(url, token)
+        summaries = new_summaries(self._spark)
+        answers = streaming_answer_frame(
+            self._streaming_partials(client),
+            self._answering,
+            client,
+            f"{self._settings.checkpoint}/set_aside",
+            summaries,
+        )
+        self._writer = MicroBatchWriter(
+            self._sink, lambda: query_id(self._spark_folder), summaries, is_active=lambda: self.query.isActive
+        )
         interval = self._settings.control.trigger_interval_seconds
-        writer = partials.writeStream.outputMode("append").option(
+        writer = answers.writeStream.outputMode("append").option(
             "checkpointLocation", f"{self._settings.checkpoint}/spark"
         )
-        writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._write)
+        writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
 
     def close(self) -> None:
@@ -145,19 +156,6 @@ class DomainRun:
             self._query.stop()
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
-
-    def _write(self, partials: DataFrame, micro_batch_id: int) -> None:
-        if self._writer is None:
-            self._writer = MicroBatchWriter(
-                self._spark,
-                self._sink,
-                query_id(self._spark_folder),
-                f"{self._settings.checkpoint}/set_aside",
-                answering=self._answering,
-                plan_of=lambda known: PlanRow.from_json(self._planner.plan(known)),
-                is_active=lambda: self.query.isActive,
-            )
-        self._writer(partials, micro_batch_id)
 
     def _continued(self, trial: Sequence[CompiledStream]) -> Manifest:
         return continued(
@@ -189,13 +187,13 @@ class DomainRun:
         interval = self._settings.control.trigger_interval_seconds
         return DomainFacts(self.domain.streams, max(sizes, default=1_000_000), interval)
 
-    def _streaming_partials(self, url: str, token: str) -> DataFrame:
+    def _streaming_partials(self, client: PlanClient) -> DataFrame:
         compiled = [
             compile_stream(
                 stream,
                 self._network.queries,
                 with_carrier(source, carrier_frame(self._spark)),
-                Admission(plan_table(self._spark, url, token, stream.name)),
+                Admission(plan_table(self._spark, client, stream.name)),
             )
             for stream, source in zip(self.domain.streams, self._sources, strict=True)
         ]

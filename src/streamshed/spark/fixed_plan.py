@@ -11,15 +11,17 @@ from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.quantization import code_of
+from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.carrier import carrier_frame, with_carrier
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
-from streamshed.spark.plan_row import PlanRow, StreamPlan
-from streamshed.spark.plan_table import PLAN_SCHEMA
+from streamshed.spark.plan_row import StreamPlan
+from streamshed.spark.plan_table import PLAN_SCHEMA, THE_KEY
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
+from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
 
 
@@ -54,17 +56,12 @@ def start_fixed(
         raise InvalidNetworkError(f"expected one time domain, got {len(network.time_domains)}")
     use_this_python(spark)
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
-    with settings_for_queries(spark, partitions):
+    with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
+        summaries = new_summaries(spark)
         partials, answering = _compiled(network, spark, Admission(_plan(spark, sampling_rate)))
-        writer = MicroBatchWriter(
-            spark,
-            sink,
-            "fixed",
-            f"{checkpoint}/set_aside",
-            answering=answering,
-            plan_of=lambda micro_batch_id: PlanRow(micro_batch_id=micro_batch_id, open=0, streams={}),
-        )
-        stream = partials.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
+        answers = streaming_answer_frame(partials, answering, None, f"{checkpoint}/set_aside", summaries)
+        writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
+        stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
         return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
 
 
@@ -87,5 +84,5 @@ def _plan(spark: SparkSession, sampling_rate: float | None) -> DataFrame | None:
     if sampling_rate is None:
         return None
     plan = StreamPlan(sampling_code=code_of(sampling_rate))
-    row = (0, plan.sampling_rate, plan.sampling_codes, None, None, None)
+    row = (THE_KEY, 0, plan.sampling_rate, plan.sampling_codes, None, None, None)
     return spark.createDataFrame([row], PLAN_SCHEMA)

@@ -16,14 +16,14 @@ from streamshed.answering.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPA
 
 
 def key_columns(keys: Sequence[tuple[Column, T.DataType]]) -> tuple[Column, Column]:
-    """Return (key_long, key_text) of a row.
+    """Return (key_long, key_text) of a row; both null where its key is.
 
     Args:
-        keys: The grouping columns with their types; none for an ungrouped query.
+        keys: The grouping columns with their types; none for an ungrouped query, which has 0 and an empty text.
     """
     nothing = F.lit(None)
     if not keys:
-        return nothing.cast("bigint"), nothing.cast("string")
+        return F.lit(0).cast("bigint"), F.lit("")
     if len(keys) > 1:
         return nothing.cast("bigint"), F.concat_ws(SEPARATOR, *[_escaped(*key) for key in keys])
     column, kind = keys[0]

@@ -17,6 +17,8 @@ UNREADABLE = "__unreadable"
 APART = "__apart"
 """Class of a row that is set apart, else null."""
 
+PLAN_KEY = "__plan_key"
+"""Of the plan's one row, and of every row that is told it."""
 OPEN = "__open"
 """The watermark of the micro-batch before, microseconds: slices that ended by then are closed."""
 OPENED = "__opened"

@@ -1,20 +1,18 @@
-"""What becomes of a micro-batch's answers: to the sink, the unreadable set aside, a summary for the journal."""
+"""What becomes of a micro-batch's answers: to the sink, and a summary of them for the journal."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.accumulators import Accumulator
+from pyspark.sql import DataFrame
 
 from streamshed.answering.answer_schema import ANSWER, LATE, ROW, UNREADABLE
-from streamshed.answering.answering import Answering
 from streamshed.answering.summary import Summary, Tally, added
-from streamshed.spark.answer_stage import Summaries, SummariesParam, micro_batch_frame
+from streamshed.spark.answer_stage import Summaries
 from streamshed.spark.interruption import call_off
-from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.run_status import QueryStatus
-from streamshed.spark.set_aside import SetAside
 from streamshed.spark.sinks import Sink
 
 _KEPT_SUMMARIES = 100
@@ -24,41 +22,31 @@ class MicroBatchWriter:
     """Spark's `foreachBatch` function of a time domain.
 
     Args:
-        spark: The session.
         sink: Where answers go.
-        query_id: Spark's id of the query, which a checkpoint keeps.
-        set_aside: Folder for what could not be read.
-        answering: What makes answers of window partials.
-        plan_of: Returns the plan of a micro-batch.
+        query_id: Returns Spark's id of the query, which a checkpoint keeps, once it runs.
+        summaries: What tasks tell of the answers they computed.
         is_active: Whether Spark's query is active, which it is until its stop begins.
     """
 
     def __init__(
         self,
-        spark: SparkSession,
         sink: Sink,
-        query_id: str,
-        set_aside: str,
+        query_id: Callable[[], str],
+        summaries: Accumulator[Summaries],
         *,
-        answering: Answering,
-        plan_of: Callable[[int], PlanRow],
         is_active: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._is_active = is_active
-        self._answering = answering
-        self._plan_of = plan_of
         self._sink = sink
         self._query_id = query_id
-        self._set_aside = set_aside
-        nothing: Summaries = {}
-        self._told = spark.sparkContext.accumulator(nothing, SummariesParam())
+        self._told = summaries
+        self._is_active = is_active
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_stopping = False
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._unreadable_rows = 0
 
-    def __call__(self, partials: DataFrame, micro_batch_id: int) -> None:
+    def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
         """Write one micro-batch; called again with the same after a crash.
 
         Raises:
@@ -67,7 +55,7 @@ class MicroBatchWriter:
         with self._writing:
             if self._is_stopping:
                 call_off(micro_batch_id, self._is_active)
-            self._write(partials, micro_batch_id)
+            self._write(answers, micro_batch_id)
 
     def finish(self, timeout_seconds: float) -> None:
         """Let a micro-batch that is being written end, and begin no other.
@@ -78,12 +66,9 @@ class MicroBatchWriter:
         if self._writing.acquire(timeout=timeout_seconds):
             self._writing.release()
 
-    def _write(self, partials: DataFrame, micro_batch_id: int) -> None:
-        set_aside = SetAside(self._set_aside, self._query_id, micro_batch_id)
-        shed = self._plan_of(micro_batch_id).shed
-        answers = micro_batch_frame(partials, self._answering, shed, set_aside, self._told)
+    def _write(self, answers: DataFrame, micro_batch_id: int) -> None:
         if self._sink.reads_once:
-            self._sink.write(answers, self._query_id, micro_batch_id)
+            self._sink.write(answers, self._query_id(), micro_batch_id)
         else:
             self._write_persisted(answers, micro_batch_id)
         told, self._told.value = self._told.value, {}
@@ -100,7 +85,7 @@ class MicroBatchWriter:
         answers.persist()
         try:
             answers.write.format("noop").mode("overwrite").save()
-            self._sink.write(answers, self._query_id, micro_batch_id)
+            self._sink.write(answers, self._query_id(), micro_batch_id)
         finally:
             answers.unpersist()
 

@@ -13,7 +13,7 @@ from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from streamshed.errors import PortInUseError
-from streamshed.spark.plan_table import TOKEN_HEADER
+from streamshed.spark.plan_client import TOKEN_HEADER, PlanClient
 
 _log = logging.getLogger(__name__)
 
@@ -43,10 +43,10 @@ class PlanServer:
         self._thread = threading.Thread(target=self._server.serve_forever, name="streamshed-plans", daemon=True)
         self._thread.start()
 
-    def url(self, domain: str) -> str:
-        """Return where the plans of a domain are found."""
+    def client(self, domain: str) -> PlanClient:
+        """Return what asks for the plans of a domain."""
         host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}/{domain}"
+        return PlanClient(f"http://{host!s}:{port}/{domain}", self.token)
 
     def close(self) -> None:
         """Stop listening."""
@@ -65,6 +65,8 @@ class PlanServer:
 
 def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # headers and body leave together: the peer acknowledges small packets late
+
         def do_GET(self) -> None:
             if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, ""), token):
                 self._answer(403, '{"error": "wrong token"}')

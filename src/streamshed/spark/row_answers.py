@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ROW
 from streamshed.network.query import Query
-from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.network_work import StreamWork
 from streamshed.spark.internal_names import SAMPLING_CODES, TIME
+from streamshed.spark.sampling_codes import sampling_rate
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.unfused import unfused
 
@@ -34,7 +34,7 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
     wanted = line.rows.select((F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("rows"))
     # Of the inner form of explode, Spark infers a filter that computes all rows once more.
     found = wanted.select(F.explode_outer("rows").alias("row"))
-    weight = 1.0 / sampling_rate(F.col("row.sampling_codes"))
+    weight = 1.0 / sampling_rate(F.col("row.sampling_codes"), F.lit(0))
     instant = F.timestamp_micros("row.time")
     columns = {
         "closes": instant,
@@ -63,9 +63,3 @@ def _row(query: Query, work: StreamWork, line: StraightLine) -> Column:
         F.to_json(row, TIMES).alias("text"),
     )
     return F.when(line.pass_all(place.conditions), found)
-
-
-def sampling_rate(codes: Column) -> Column:
-    """The rate that the first of some sampling codes stands for; null stands for 1."""
-    code = F.conv(F.substr(codes, F.lit(1), F.lit(2)), 16, 10).cast("double")
-    return F.when(codes.isNull(), F.lit(1.0)).otherwise(F.pow(F.lit(10.0), -code / F.lit(float(STEPS_PER_DECADE))))

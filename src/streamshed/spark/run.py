@@ -175,7 +175,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         advisory=advisory,
         unscalable=unscalable,
     )
-    refuse_other_checkpoint(Storage.at(_root(checkpoint)))
+    storage = Storage.at(_root(checkpoint))
+    refuse_other_checkpoint(storage)
     cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     layout = StateLayout().extended(*reserve)
     domains = [
@@ -192,8 +193,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     run = Run(domains, server)
     try:
         for domain in domains:
-            with settings_for_queries(spark, domain.manifest.partitions):
-                domain.start(server.url(domain.domain.clock), server.token)
+            with settings_for_queries(spark, domain.manifest.partitions, local_checkpoint=storage.is_local):
+                domain.start(server.client(domain.domain.clock))
     except BaseException:
         run.stop()
         raise

@@ -23,6 +23,7 @@ from streamshed.spark.internal_names import (
     FILE_ROW,
     OPEN,
     OPENED,
+    PLAN_KEY,
     SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
@@ -91,11 +92,20 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         return source.withColumns({**opened, SAMPLING_CODES: nothing.cast("string"), **carrier})
     # A carrier that knows no time yet would show a made-up one.
     has_come = F.col(CARRIER).isNull() | F.col(CARRIER_TIME).isNotNull()
-    rows = source.crossJoin(F.broadcast(admission.plan)).where(has_come)
+    rows = _told(source, admission.plan).where(has_come)
     if _is_known_before_parsing(stream):
         rows = rows.where(_kept(stream))
     codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))
     return rows.withColumns({SAMPLING_CODES: codes})
+
+
+def _told(source: DataFrame, plan: DataFrame) -> DataFrame:
+    """Tell every row the plan's one row: by a join on a key, for Spark copies each row that it crosses with others.
+
+    The key is the same for all rows, in a way that Spark does not see through: else it would cross them after all.
+    """
+    keyed = source.withColumn("__told_key", F.pmod(F.coalesce(F.col(CARRIER), F.lit(0)), F.lit(1)))
+    return keyed.join(F.broadcast(plan), keyed["__told_key"] == plan[PLAN_KEY]).drop("__told_key", PLAN_KEY)
 
 
 def _kept(stream: Stream) -> Column:

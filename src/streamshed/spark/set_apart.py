@@ -14,6 +14,8 @@ UNREADABLE_CLASS = 0
 """Class of rows that could not be read; their `key_text` says which and why."""
 CARRIER_CLASS = 1
 """Class of the carrier's rows; `key_text` is the stream, `slice_start` to `key_long` the time it has come since."""
+NO_TIME_YET = -(2**62)
+"""What a carrier says of a stream whose time is not known."""
 
 
 def apart_text(stream: Stream) -> Column:

@@ -6,12 +6,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.spark.eviction import closing_time
+from streamshed.spark.state_key import held
 from streamshed.spark.state_layout import StateLayout
 
 SLICE_KEY = ("closes", "class_id", "slice_start", "traveled_in", "mask", "sampling_codes", "key_long", "key_text")
 """The state key: when the group closes, what the rows are, and at which rates they were sampled.
 
-Rows that came late close with the slice they have traveled in, whose start is `traveled_in`, null for others.
+Rows that came late close with the slice they have traveled in, whose start is `traveled_in`; that of others is their
+own. None of it is ever null, see `state_key`; the codes are empty where nothing was shed.
 """
 
 _LOW_BITS = 0xFFFFFFFF
@@ -31,7 +33,9 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
         sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
     """
     closes = closing_time(F.col("close_end"), "closes")
-    keyed = rows.select(closes, *[name for name in rows.columns if name != "close_end"])
+    keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
+    others = [name for name in rows.columns if name not in {"close_end", *keys}]
+    keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
     return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes))
 
 

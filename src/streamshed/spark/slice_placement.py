@@ -40,11 +40,10 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
     )
     started = entries.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
     closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
-    late = F.col("close_start") > F.col("slice_start")
     return closing.select(
         _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
         "slice_start",
-        F.when(late, F.col("close_start")).alias("traveled_in"),
+        F.col("close_start").alias("traveled_in"),
         "sampling_codes",
         F.when(F.col("class_id") != CARRIER_CLASS, F.lit(True)).alias("counted"),
         *[name for name in entries.columns if name not in HEAD],

@@ -38,7 +38,7 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
     wanted = slices.select("*", F.explode(_routes(classes, present)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
-    opened, closes = F.coalesce("traveled_in", "slice_start"), F.unix_micros("closes")
+    opened, closes = F.col("traveled_in"), F.unix_micros("closes")
     size, slide = F.col("route.size"), F.col("route.slide")
     ranged = wanted.withColumns({"first": _first_window(), "last": _last_window(), "opened": opened})
     skipped = ranged.withColumn("skipped", _closed_before_it_came())
@@ -79,7 +79,7 @@ def _last_window() -> Column:
     slide, offset = F.col("route.slide"), F.col("route.offset")
     is_carrier = F.col("class_id") == CARRIER_CLASS
     instant = F.when(is_carrier, F.col("key_long")).otherwise(F.col("slice_start"))
-    return F.coalesce(instant - F.pmod(instant - offset, slide), F.lit(-(2**62)))
+    return instant - F.pmod(instant - offset, slide)
 
 
 def _closed_before_it_came() -> Column:

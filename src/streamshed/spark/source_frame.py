@@ -6,13 +6,15 @@ import os
 from typing import assert_never
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.columns import format_schema
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.stream import IdentityKind, Stream
+from streamshed.spark.file_rows import NUMBERED, found_in_files, numbered
 from streamshed.spark.internal_names import CORRUPT, FILE_PATH, FILE_ROW
 
 
@@ -29,8 +31,7 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             reader = spark.readStream.options(**_options(source))
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
-            reader = reader.schema(_read_schema(source))
-            return _identified(reader.format(_read_format(source)).load(_location(source.path)), stream)
+            return _loaded(reader, source, stream)
         case RateSource() as source:
             return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
         case DataFrameSource() as source:
@@ -68,8 +69,7 @@ def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
         raise SourceUnavailableError(
             f'stream "{stream.name}": only a folder can be read as a whole; pass a static DataFrame for it'
         )
-    reader = spark.read.options(**_options(source)).schema(_read_schema(source))
-    return _identified(reader.format(_read_format(source)).load(_location(source.path)), stream)
+    return _loaded(spark.read.options(**_options(source)), source, stream)
 
 
 def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -111,7 +111,12 @@ def _read_schema(source: FolderSource) -> str:
             return format_schema(source.columns)
 
 
+def _loaded(reader: DataFrameReader | DataStreamReader, source: FolderSource, stream: Stream) -> DataFrame:
+    schema, is_numbered = _read_schema(source), stream.identity.kind is IdentityKind.FILE_ROW
+    reader = reader.format(_read_format(source)).schema(f"{schema}, {NUMBERED}" if is_numbered else schema)
+    rows = reader.load(_location(source.path))
+    return numbered(rows) if is_numbered else rows
+
+
 def _identified(rows: DataFrame, stream: Stream) -> DataFrame:
-    if stream.identity.kind is not IdentityKind.FILE_ROW:
-        return rows
-    return rows.withColumns({FILE_PATH: F.col("_metadata.file_path"), FILE_ROW: F.col("_metadata.row_index")})
+    return found_in_files(rows) if stream.identity.kind is IdentityKind.FILE_ROW else rows

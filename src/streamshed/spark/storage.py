@@ -40,6 +40,11 @@ class Storage:
             return cls(*fs.FileSystem.from_uri(location))
         return cls(fs.LocalFileSystem(), os.path.abspath(location))
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on a disk of this machine, or mounted like one."""
+        return isinstance(self.file_system, fs.LocalFileSystem)
+
     def below(self, folder: str) -> Storage:
         """Return the storage of a folder in this one."""
         return Storage(self.file_system, f"{self.root}/{folder}")
@@ -52,7 +57,7 @@ class Storage:
         """Write a file as a whole."""
         path = f"{self.root}/{name}"
         self.file_system.create_dir(os.path.dirname(path), recursive=True)
-        if not isinstance(self.file_system, fs.LocalFileSystem):
+        if not self.is_local:
             with self.file_system.open_output_stream(path) as stream:
                 stream.write(content)
             return

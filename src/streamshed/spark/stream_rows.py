@@ -25,7 +25,7 @@ from streamshed.spark.internal_names import (
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.set_apart import CARRIER_CLASS, apart_text
+from streamshed.spark.set_apart import CARRIER_CLASS, NO_TIME_YET, apart_text
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.unfused import MOST_FUSED, unfused
@@ -159,7 +159,9 @@ def _or_apart(entry: dict[str, Column], work: StreamWork) -> dict[str, Column]:
     return entry | {
         "class_id": F.coalesce(apart.cast("bigint"), entry["class_id"]),
         "mask": F.when(ordinary, entry["mask"]).otherwise(F.lit(1)),
-        "key_long": F.when(ordinary, entry["key_long"]).when(apart == CARRIER_CLASS, F.col(CARRIER_UNTIL)),
+        "key_long": F.when(ordinary, entry["key_long"]).when(
+            apart == CARRIER_CLASS, F.coalesce(F.col(CARRIER_UNTIL), F.lit(NO_TIME_YET))
+        ),
         "key_text": F.when(ordinary, entry["key_text"]).otherwise(apart_text(work.stream)),
     }
 

@@ -8,12 +8,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import LATE
-from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.eviction import closing_time
 from streamshed.spark.manifest import Routed
+from streamshed.spark.sampling_codes import sampling_rate
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.slice_routing import routed
+from streamshed.spark.state_key import UNGROUPED, told
 from streamshed.spark.state_layout import StateLayout
 
 WINDOW_KEY = ("closes", "window_start", "kind", "definition_id", "slot", "key_long", "key_text")
@@ -43,25 +44,17 @@ def window_partials(
         F.col("route.slot").alias("slot"),
         _key_of_the_group("key_long"),
         _key_of_the_group("key_text"),
-        (1.0 / _sampling_rate()).alias("weight"),
+        (1.0 / sampling_rate(F.col("sampling_codes"), F.col("route.bit"))).alias("weight"),
         (F.col("rows") * F.col("missed")).cast("bigint").alias("rows"),
         *_weightless(layout),
     )
-    return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout))
+    return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(told())
 
 
 def _key_of_the_group(name: str) -> Column:
     """The group's key; what counts late rows is per query, and a carrier's is none."""
     keeps = (F.col("kind") != LATE) & (F.col("class_id") != CARRIER_CLASS)
-    return F.when(keeps, F.col(name)).alias(name)
-
-
-def _sampling_rate() -> Column:
-    """The rate at which the rows of a partial were kept for a query: its bit's code, or the one code of all bits."""
-    codes = F.col("sampling_codes")
-    at = F.when(F.length(codes) > 2, F.col("route.bit") * 2 + 1).otherwise(F.lit(1))
-    code = F.conv(F.substr(codes, at.cast("int"), F.lit(2)), 16, 10).cast("double")
-    return F.when(codes.isNull(), F.lit(1.0)).otherwise(F.pow(F.lit(10.0), -code / F.lit(float(STEPS_PER_DECADE))))
+    return F.when(keeps, F.col(name)).otherwise(F.lit(UNGROUPED[name])).alias(name)
 
 
 def _weightless(layout: StateLayout) -> list[Column]:

@@ -48,7 +48,8 @@ def test_files_and_watermark_of_each_micro_batch_are_known_while_it_runs(spark: 
         assert query_id(checkpoint) == running.id
     finally:
         running.stop()
-    assert told == read
+    # The micro-batch that the stop interrupted, if any, was told of and not read.
+    assert {number: told[number] for number in read} == read
     assert [len(read[number]) for number in range(FILES + 2)] == [1] * FILES + [0, 0]
     assert (tmp_path / "checkpoint" / "sources" / "0" / "9.compact").exists()
     epoch = int(EPOCH.timestamp()) * 1000

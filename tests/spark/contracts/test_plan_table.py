@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from streamshed.spark.carrier import carrier_frame
-from streamshed.spark.plan_table import micro_batch_id
+from streamshed.spark.running_task import micro_batch_id
 
 
 def asking_table(spark: SparkSession) -> DataFrame:
@@ -62,5 +62,5 @@ def test_each_micro_batch_is_told_its_number(spark: SparkSession, tmp_path: Path
 
 
 def test_outside_a_micro_batch_there_is_none(spark: SparkSession) -> None:
-    with pytest.raises(PySparkException, match="read outside a micro-batch"):
+    with pytest.raises(PySparkException, match="outside a micro-batch"):
         asking_table(spark).collect()

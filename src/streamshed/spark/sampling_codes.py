@@ -1,0 +1,23 @@
+"""Sampling rates as they stand in state keys: two hexadecimal digits per rate, nothing for rate 1."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from streamshed.planning.quantization import STEPS_PER_DECADE
+
+DIGITS = 2
+
+
+def sampling_rate(codes: Column, place: Column) -> Column:
+    """Return the rate that one of some codes stands for.
+
+    Args:
+        codes: One code that is everybody's, or one after the other; empty or null: all rates are 1.
+        place: Whose, from 0.
+    """
+    at = F.when(F.length(codes) > DIGITS, place * DIGITS + 1).otherwise(F.lit(1))
+    code = F.conv(F.substr(codes, at.cast("int"), F.lit(DIGITS)), 16, 10).cast("double")
+    is_whole = F.coalesce(codes, F.lit("")) == F.lit("")
+    return F.when(is_whole, F.lit(1.0)).otherwise(F.pow(F.lit(10.0), -code / F.lit(float(STEPS_PER_DECADE))))

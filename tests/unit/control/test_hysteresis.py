@@ -1,6 +1,6 @@
 import pytest
 
-from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, settled
+from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, entered, settled
 from streamshed.planning.uniform import plan_uniform
 from tests.unit.control.examples import BUDGET, statistics
 from tests.unit.planning.networks import counting
@@ -17,15 +17,20 @@ def after(*unshed_seconds: float) -> Hysteresis:
     ("unshed_seconds", "shedding"),
     [
         ((0.99,), False),
-        ((1.01,), True),
-        ((1.01, 0.95), True),
-        ((1.01, 0.95, 0.95), False),
-        ((1.01, 0.95, 1.01, 0.95), True),
-        ((1.01, 0.9), False),
+        ((1.16,), True),
+        ((1.01,), False),
+        ((1.01, 1.01), True),
+        ((1.01, 0.99, 1.01), False),
+        ((1.16, 0.95), True),
+        ((1.16, 0.95, 0.95), False),
+        ((1.16, 0.95, 1.01, 0.95), True),
+        ((1.16, 0.9), False),
         ((0.95, 0.95), False),
     ],
 )
-def test_shedding_begins_at_once_and_ends_below_the_edge(unshed_seconds: tuple[float, ...], shedding: bool) -> None:
+def test_shedding_begins_beyond_the_edge_or_with_the_second_and_ends_below_it(
+    unshed_seconds: tuple[float, ...], shedding: bool
+) -> None:
     assert after(*unshed_seconds).shedding is shedding
 
 
@@ -33,21 +38,41 @@ def test_just_below_the_edge_the_mildest_rate_stays() -> None:
     known = statistics(packets=1_350_000, alerts=1000)
     plan = plan_uniform(counting("packets", "alerts", exact=("alerts",)), known, BUDGET)
     assert not plan.sheds
-    steady = settled(plan, after(1.01), statistics=known, budget=BUDGET)
+    steady = settled(plan, after(1.16), statistics=known, budget=BUDGET)
     assert steady.sampling_codes == {"packets": 1, "alerts": 0}
     assert steady.reason == "leaving"
     assert steady.expected_seconds < plan.expected_seconds
 
 
+def test_one_micro_batch_that_just_does_not_fit_is_kept_whole() -> None:
+    known = statistics(packets=1_550_000)
+    plan = plan_uniform(counting("packets"), known, BUDGET)
+    assert plan.sheds
+    kept = entered(plan, after(1.01), statistics=known, budget=BUDGET)
+    assert kept.sampling_codes == {"packets": 0}
+    assert kept.reason == "entering"
+    assert kept.expected_seconds == kept.unshed_seconds == plan.unshed_seconds
+    assert entered(plan, after(1.16), statistics=known, budget=BUDGET) is plan
+
+
 def test_a_plan_that_sheds_is_left_alone_and_so_is_calm() -> None:
     calm, busy = statistics(packets=1_000_000), statistics(packets=3_000_000)
     network = counting("packets")
-    for known, state in ((calm, after(0.5)), (busy, after(1.01))):
+    for known, state in ((calm, after(0.5)), (busy, after(1.16))):
         plan = plan_uniform(network, known, BUDGET)
         assert settled(plan, state, statistics=known, budget=BUDGET) is plan
 
 
-@pytest.mark.parametrize("wrong", [{"leave_share": 0.0}, {"leave_share": 1.1}, {"calm_micro_batches": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"enter_share": 0.9},
+        {"loaded_micro_batches": 0},
+        {"leave_share": 0.0},
+        {"leave_share": 1.1},
+        {"calm_micro_batches": 0},
+    ],
+)
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="hysteresis"):
         HysteresisSettings(**wrong)

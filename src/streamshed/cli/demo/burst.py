@@ -14,6 +14,7 @@ from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
 from streamshed.dashboard.wording import count_text
+from streamshed.statistics.load_prior import LoadPrior
 from streamshed.traces.feed import Feeder
 
 if TYPE_CHECKING:
@@ -53,17 +54,19 @@ def run_burst(
     feed: StagedFeed,
     load: DemoLoad,
     *,
+    prior: LoadPrior,
     watched: Path,
     checkpoint: Path,
 ) -> BurstRun:
-    """Feed the load while the network runs, then answer what is open.
+    """Feed the load while the network runs, which begins with what calibration measured, then answer what is open.
 
     Raises:
         RunFailedError: The run failed.
     """
     collected = CollectedAnswers()
     event_start = feed.start_microseconds / 1e6
-    run = network.start(spark, checkpoint=str(checkpoint), sink=collected, trigger=f"{load.trigger_seconds} seconds")
+    trigger = f"{load.trigger_seconds} seconds"
+    run = network.start(spark, checkpoint=str(checkpoint), sink=collected, trigger=trigger, prior=prior)
     with run, _view() as view:
         start = max(event_start, time.time())
         feeder = Feeder(feed, watched, start_seconds=start)

@@ -5,12 +5,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from streamshed.statistics.load_prior import LoadPrior
+
 FIRST_ROWS = 50_000
 _SHORTEST_TRIGGER_SECONDS, _TRIGGER_BY_FIXED = 2, 2.5
 _WARM = 3
 _FULL = 0.9
 _MOST_GROWTH, _LEAST_GROWTH = 3.0, 0.5
 _ENOUGH_SAMPLES = 7
+_LEAST_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,15 @@ class Capacity:
     rows_per_second: float
     fixed_seconds: float
     seconds_per_row: float
+
+    @property
+    def prior(self) -> LoadPrior:
+        """What a control loop may believe from the start."""
+        return LoadPrior(
+            fixed_seconds=max(self.fixed_seconds, _LEAST_SECONDS),
+            seconds_per_row=self.seconds_per_row,
+            is_measured=True,
+        )
 
 
 def capacity_of(samples: Sequence[Sample]) -> Capacity:

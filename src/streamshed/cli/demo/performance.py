@@ -76,7 +76,7 @@ def perform(request: DemoRequest) -> ExitCode:
             f" {load.trigger_seconds} s; the load will be 1× = {count_text(load.rows_per_second)} rows/s"
             f" ({CALM_SHARE:.0%} of it) for {load.phase_seconds} s, then {BURST_FACTOR}×, then 1× again"
         )
-        run = _burst(packets, load, spark)
+        run = _burst(packets, load, capacity, spark)
         _tell("comparing with plain Spark over all rows")
         with progress_of("comparing") as show:
             truths = list(exact_values(spark, packets.rows, packets.hosts, show=show))
@@ -107,11 +107,12 @@ def _calibrated(packets: DemoPackets, spark: SparkSession) -> tuple[Capacity, fl
     return capacity, seconds_per_row
 
 
-def _burst(packets: DemoPackets, load: DemoLoad, spark: SparkSession) -> BurstRun:
+def _burst(packets: DemoPackets, load: DemoLoad, capacity: Capacity, spark: SparkSession) -> BurstRun:
     feed = stage_load(packets, load)
     watched = packets.watched("packets")
     network = demo_network(watched, packets.hosts)
-    return run_burst(network, spark, feed, load, watched=watched, checkpoint=packets.folder / "checkpoint")
+    checkpoint = packets.folder / "checkpoint"
+    return run_burst(network, spark, feed, load, prior=capacity.prior, watched=watched, checkpoint=checkpoint)
 
 
 def _report(

@@ -17,8 +17,9 @@ _NO_ROWS = "array<struct<definition_id: bigint, time: bigint, sampling_codes: st
 TIMES = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    "timeZone": "UTC",
 }
-"""How times are written in a row's JSON."""
+"""How times are written in a row's JSON: in UTC, whatever the time zone of the session."""
 
 
 def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ STREAM_FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with excep
 PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Traceback (most recent call last):
   File "/plan_table.py", line 104, in read
     raise PlanUnavailableError(
-streamshed.spark.plan_table.PlanUnavailableError: no plan from the driver
+streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
  SQLSTATE: 38000"""
 
 

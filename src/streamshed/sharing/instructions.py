@@ -39,12 +39,14 @@ class Match:
         on: Pairs (column of the row, column of the relation).
         outputs: Pairs (column of the relation, column to add).
         matched: Boolean column to add, never null.
+        guard: What every row has passed whose partner anybody asks for; others are not looked up.
     """
 
     relation: Relation
     on: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
     matched: str
+    guard: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ def layers(instructions: Sequence[Instruction], inlined: frozenset[str] = frozen
     for instruction in instructions:
         depth = max((depth_needed.get(name, 0) for name in inputs(instruction)), default=0)
         if isinstance(instruction, Match):
+            # Lookups come before the columns of their layer, inlined ones among them.
+            depth = max((depth, *(depth_needed[name] + 1 for name in instruction.guard if name in inlined)))
             matches.setdefault(depth, []).append(instruction)
             depth_needed |= dict.fromkeys((instruction.matched, *(name for _, name in instruction.outputs)), depth)
         else:
@@ -50,7 +52,7 @@ def inputs(instruction: Instruction) -> frozenset[str]:
     """The computed columns an instruction reads, and perhaps words that look like one."""
     match instruction:
         case Match():
-            return frozenset(ours for ours, _ in instruction.on)
+            return frozenset((*(ours for ours, _ in instruction.on), *instruction.guard))
         case Call():
             return frozenset((*instruction.arguments, *instruction.guard))
         case Define() | Test():

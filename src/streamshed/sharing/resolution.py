@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from streamshed.network.expression import Expression, conjuncts, parse_expression, rename_columns
 from streamshed.network.lookup import Lookup
@@ -98,7 +99,7 @@ class _Line:
         identity = ("match", node.relation.name, *(part for pair in on for part in pair))
         matched = _name(*identity)
         brought = {column: _name(*identity, column) for column in node.columns_added}
-        self._match(Match(node.relation, on, tuple(brought.items()), matched))
+        self._match(Match(node.relation, on, tuple(brought.items()), matched, place.conditions))
         self._types |= {matched: "boolean"} | dict.fromkeys(brought.values())
         columns = dict(place.columns)
         for column, name in brought.items():
@@ -107,12 +108,15 @@ class _Line:
         return Place(columns, _extended(place.conditions, condition))
 
     def _match(self, match: Match) -> None:
-        """Lookups in one relation by the same columns are one join that brings the columns of all."""
+        """Lookups in one relation by the same columns are one join: it brings what any wants, for rows that any wants.
+
+        A guard never asks for what depends on its own lookup: it holds only what lies above all of them.
+        """
         known = self.instructions.get(match.matched)
         if isinstance(known, Match):
-            match = Match(
-                match.relation, match.on, tuple(dict((*known.outputs, *match.outputs)).items()), match.matched
-            )
+            outputs = dict((*known.outputs, *match.outputs))
+            guard = tuple(condition for condition in known.guard if condition in match.guard)
+            match = replace(match, outputs=tuple(outputs.items()), guard=guard)
         self.instructions[match.matched] = match
 
     def _applied(self, node: Apply, place: Place) -> Place:

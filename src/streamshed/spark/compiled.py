@@ -19,7 +19,7 @@ from streamshed.network.stream import Stream
 from streamshed.sharing.inlining import inlined_tests
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
 from streamshed.spark.group_keys import is_long_key
-from streamshed.spark.internal_names import OPEN, OPENED
+from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
 from streamshed.spark.manifest import Routed
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
@@ -84,12 +84,14 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
 
 
 def _with_oldest_open_slice(admission: Admission, work: StreamWork) -> Admission:
-    """Find out where the oldest open slice starts on the plan's one row, not on every row of the stream."""
+    """Find out on the plan's one row, not on every row of the stream, in which slices what it tells of lies."""
     if admission.plan is None:
         return admission
     classes = work.classes
-    opened = slice_start(common_grid(classes), F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
-    return Admission(admission.plan.withColumn(OPENED, opened))
+    grid = common_grid(classes)
+    opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
+    carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
+    return Admission(admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}))
 
 
 def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:

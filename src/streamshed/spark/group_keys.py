@@ -19,11 +19,11 @@ def key_columns(keys: Sequence[tuple[Column, T.DataType]]) -> tuple[Column, Colu
     """Return (key_long, key_text) of a row; both null where its key is.
 
     Args:
-        keys: The grouping columns with their types; none for an ungrouped query, which has 0 and an empty text.
+        keys: The grouping columns with their types; none for an ungrouped query, whose key is the number 0.
     """
     nothing = F.lit(None)
     if not keys:
-        return F.lit(0).cast("bigint"), F.lit("")
+        return F.lit(0).cast("bigint"), nothing.cast("string")
     if len(keys) > 1:
         return nothing.cast("bigint"), F.concat_ws(SEPARATOR, *[_escaped(*key) for key in keys])
     column, kind = keys[0]

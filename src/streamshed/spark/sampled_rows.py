@@ -12,10 +12,11 @@ from streamshed.network.columns import Column as SchemaColumn
 from streamshed.network.columns import format_schema
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
+from streamshed.spark.file_rows import file_path
 from streamshed.spark.internal_names import (
     APART,
     CARRIER,
-    CARRIER_FROM,
+    CARRIER_OPENED,
     CARRIER_TIME,
     CARRIER_UNTIL,
     CORRUPT,
@@ -47,7 +48,7 @@ class Admission:
 
     Attributes:
         plan: A one-row DataFrame with `OPEN`, `OPENED`, `SAMPLING_RATE`, `SAMPLING_CODES` and what the carrier is to
-            show; None: everything is admitted, as in batch mode.
+            tell; None: everything is admitted, as in batch mode.
     """
 
     plan: DataFrame | None = None
@@ -61,11 +62,12 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     parsed.
 
     Returns:
-        The stream's columns with `TIME`, `UNREADABLE`, `APART`, and those of the plan.
+        The stream's columns with `TIME`, `UNREADABLE`, `APART`, those of the plan, and `FILE_PATH` where a row that is
+        set apart is identified by its file.
     """
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
-        rows = rows.where(_kept(stream))
+        rows = rows.where(_kept(rows, stream))
     microseconds = event_time_microseconds(rows, stream.time)
     is_carrier = F.col(CARRIER).isNotNull()
     reason = F.when(is_carrier, F.lit(THE_CARRIER)).otherwise(
@@ -73,7 +75,10 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     )
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
     apart = F.when(is_carrier, F.lit(CARRIER_CLASS)).when(F.col(UNREADABLE).isNotNull(), F.lit(UNREADABLE_CLASS))
-    return timed.withColumn(APART, apart)
+    set_apart = timed.withColumn(APART, apart)
+    if stream.identity.kind is not IdentityKind.FILE_ROW:
+        return set_apart
+    return set_apart.withColumn(FILE_PATH, F.when(F.col(APART) == UNREADABLE_CLASS, file_path(rows)))
 
 
 def event_time_microseconds(rows: DataFrame, time: str) -> Column:
@@ -87,14 +92,14 @@ def event_time_microseconds(rows: DataFrame, time: str) -> Column:
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
         nothing = F.lit(None)
-        carrier = {name: nothing.cast("bigint") for name in (CARRIER_FROM, CARRIER_UNTIL, CARRIER_TIME)}
+        carrier = {name: nothing.cast("bigint") for name in (CARRIER_OPENED, CARRIER_UNTIL, CARRIER_TIME)}
         opened = {OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)}
         return source.withColumns({**opened, SAMPLING_CODES: nothing.cast("string"), **carrier})
     # A carrier that knows no time yet would show a made-up one.
     has_come = F.col(CARRIER).isNull() | F.col(CARRIER_TIME).isNotNull()
     rows = _told(source, admission.plan).where(has_come)
     if _is_known_before_parsing(stream):
-        rows = rows.where(_kept(stream))
+        rows = rows.where(_kept(rows, stream))
     codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))
     return rows.withColumns({SAMPLING_CODES: codes})
 
@@ -108,9 +113,9 @@ def _told(source: DataFrame, plan: DataFrame) -> DataFrame:
     return keyed.join(F.broadcast(plan), keyed["__told_key"] == plan[PLAN_KEY]).drop("__told_key", PLAN_KEY)
 
 
-def _kept(stream: Stream) -> Column:
+def _kept(rows: DataFrame, stream: Stream) -> Column:
     is_sampled = (F.col(SAMPLING_RATE) < 1.0) & F.col(CARRIER).isNull()
-    return F.when(is_sampled, uniform(stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
+    return F.when(is_sampled, uniform(rows, stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:
@@ -121,13 +126,13 @@ def _is_known_before_parsing(stream: Stream) -> bool:
     return all(name.lower() in delivered for name in stream.identity.columns)
 
 
-def uniform(stream: Stream) -> Column:
-    """A number in [0, 1) that is the row's own: the same at every reading, where the row has an identity."""
+def uniform(rows: DataFrame, stream: Stream) -> Column:
+    """A number in [0, 1) that is each row's own: the same at every reading, where rows have an identity."""
     match stream.identity.kind:
         case IdentityKind.NONE:
             return F.rand()
         case IdentityKind.FILE_ROW:
-            identity = [F.col(FILE_PATH), F.col(FILE_ROW)]
+            identity = [file_path(rows), F.col(FILE_ROW)]
         case IdentityKind.COLUMNS:
             identity = [F.col(f"`{name}`") for name in stream.identity.columns]
     salted = F.xxhash64(F.lit(stream.name), *identity)

@@ -9,11 +9,11 @@ from streamshed.spark.eviction import closing_time
 from streamshed.spark.state_key import held
 from streamshed.spark.state_layout import StateLayout
 
-SLICE_KEY = ("closes", "class_id", "slice_start", "traveled_in", "mask", "sampling_codes", "key_long", "key_text")
+SLICE_KEY = ("closes", "class_id", "slice_start", "mask", "sampling_codes", "key_long", "key_text")
 """The state key: when the group closes, what the rows are, and at which rates they were sampled.
 
-Rows that came late close with the slice they have traveled in, whose start is `traveled_in`; that of others is their
-own. None of it is ever null, see `state_key`; the codes are empty where nothing was shed.
+Rows that came late close with the slice they have traveled in, others with their own. None of it is ever null, see
+`state_key`; the codes are empty where nothing was shed.
 """
 
 _LOW_BITS = 0xFFFFFFFF

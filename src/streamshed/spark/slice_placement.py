@@ -14,8 +14,8 @@ from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.slice_columns import end_of_slice, slice_start
 
-HEAD = ("event_time", "base", "open", "sampling_codes")
-"""What a row says to all classes: its time, the instant whose slice it goes to, one in the oldest open slice."""
+HEAD = ("event_time", "open", "sampling_codes")
+"""What a row says to all classes: its time, and one in the oldest open slice; a carrier's is where it goes itself."""
 
 DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 """Slices of a stream that nobody aggregates: what is set apart travels in them."""
@@ -32,21 +32,24 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
         classes: The stream's.
 
     Returns:
-        The entry's columns with `close_end`, `slice_start`, `traveled_in`, `sampling_codes` and `counted`.
+        The entry's columns with `close_end`, `slice_start`, `sampling_codes`, `counted` and `number`.
     """
     entries = _exploded(rows)
     opened = (
         F.col("open") if has_one_grid(classes) else _by_grid(classes, lambda grid: slice_start(grid, F.col("open")))
     )
-    started = entries.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
+    is_carrier = F.col("class_id") == CARRIER_CLASS
+    based = entries.withColumn("base", F.when(is_carrier, F.col("open")).otherwise(F.unix_micros("event_time")))
+    started = based.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
     closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
+    number = F.col("number" if "number" in entries.columns else "long").cast("double")
     return closing.select(
         _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
         "slice_start",
-        F.col("close_start").alias("traveled_in"),
         "sampling_codes",
-        F.when(F.col("class_id") != CARRIER_CLASS, F.lit(True)).alias("counted"),
-        *[name for name in entries.columns if name not in HEAD],
+        F.when(~is_carrier, F.lit(True)).alias("counted"),
+        number.alias("number"),
+        *[name for name in entries.columns if name not in {*HEAD, "number"}],
     )
 
 

@@ -24,7 +24,7 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
     A row that came late, when its own slice was closed, has traveled in a slice still open, and goes to the windows
     that were open with it. The windows that had closed by then are counted: one more copy per query, of kind "late",
     as many times as there were such windows. All edges of a class's windows are edges of its slices, so a window was
-    still open iff it ends after the start of the slice the row has traveled in.
+    still open iff it does not end before the slice that the row has traveled in.
 
     Args:
         slices: What `slice_partials` returns.
@@ -33,14 +33,15 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
 
     Returns:
         The columns of `slices` with `route`, `kind`, `window_start` and `window_end` (microseconds) and `missed`,
-        the windows that a copy of kind "late" stands for.
+        the windows that a copy of kind "late" stands for. What is no answer has no window: both its ends are the end
+        of the slice it has traveled in.
     """
     wanted = slices.select("*", F.explode(_routes(classes, present)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
-    opened, closes = F.col("traveled_in"), F.unix_micros("closes")
+    closes = F.unix_micros("closes")
     size, slide = F.col("route.size"), F.col("route.slide")
-    ranged = wanted.withColumns({"first": _first_window(), "last": _last_window(), "opened": opened})
+    ranged = wanted.withColumns({"first": _first_window(), "last": _last_window()})
     skipped = ranged.withColumn("skipped", _closed_before_it_came())
     first_open = F.col("first") + F.col("skipped")
     one_more = F.when(F.col("skipped") > 0, slide).otherwise(F.lit(0).cast("bigint"))
@@ -56,7 +57,7 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
     is_answer = F.col("kind") == ANSWER
     return of_kind.withColumns(
         {
-            "window_start": F.when(is_answer, F.col("start")).otherwise(F.col("opened")),
+            "window_start": F.when(is_answer, F.col("start")).otherwise(closes),
             "window_end": F.when(is_answer, F.col("start") + size).otherwise(closes),
             "missed": F.when(is_answer, F.lit(1)).otherwise(F.greatest((F.col("skipped") / slide), F.lit(1))),
         }
@@ -85,8 +86,8 @@ def _last_window() -> Column:
 def _closed_before_it_came() -> Column:
     """How far the first window still open lies behind the first, a multiple of the slide; at most one past the last."""
     size, slide = F.col("route.size"), F.col("route.slide")
-    overdue = F.col("opened") - size - F.col("first")
-    came_late = (F.col("slice_start") < F.col("opened")) & (F.col("class_id") > CARRIER_CLASS) & (overdue >= 0)
+    overdue = F.unix_micros("closes") - 1 - size - F.col("first")
+    came_late = (F.col("class_id") > CARRIER_CLASS) & (overdue >= 0)
     closed = overdue - F.pmod(overdue, slide) + slide
     return F.when(came_late, F.least(closed, F.col("last") - F.col("first") + slide)).otherwise(F.lit(0).cast("bigint"))
 

@@ -54,7 +54,7 @@ def run_instructions(
     """
     line = StraightLine(rows, {})
     for layer in layers(instructions, inlined):
-        matched = functools.reduce(_matched, layer.matches, line.rows)
+        matched = functools.reduce(functools.partial(_matched, line), layer.matches, line.rows)
         columns: dict[str, Column] = {}
         for instruction in layer.columns:
             column = _column(instruction, line)
@@ -90,8 +90,11 @@ def _guarded(instruction: Define | Test, reaches: Column) -> Column:
     return F.when(reaches, value) if instruction.guard else value
 
 
-def _matched(rows: DataFrame, match: Match) -> DataFrame:
-    """Join the relation's rows to the left; keys of the relation are unique, which its reader checks."""
+def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
+    """Join the relation's rows to the left; keys of the relation are unique, which its reader checks.
+
+    What no query asks for has a key that is null: it is not looked up, nor is the key computed.
+    """
     theirs = relation_frame(match.relation, match.on)
     keys = [f"{match.matched}_{index}" for index in range(len(match.on))]
     renamed = theirs.select(
@@ -100,15 +103,20 @@ def _matched(rows: DataFrame, match: Match) -> DataFrame:
         F.lit(True).alias(match.matched),
     )
     ours = [name for name, _ in match.on]
-    alike = [F.col(our) == F.col(key) for our, key in zip(ours, keys, strict=True)]
+    alike = [_asked(line, match, F.col(our)) == F.col(key) for our, key in zip(ours, keys, strict=True)]
     if _are_texts(rows, ours) and _are_texts(renamed, keys):
         # Spark looks a number up several times faster than a text, unless it sees that it could look up both.
         hashed = f"{match.matched}_hash"
         renamed = renamed.withColumn(hashed, F.xxhash64(*keys))
-        alike = [F.xxhash64(*ours) == F.col(hashed), *[F.coalesce(one, F.lit(False)) for one in alike]]
+        same = [F.coalesce(F.col(our) == F.col(key), F.lit(False)) for our, key in zip(ours, keys, strict=True)]
+        alike = [_asked(line, match, F.xxhash64(*ours)) == F.col(hashed), *same]
         keys.append(hashed)
     joined = rows.join(F.broadcast(renamed), functools.reduce(operator.and_, alike), "left").drop(*keys)
     return joined.withColumn(match.matched, F.coalesce(F.col(match.matched), F.lit(False)))
+
+
+def _asked(line: StraightLine, match: Match, key: Column) -> Column:
+    return F.when(line.pass_all(match.guard), key) if match.guard else key
 
 
 def _are_texts(rows: DataFrame, names: Sequence[str]) -> bool:

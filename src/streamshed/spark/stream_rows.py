@@ -11,12 +11,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.answering.value_kind import Carriage
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
 from streamshed.spark.internal_names import (
     APART,
-    CARRIER_FROM,
+    CARRIER_OPENED,
     CARRIER_TIME,
     CARRIER_UNTIL,
     OPEN,
@@ -29,7 +30,7 @@ from streamshed.spark.set_apart import CARRIER_CLASS, NO_TIME_YET, apart_text
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.unfused import MOST_FUSED, unfused
-from streamshed.spark.value_kind import CarriedValue, carried, presence
+from streamshed.spark.value_kind import CarriedValue, carried, presence, value_kind
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,15 @@ class ValueTypes:
     presence_only: frozenset[str]
 
 
-def entry_columns(layout: StateLayout) -> tuple[tuple[str, str], ...]:
-    """Name and type of what a row says to one class."""
+def entry_columns(layout: StateLayout, *, numbers: bool) -> tuple[tuple[str, str], ...]:
+    """Name and type of what a row says to one class.
+
+    Args:
+        layout: The state layout.
+        numbers: Whether a value may be a number that does not follow from `long`.
+    """
     columns = [("class_id", "bigint"), ("mask", "bigint"), ("key_long", "bigint"), ("key_text", "string")]
-    columns += [("number", "double"), ("long", "bigint")]
+    columns += [("long", "bigint"), *([("number", "double")] * numbers)]
     if layout.decimals:
         columns.append(("decimal", "decimal(38,0)"))
     if layout.texts:
@@ -76,7 +82,7 @@ def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout
     entries = [_class_entry(values, index, sharing_class) for index, sharing_class in enumerate(work.classes)]
     first, *others = entries or [_nothing()]
     first = _or_apart(first, work)
-    schema = entry_columns(layout)
+    schema = entry_columns(layout, numbers=any(_has_numbers(values, one) for one in work.classes))
     if not others:
         return rows.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
     structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
@@ -90,13 +96,12 @@ def _head(*, fused: bool) -> list[Column]:
     event time is nullable in Spark's eyes, as the filter above the watermark wants it.
     """
     is_carrier = F.col(APART) == CARRIER_CLASS
-    instant = F.coalesce(F.col(TIME), F.when(F.col(OPEN) >= 0, F.col(OPEN)), F.when(F.col(OPEN) < 0, F.lit(0)))
-    shown = F.when(is_carrier, F.coalesce(F.col(CARRIER_TIME), F.col(OPEN))).otherwise(instant)
-    base = F.when(is_carrier, F.greatest(OPEN, CARRIER_FROM)).otherwise(instant)
+    shown = F.when(is_carrier, F.col(CARRIER_TIME))
+    instant = F.coalesce(F.col(TIME), shown, F.when(F.col(OPEN) >= 0, F.col(OPEN)), F.when(F.col(OPEN) < 0, F.lit(0)))
+    opened = F.when(is_carrier, F.col(CARRIER_OPENED)).otherwise(F.col(OPENED))
     return [
-        F.timestamp_micros(shown).alias("event_time"),
-        (base if fused else unfused(base)).alias("base"),
-        F.col(OPENED).alias("open"),
+        F.timestamp_micros(instant).alias("event_time"),
+        (opened if fused else unfused(opened)).alias("open"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
     ]
 
@@ -129,6 +134,14 @@ def _class_entry(values: ValueTypes, index: int, sharing_class: SharingClass) ->
         "key_text": key_text,
     }
     return entry | _value(values, sharing_class, mask)
+
+
+def _has_numbers(values: ValueTypes, sharing_class: SharingClass) -> bool:
+    sql = sharing_class.value
+    if sql is None or sql in values.presence_only:
+        return False
+    travels = value_kind(values.types[sql])
+    return travels is not None and travels.carriage in {Carriage.DOUBLE, Carriage.DECIMAL}
 
 
 def _value(values: ValueTypes, sharing_class: SharingClass, mask: Column) -> dict[str, Column]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -40,8 +40,9 @@ class CarriedValue:
     """The four columns of a row that together carry one value, all null where the value is.
 
     Attributes:
-        number: The value as a double; for texts, any number that is not null where the text is not.
-        long: The exact integer, or days or microseconds since the epoch.
+        number: The value as a double.
+        long: The exact integer, or days or microseconds since the epoch; for texts, and values of which only the
+            presence matters, 0.
         decimal: The unscaled decimal.
         text: The text.
     """
@@ -55,7 +56,8 @@ class CarriedValue:
 def presence(value: Column) -> CarriedValue:
     """Return the columns that tell only whether there is a value."""
     nothing = carried(None, None)
-    return CarriedValue(F.when(value.isNotNull(), F.lit(0.0)), nothing.long, nothing.decimal, nothing.text)
+    present = F.when(value.isNotNull(), F.lit(0).cast("bigint"))
+    return CarriedValue(present.cast("double"), present, nothing.decimal, nothing.text)
 
 
 def carried(value: Column | None, kind: T.DataType | None) -> CarriedValue:
@@ -65,9 +67,9 @@ def carried(value: Column | None, kind: T.DataType | None) -> CarriedValue:
     if value is None or kind is None:
         return CarriedValue(none_number, none_long, none_decimal, none_text)
     travels = value_kind(kind)
-    presence = F.when(value.isNotNull(), F.lit(0.0))
+    present = presence(value)
     if travels is None:
-        return CarriedValue(presence, none_long, none_decimal, none_text)
+        return present
     match travels.carriage:
         case Carriage.LONG:
             exact = as_long(value, kind)
@@ -80,4 +82,4 @@ def carried(value: Column | None, kind: T.DataType | None) -> CarriedValue:
             return CarriedValue(value.cast("double"), none_long, unscaled, none_text)
         case Carriage.TEXT:
             text = F.hex(value) if isinstance(kind, T.BinaryType) else value.cast("string")
-            return CarriedValue(presence, none_long, none_decimal, text)
+            return replace(present, text=text)

@@ -9,14 +9,14 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.spark.file_rows import NUMBERED, found_in_files, numbered
-from streamshed.spark.internal_names import FILE_PATH, FILE_ROW
+from streamshed.spark.file_rows import NUMBERED, file_path, found_in_files, numbered
+from streamshed.spark.internal_names import FILE_ROW
 
 ROWS = 5_000
 
 
 def places(rows: DataFrame) -> dict[int, tuple[str, int]]:
-    found = rows.select("v", F.element_at(F.split(FILE_PATH, "/"), -1).alias("file"), FILE_ROW).collect()
+    found = rows.select("v", F.element_at(F.split(file_path(rows), "/"), -1).alias("file"), FILE_ROW).collect()
     return {row.v: (row.file, row[FILE_ROW]) for row in found}
 
 

@@ -110,10 +110,12 @@ def _measured(
         "duckdb": lambda: contest.duckdb(duckdb, seven, sizes.ours),
     }
     rounds: dict[str, list[float]] = {name: [] for name in measures}
-    for number in range(sizes.rounds):
-        progress(f"round {number + 1} of {sizes.rounds}", 0.15 + 0.35 * number / sizes.rounds)
+    for number in range(-sizes.warm_up_rounds, sizes.rounds):
+        told = f"round {number + 1} of {sizes.rounds}" if number >= 0 else "one more round to warm up"
+        progress(told, 0.15 + 0.35 * max(number, 0) / sizes.rounds)
         for name in list(measures) if number % 2 == 0 else reversed(measures):
             rounds[name].append(measures[name]())
+    rounds = {name: speeds[sizes.warm_up_rounds :] for name, speeds in rounds.items()}
     progress("70 queries", 0.5)
     ours_70 = contest.ours(seventy, sizes.ours)
     progress("70 native queries", 0.55)

@@ -11,6 +11,7 @@ class ThroughputSizes:
 
     Args:
         rows_per_file: Rows of a staged file.
+        warm_up_rounds: How often before that, on every engine alike, so that Java has compiled what runs often.
         rounds: How often the seven queries are measured on every engine.
         ours: What our measurements of 7 and 70 queries read.
         native_7: What seven native queries read.
@@ -22,6 +23,7 @@ class ThroughputSizes:
     """
 
     rows_per_file: int
+    warm_up_rounds: int
     rounds: int
     ours: Portion
     native_7: Portion
@@ -44,6 +46,7 @@ class ThroughputSizes:
 
 FULL = ThroughputSizes(
     rows_per_file=500_000,
+    warm_up_rounds=1,
     rounds=5,
     ours=Portion(files_per_micro_batch=12, micro_batches=4),
     native_7=Portion(files_per_micro_batch=12, micro_batches=3),
@@ -54,6 +57,7 @@ FULL = ThroughputSizes(
 )
 QUICK = ThroughputSizes(
     rows_per_file=250_000,
+    warm_up_rounds=0,
     rounds=1,
     ours=Portion(files_per_micro_batch=4, micro_batches=3),
     native_7=Portion(files_per_micro_batch=4, micro_batches=2),

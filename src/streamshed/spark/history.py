@@ -27,27 +27,27 @@ class History:
         self._lock = threading.Lock()
         names = folder.names()
         self._index = int(names[-1].split(".")[0]) if names else 0
-        self._rows = self._read(names[-1]) if names else []
+        self._lines = self._read(names[-1]) if names else []
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Add a row; durable when this returns."""
         with self._lock:
-            if len(self._rows) >= _SEGMENT:
+            if len(self._lines) >= _SEGMENT:
                 self._index += 1
-                self._rows = []
+                self._lines = []
                 self._forget()
-            self._rows.append(dict(row))
-            self._folder.write_text(_file(self._index), "\n".join(json.dumps(kept) for kept in self._rows))
+            self._lines.append(json.dumps(dict(row)))
+            self._folder.write_text(_file(self._index), "\n".join(self._lines))
 
     def table(self) -> pd.DataFrame:
         """Return all rows that are kept, oldest first."""
         with self._lock:
             names = [name for name in self._folder.names() if name != _file(self._index)]
-            return pd.DataFrame([row for name in names for row in self._read(name)] + self._rows)
+            lines = [*(line for name in names for line in self._read(name)), *self._lines]
+        return pd.DataFrame([json.loads(line) for line in lines])
 
-    def _read(self, name: str) -> list[dict[str, Any]]:
-        text = self._folder.read_text(name) or ""
-        return [json.loads(line) for line in text.splitlines()]
+    def _read(self, name: str) -> list[str]:
+        return (self._folder.read_text(name) or "").splitlines()
 
     def _forget(self) -> None:
         names = self._folder.names()

@@ -16,7 +16,7 @@ from streamshed.spark.carrier import carrier_frame, with_carrier
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.plan_table import PLAN_SCHEMA, THE_KEY
+from streamshed.spark.plan_table import PLAN_SCHEMA
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import Sink
@@ -84,5 +84,5 @@ def _plan(spark: SparkSession, sampling_rate: float | None) -> DataFrame | None:
     if sampling_rate is None:
         return None
     plan = StreamPlan(sampling_code=code_of(sampling_rate))
-    row = (THE_KEY, 0, plan.sampling_rate, plan.sampling_codes, None, None, None)
+    row = (0, plan.sampling_rate, plan.sampling_codes, None, None, None)
     return spark.createDataFrame([row], PLAN_SCHEMA)

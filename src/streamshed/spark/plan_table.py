@@ -14,7 +14,6 @@ from streamshed.spark.internal_names import (
     CARRIER_TIME,
     CARRIER_UNTIL,
     OPEN,
-    PLAN_KEY,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
@@ -24,13 +23,10 @@ from streamshed.spark.running_task import micro_batch_id
 FORMAT = "streamshed_plan"
 
 PLAN_SCHEMA = (
-    f"{PLAN_KEY} bigint, {OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
+    f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
     f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint"
 )
 """What a stream is told in a micro-batch."""
-
-THE_KEY = 0
-"""The key of the plan's one row."""
 
 
 def plan_table(spark: SparkSession, client: PlanClient, stream: str) -> DataFrame:
@@ -75,4 +71,4 @@ class PlanReader(DataSourceReader):
         row = PlanClient(self._options["url"], self._options["token"]).plan(micro_batch_id())
         plan = row.streams[self._options["stream"]]
         carrier = (plan.carrier_from, plan.carrier_until, plan.carrier_time)
-        yield (THE_KEY, row.open, plan.sampling_rate, plan.sampling_codes, *carrier)
+        yield (row.open, plan.sampling_rate, plan.sampling_codes, *carrier)

@@ -24,7 +24,7 @@ from streamshed.spark.internal_names import (
     FILE_ROW,
     OPEN,
     OPENED,
-    PLAN_KEY,
+    PLAN,
     SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
@@ -105,12 +105,13 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
 
 
 def _told(source: DataFrame, plan: DataFrame) -> DataFrame:
-    """Tell every row the plan's one row: by a join on a key, for Spark copies each row that it crosses with others.
+    """Tell every row the plan's one row: as the value of a subquery, which costs a row nothing, where a join does.
 
-    The key is the same for all rows, in a way that Spark does not see through: else it would cross them after all.
+    Spark would copy the subquery to wherever one of its columns is asked for, and run every copy. It copies nothing that
+    is not the same at every reading, so far as it can see; the number of a task always exists.
     """
-    keyed = source.withColumn("__told_key", F.pmod(F.coalesce(F.col(CARRIER), F.lit(0)), F.lit(1)))
-    return keyed.join(F.broadcast(plan), keyed["__told_key"] == plan[PLAN_KEY]).drop("__told_key", PLAN_KEY)
+    whole = source.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.select(F.struct("*")).scalar()))
+    return whole.withColumns({name: F.col(PLAN).getField(name) for name in plan.columns}).drop(PLAN)
 
 
 def _kept(rows: DataFrame, stream: Stream) -> Column:

@@ -1,4 +1,4 @@
-"""A Python data source is read anew in every micro-batch, and can tell which; the carrier brings one row to each."""
+"""A Python data source is read anew in every micro-batch, in a subquery too, and can tell which micro-batch it is."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def test_each_micro_batch_is_told_its_number(spark: SparkSession, tmp_path: Path
         told.append((number, [row.told for row in rows.collect()]))
 
     for upto in (2, 4):
-        rows = carrier_frame(spark).crossJoin(F.broadcast(asking_table(spark)))
+        whole = asking_table(spark).select(F.struct("*")).scalar()
+        rows = carrier_frame(spark).withColumn("whole", whole).select("value", "whole.told")
         writer = rows.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path))
         running = writer.trigger(processingTime="0 seconds").start()
         try:

@@ -107,8 +107,8 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
 def _told(source: DataFrame, plan: DataFrame) -> DataFrame:
     """Tell every row the plan's one row: as the value of a subquery, which costs a row nothing, where a join does.
 
-    Spark would copy the subquery to wherever one of its columns is asked for, and run every copy. It copies nothing that
-    is not the same at every reading, so far as it can see; the number of a task always exists.
+    Spark would copy the subquery to wherever one of its columns is asked for, and run every copy. It does not copy what
+    might be another at the next reading, such as the number of a task; every task has one.
     """
     whole = source.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.select(F.struct("*")).scalar()))
     return whole.withColumns({name: F.col(PLAN).getField(name) for name in plan.columns}).drop(PLAN)

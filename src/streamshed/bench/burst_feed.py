@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from streamshed.bench.burst_sizes import BurstSizes
+from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feed import Feeder
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.load_profile import constant_load
@@ -18,8 +18,6 @@ from streamshed.traces.trace import Trace
 
 _SHAPE = KafkaShape(topic="packets", key="src_host", partitions=4)
 _START_MICROSECONDS = 1_735_689_600_000_000
-_EARLY_SHARE = 0.15
-"""Files come by this share of a trigger interval before a micro-batch starts, so that none is split between two."""
 
 
 def stage_burst(
@@ -74,23 +72,9 @@ def stage_calibration(
 
 
 def feeder_of(feed: StagedFeed, watched: Path, sizes: BurstSizes) -> tuple[Feeder, float]:
-    """Return what feeds the burst, and when it starts: soon, and shortly before a micro-batch does.
-
-    Spark starts micro-batches at multiples of the trigger interval on the clock.
-    """
+    """Return what feeds the burst, and when it starts: soon, and shortly before a micro-batch does."""
     start = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
     return Feeder(feed, watched, speed=sizes.event_speed, start_seconds=start, place=os.link), start
-
-
-def aligned_start(earliest_seconds: float, trigger_seconds: float) -> float:
-    """Return the first instant at or after the earliest that is a little before a multiple of the trigger interval.
-
-    Example:
-        >>> aligned_start(101.0, 2.0), aligned_start(101.8, 2.0)
-        (101.7, 103.7)
-    """
-    early = _EARLY_SHARE * trigger_seconds
-    return math.ceil((earliest_seconds + early) / trigger_seconds) * trigger_seconds - early
 
 
 def event_seconds(feed: StagedFeed, clock_seconds: float, sizes: BurstSizes) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamshed.bench.burst import NATIVE, BurstOutcome, course_of, figures_of
-from streamshed.bench.burst_feed import aligned_start, event_seconds
+from streamshed.bench.burst_feed import event_seconds
 from streamshed.bench.burst_figures import ShedMicroBatch, Window, windows_outside
 from streamshed.bench.burst_runs import OurBurst
 from streamshed.bench.burst_sizes import BURST_FACTOR, CALM_LOAD, FULL, HEADROOM, QUICK
@@ -114,13 +114,6 @@ def test_a_machine_too_slow_for_the_trigger_interval_is_said() -> None:
     slow = replace(CAPACITY, cost=LinearCost(fixed_seconds=3.0, seconds_per_row=1e-6))
     with pytest.raises(UnfinishedBenchmarkError, match=r"3\.00 s without any row"):
         slow.rows_per_second(2.0)
-
-
-def test_the_feed_starts_shortly_before_a_micro_batch() -> None:
-    for earliest in (1000.0, 1001.69, 1001.71, 1003.5):
-        start = aligned_start(earliest, 2.0)
-        assert earliest <= start < earliest + 2.0
-        assert (start + 0.3) % 2.0 == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_burst_takes_whole_micro_batches() -> None:

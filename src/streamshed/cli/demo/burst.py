@@ -15,6 +15,7 @@ from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
 from streamshed.dashboard.wording import count_text
 from streamshed.statistics.load_prior import LoadPrior
+from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feed import Feeder
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def run_burst(
     trigger = f"{load.trigger_seconds} seconds"
     run = network.start(spark, checkpoint=str(checkpoint), sink=collected, trigger=trigger, prior=prior)
     with run, _view() as view:
-        start = max(event_start, time.time())
+        start = aligned_start(max(event_start, time.time()), load.trigger_seconds)
         feeder = Feeder(feed, watched, start_seconds=start)
         feeder.start()
 

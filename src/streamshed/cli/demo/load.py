@@ -8,7 +8,7 @@ from streamshed.traces.load_profile import LoadProfile, parse_load_profile
 CALM_SHARE = 0.35
 BURST_FACTOR = 5
 _AFTERMATH_SECONDS = 10
-_SHORTEST_PHASE_SECONDS, _LONGEST_PHASE_SECONDS, _PHASE_STEP_SECONDS = 15, 40, 5
+_SHORTEST_PHASE_SECONDS, _LONGEST_PHASE_SECONDS = 15, 40
 _SECONDS_BESIDE = 22.0
 _COMPARISON_SHARE = 0.5
 
@@ -20,8 +20,8 @@ class DemoLoad:
     Args:
         trigger_seconds: How often a micro-batch starts.
         rows_per_second: At 1×.
-        phase_seconds: How long the first calm and the burst last; the calm afterwards lasts 10 s longer, so
-            that whole windows lie behind the burst.
+        phase_seconds: How long the first calm and the burst last, whole trigger intervals, so that no micro-batch
+            takes rows of both; the calm afterwards lasts 10 s longer, so that whole windows lie behind the burst.
     """
 
     trigger_seconds: int
@@ -69,7 +69,7 @@ def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row
         staging_seconds_per_row: What writing a row beforehand takes.
 
     Returns:
-        The longest phases, in steps of 5 s, for which feeding, staging and the comparison fit.
+        The longest phases for which feeding, staging and the comparison fit.
 
     Example:
         >>> capacity = Capacity(
@@ -77,7 +77,7 @@ def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row
         ... )
         >>> load = load_for(capacity, seconds_left=150, staging_seconds_per_row=1e-6)
         >>> load.rows_per_second, load.phase_seconds, load.rows
-        (70000.0, 25, 12950000)
+        (70000.0, 24, 12460000)
     """
     seconds_per_row = staging_seconds_per_row + _COMPARISON_SHARE * capacity.seconds_per_row
 
@@ -92,6 +92,7 @@ def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row
         beside = _SECONDS_BESIDE + candidate.rows * seconds_per_row
         return candidate.duration_seconds + beside <= seconds_left
 
-    phases = range(_LONGEST_PHASE_SECONDS, _SHORTEST_PHASE_SECONDS, -_PHASE_STEP_SECONDS)
-    longest = next((phase for phase in phases if ends_in_time(load(phase))), _SHORTEST_PHASE_SECONDS)
-    return load(longest)
+    trigger = capacity.trigger_seconds
+    shortest, longest = -(-_SHORTEST_PHASE_SECONDS // trigger), max(_LONGEST_PHASE_SECONDS // trigger, 1)
+    phases = (intervals * trigger for intervals in range(longest, shortest, -1))
+    return load(next((phase for phase in phases if ends_in_time(load(phase))), shortest * trigger))

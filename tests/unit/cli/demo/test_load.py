@@ -28,7 +28,7 @@ def test_phases_are_as_long_as_the_time_that_is_left_allows() -> None:
         for left in (1000, 200, 160, 0)
     ]
     assert phases == sorted(phases, reverse=True)
-    assert (phases[0], phases[-1]) == (40, 15)
+    assert (phases[0], phases[-1]) == (40, 16)
 
 
 def test_the_demo_ends_in_time() -> None:
@@ -36,7 +36,10 @@ def test_the_demo_ends_in_time() -> None:
     assert load.duration_seconds + load.rows * (1e-6 + 2e-6) < 160
 
 
-@pytest.mark.parametrize("trigger_seconds", [2, 5])
-def test_the_interval_is_passed_on(trigger_seconds: int) -> None:
+@pytest.mark.parametrize("trigger_seconds", [2, 3, 5, 7, 60])
+@pytest.mark.parametrize("seconds_left", [0, 100, 200, 1000])
+def test_the_load_changes_between_micro_batches(trigger_seconds: int, seconds_left: float) -> None:
     capacity = replace(CAPACITY, trigger_seconds=trigger_seconds)
-    assert load_for(capacity, seconds_left=100, staging_seconds_per_row=0).trigger_seconds == trigger_seconds
+    load = load_for(capacity, seconds_left=seconds_left, staging_seconds_per_row=1e-6)
+    assert load.trigger_seconds == trigger_seconds
+    assert load.phase_seconds % trigger_seconds == 0 < load.phase_seconds

@@ -12,7 +12,6 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
 from streamshed.spark.answer_stage import answer_frame
-from streamshed.spark.carrier import without_carrier
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.source_frame import bounded_frame, folder_frame
@@ -45,7 +44,7 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
 def _domain_answers(
     network: QueryNetwork, streams: tuple[Stream, ...], spark: SparkSession, given: Mapping[str, DataFrame]
 ) -> DataFrame:
-    sources = {stream.name: without_carrier(_source(spark, stream, given)) for stream in streams}
+    sources = {stream.name: _source(spark, stream, given) for stream in streams}
     compiled = [compile_stream(stream, network.queries, sources[stream.name], Admission()) for stream in streams]
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]

@@ -49,12 +49,21 @@ _DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
 
 @dataclass(frozen=True)
 class CompiledStream:
-    """One stream's straight line on Spark, analyzed."""
+    """One stream's straight line on Spark, analyzed.
+
+    Attributes:
+        work: What is to be done.
+        line: How.
+        values: Types of keys and values.
+        outputs: What its queries answer.
+        plan: What a micro-batch is told, one row; None: nothing, as in batch mode.
+    """
 
     work: StreamWork
     line: StraightLine
     values: ValueTypes
     outputs: tuple[Output, ...]
+    plan: DataFrame | None = None
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -68,7 +77,8 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
     """
     work = stream_work(stream, queries)
-    admitted = sampled_rows(source, stream, _with_oldest_open_slice(admission, work))
+    told = _with_oldest_open_slice(admission, work)
+    admitted = sampled_rows(source, stream, told)
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
     line = run_instructions(admitted, work.program.instructions, inlined, fused=fused)
@@ -80,7 +90,7 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
         *(_output(slot, types) for slot in work.slots),
         *(_row_output(query) for query in work.row_queries),
     )
-    return CompiledStream(work, line, ValueTypes(types, _presence_only(work.slots)), outputs)
+    return CompiledStream(work, line, ValueTypes(types, _presence_only(work.slots)), outputs, told.plan)
 
 
 def _with_oldest_open_slice(admission: Admission, work: StreamWork) -> Admission:

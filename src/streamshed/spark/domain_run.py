@@ -15,7 +15,6 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
-from streamshed.spark.carrier import carrier_frame, with_carrier, without_carrier
 from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
 from streamshed.spark.compiled import (
     CompiledStream,
@@ -89,7 +88,7 @@ class DomainRun:
         self._sources = [streaming_frame(spark, stream) for stream in domain.streams]
         self._before = read_manifest(self._folder)
         trial = [
-            compile_stream(stream, network.queries, without_carrier(source), Admission())
+            compile_stream(stream, network.queries, source, Admission())
             for stream, source in zip(domain.streams, self._sources, strict=True)
         ]
         self.manifest = self._continued(trial)
@@ -192,12 +191,12 @@ class DomainRun:
             compile_stream(
                 stream,
                 self._network.queries,
-                with_carrier(source, carrier_frame(self._spark)),
+                source,
                 Admission(plan_table(self._spark, client, stream.name)),
             )
             for stream, source in zip(self.domain.streams, self._sources, strict=True)
         ]
-        rows = watermarked_rows(compiled, self.manifest.layout)
+        rows = watermarked_rows(self._spark, compiled, self.manifest.layout)
         return compiled_partials(compiled, rows, self.manifest.classes, self.manifest.layout)
 
     def _last_report(self) -> MicroBatchReport | None:

@@ -12,7 +12,6 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.quantization import code_of
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
-from streamshed.spark.carrier import carrier_frame, with_carrier
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import StreamPlan
@@ -68,13 +67,10 @@ def start_fixed(
 def _compiled(network: QueryNetwork, spark: SparkSession, admission: Admission) -> tuple[DataFrame, Answering]:
     streams = network.time_domains[0].streams
     compiled = [
-        compile_stream(
-            stream, network.queries, with_carrier(streaming_frame(spark, stream), carrier_frame(spark)), admission
-        )
-        for stream in streams
+        compile_stream(stream, network.queries, streaming_frame(spark, stream), admission) for stream in streams
     ]
     layout = needed_layout(compiled)
-    rows = watermarked_rows(compiled, layout)
+    rows = watermarked_rows(spark, compiled, layout)
     classes = [sharing_class for one in compiled for sharing_class in one.work.classes]
     answering = Answering(outputs_of_streams(compiled), confidence=0.95)
     return compiled_partials(compiled, rows, classes, layout), answering

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.network.sources import FolderSource, RateSource
 from streamshed.network.stream import Stream
-from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
+from streamshed.spark.set_apart import UNREADABLE_CLASS
 
 _CARRIER_SOURCE = "RatePerMicroBatchStream[rowsPerBatch=1,"
 
@@ -52,15 +52,14 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
     Spark does this itself for a stream that is alone in its query: it notes all but the count, which costs a tenth of
     the throughput.
 
-    The carrier is no row of the stream, and an unreadable row has no event time: its place in time is made up.
+    An unreadable row has no event time: its place in time is made up.
     """
     first_class = F.col("class_id") if "class_id" in rows.columns else F.get("entries", F.lit(0))["class_id"]
-    is_carrier = F.coalesce(first_class == CARRIER_CLASS, F.lit(False))
-    is_apart = is_carrier | F.coalesce(first_class == UNREADABLE_CLASS, F.lit(False))
-    event_time = F.when(~is_apart, F.unix_micros("event_time"))
+    is_unreadable = F.coalesce(first_class == UNREADABLE_CLASS, F.lit(False))
+    event_time = F.when(~is_unreadable, F.unix_micros("event_time"))
     return rows.observe(
         _metric(stream_index),
-        F.count(F.when(~is_carrier, 1)).alias("rows"),
+        F.count(F.lit(1)).alias("rows"),
         F.min(event_time).alias("earliest_event"),
         F.max(event_time).alias("latest_event"),
     )

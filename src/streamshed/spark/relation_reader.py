@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyarrow import csv, dataset, json
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import format_schema
 from streamshed.network.relation import Relation
 from streamshed.network.sources import DataFrameSource, FileFormat
-
-FORMAT = "streamshed_relation"
+from streamshed.spark.one_partition import one_partition
 
 _CSV_OPTIONS = frozenset({"header", "sep", "delimiter"})
 
@@ -27,7 +28,7 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFra
     """Return a relation, one row per key.
 
     Spark fixes the list of files of a DataFrame when it is made. A relation given as a path is therefore read by a
-    data source of our own, on an executor, once per micro-batch; what it reads is kept until the file changes.
+    function of our own, on an executor, once per micro-batch; what it reads is kept until the file changes.
 
     Args:
         relation: The relation.
@@ -39,16 +40,17 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFra
     if isinstance(relation.source, DataFrameSource):
         frame: DataFrame = relation.source.handle
         return frame.dropDuplicates([theirs for _, theirs in on])
-    spark = SparkSession.active()
-    spark.dataSource.register(RelationDataSource)
-    reader = spark.read.format(FORMAT).schema(format_schema(_columns(relation)))
-    keys = "\x1f".join(theirs for _, theirs in on)
-    settings = {
-        "path": str(relation.source) if "://" in str(relation.source) else os.path.abspath(str(relation.source)),
-        "fileFormat": str(relation.format),
-        "keys": keys,
-    }
-    return reader.options(name=relation.name, **settings, **dict(relation.options)).load()
+    path, columns = str(relation.source), _columns(relation)
+    reader = _RelationReader(
+        name=relation.name,
+        path=path if "://" in path else os.path.abspath(path),
+        format=FileFormat(str(relation.format)),
+        keys=tuple(theirs for _, theirs in on),
+        options=relation.options,
+    )
+    schema = format_schema(columns)
+    arrow_schema = to_arrow_schema(cast(StructType, StructType.fromDDL(schema)))
+    return one_partition(SparkSession.active(), functools.partial(reader.batches, arrow_schema), schema)
 
 
 def _columns(relation: Relation) -> Sequence[Any]:
@@ -61,43 +63,25 @@ def _columns(relation: Relation) -> Sequence[Any]:
     return [Column(name, kind) for name, kind in sample.load(str(relation.source)).dtypes]
 
 
-class RelationDataSource(DataSource):
-    """Spark's view of a stored relation in files."""
+@dataclass(frozen=True)
+class _RelationReader:
+    """Reads all of a relation in files."""
 
-    @classmethod
-    def name(cls) -> str:
-        """Return the format's name."""
-        return FORMAT
+    name: str
+    path: str
+    format: FileFormat
+    keys: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
 
-    def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads the file."""
-        return RelationReader(dict(self.options), schema)
-
-
-class RelationReader(DataSourceReader):
-    """Reads all of a relation in one partition."""
-
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self._options = options
-        self._schema = schema
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """Return the one partition."""
-        return [InputPartition(0)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the relation, from memory unless its file has changed."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        path = self._options["path"]
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield the relation in a schema, from memory unless its file has changed."""
         try:
-            version = _version(path)
+            version = _version(self.path)
         except OSError as error:
             raise SourceUnavailableError(
-                f'relation "{self._options["name"]}": cannot read "{path}": {error.strerror}'
+                f'relation "{self.name}": cannot read "{self.path}": {error.strerror}'
             ) from error
-        table = _read(tuple(sorted(self._options.items())), version)
-        yield from table.select(self._schema.names).cast(to_arrow_schema(self._schema)).to_batches()
+        yield from _read(self, version).select(schema.names).cast(schema).to_batches()
 
 
 def _version(path: str) -> tuple[tuple[str, int, int], ...]:
@@ -109,43 +93,41 @@ def _version(path: str) -> tuple[tuple[str, int, int], ...]:
 
 
 @lru_cache(maxsize=16)
-def _read(options: tuple[tuple[str, str], ...], version: tuple[tuple[str, int, int], ...]) -> pa.Table:
-    settings = dict(options)
-    name, path = settings["name"], settings["path"]
+def _read(reader: _RelationReader, version: tuple[tuple[str, int, int], ...]) -> pa.Table:
     try:
-        table = _table(FileFormat(settings["fileformat"]), [file for file, _, _ in version], settings)
+        table = _table(reader, [file for file, _, _ in version])
     except (pa.ArrowInvalid, OSError) as error:
-        raise SourceUnavailableError(f'relation "{name}": cannot read "{path}": {error}') from error
-    keys = settings["keys"].split("\x1f")
+        raise SourceUnavailableError(f'relation "{reader.name}": cannot read "{reader.path}": {error}') from error
+    keys = list(reader.keys)
     if missing := [key for key in keys if key not in table.column_names]:
-        raise SourceUnavailableError(f'relation "{name}": "{path}" has no column "{missing[0]}"')
+        raise SourceUnavailableError(f'relation "{reader.name}": "{reader.path}" has no column "{missing[0]}"')
     distinct = table.group_by(keys).aggregate([]).num_rows
     if distinct < table.num_rows:
         raise SourceUnavailableError(
-            f'relation "{name}": {table.num_rows - distinct} rows of "{path}" repeat a key ({", ".join(keys)});'
-            " a lookup needs one row per key"
+            f'relation "{reader.name}": {table.num_rows - distinct} rows of "{reader.path}" repeat a key'
+            f" ({', '.join(keys)}); a lookup needs one row per key"
         )
     return table
 
 
-def _table(kind: FileFormat, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
-    match kind:
+def _table(reader: _RelationReader, files: Sequence[str]) -> pa.Table:
+    match reader.format:
         case FileFormat.PARQUET:
             return dataset.dataset(list(files), format="parquet").to_table()
         case FileFormat.JSON:
             return pa.concat_tables([json.read_json(file) for file in files])
         case FileFormat.CSV:
-            return pa.concat_tables([_csv(file, settings) for file in files])
+            return pa.concat_tables([_csv(file, reader) for file in files])
         case FileFormat.TEXT:
             lines = [line for file in files for line in _lines(file)]
             return pa.table({"value": pa.array(lines, pa.string())})
 
 
-def _csv(file: str, settings: Mapping[str, str]) -> pa.Table:
-    known = {"path", "fileformat", "keys", "name", *_CSV_OPTIONS}
-    if unknown := set(settings) - known:
+def _csv(file: str, reader: _RelationReader) -> pa.Table:
+    settings = {name.lower(): value for name, value in reader.options}
+    if unknown := set(settings) - _CSV_OPTIONS:
         raise InvalidNetworkError(
-            f'relation "{settings["name"]}": unknown option "{min(unknown)}" for CSV, known are:'
+            f'relation "{reader.name}": unknown option "{min(unknown)}" for CSV, known are:'
             f" {', '.join(sorted(_CSV_OPTIONS))}"
         )
     has_header = settings.get("header", "true").lower() == "true"

@@ -14,29 +14,22 @@ from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.internal_names import (
-    APART,
-    CARRIER,
-    CARRIER_OPENED,
-    CARRIER_TIME,
-    CARRIER_UNTIL,
     CORRUPT,
     FILE_PATH,
     FILE_ROW,
     OPEN,
     OPENED,
-    PLAN,
     SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
+from streamshed.spark.plan_columns import with_plan
 
 NO_TIME = "event time is null"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
-THE_CARRIER = "carrier"
 
 _UNIT = 2.0**-53
 _ALWAYS_OPEN = -(2**62)
@@ -57,28 +50,22 @@ class Admission:
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Sample, parse and time a stream's rows.
 
-    `source` holds the carrier's rows, too, which are always kept. A row is kept iff u < sampling rate, u a hash of
-    what identifies it: read again, it is kept again. While nothing is shed, u is not computed. What is shed is not
-    parsed.
+    A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing is
+    shed, u is not computed. What is shed is not parsed.
 
     Returns:
-        The stream's columns with `TIME`, `UNREADABLE`, `APART`, those of the plan, and `FILE_PATH` where a row that is
-        set apart is identified by its file.
+        The stream's columns with `TIME`, `UNREADABLE`, what the plan tells of rows, and `FILE_PATH` where an unreadable
+        row is identified by its file.
     """
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
         rows = rows.where(_kept(rows, stream))
     microseconds = event_time_microseconds(rows, stream.time)
-    is_carrier = F.col(CARRIER).isNotNull()
-    reason = F.when(is_carrier, F.lit(THE_CARRIER)).otherwise(
-        F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
-    )
+    reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
-    apart = F.when(is_carrier, F.lit(CARRIER_CLASS)).when(F.col(UNREADABLE).isNotNull(), F.lit(UNREADABLE_CLASS))
-    set_apart = timed.withColumn(APART, apart)
     if stream.identity.kind is not IdentityKind.FILE_ROW:
-        return set_apart
-    return set_apart.withColumn(FILE_PATH, F.when(F.col(APART) == UNREADABLE_CLASS, file_path(rows)))
+        return timed
+    return timed.withColumn(FILE_PATH, F.when(F.col(UNREADABLE).isNotNull(), file_path(rows)))
 
 
 def event_time_microseconds(rows: DataFrame, time: str) -> Column:
@@ -91,32 +78,15 @@ def event_time_microseconds(rows: DataFrame, time: str) -> Column:
 
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
-        nothing = F.lit(None)
-        carrier = {name: nothing.cast("bigint") for name in (CARRIER_OPENED, CARRIER_UNTIL, CARRIER_TIME)}
-        opened = {OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)}
-        return source.withColumns({**opened, SAMPLING_CODES: nothing.cast("string"), **carrier})
-    # A carrier that knows no time yet would show a made-up one.
-    has_come = F.col(CARRIER).isNull() | F.col(CARRIER_TIME).isNotNull()
-    rows = _told(source, admission.plan).where(has_come)
-    if _is_known_before_parsing(stream):
-        rows = rows.where(_kept(rows, stream))
-    codes = F.when(F.col(CARRIER).isNull(), F.col(SAMPLING_CODES))
-    return rows.withColumns({SAMPLING_CODES: codes})
-
-
-def _told(source: DataFrame, plan: DataFrame) -> DataFrame:
-    """Tell every row the plan's one row: as the value of a subquery, which costs a row nothing, where a join does.
-
-    Spark would copy the subquery to wherever one of its columns is asked for, and run every copy. It does not copy what
-    might be another at the next reading, such as the number of a task; every task has one.
-    """
-    whole = source.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.select(F.struct("*")).scalar()))
-    return whole.withColumns({name: F.col(PLAN).getField(name) for name in plan.columns}).drop(PLAN)
+        always = F.lit(_ALWAYS_OPEN)
+        return source.withColumns({OPEN: always, OPENED: always, SAMPLING_CODES: F.lit(None).cast("string")})
+    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE, SAMPLING_CODES))
+    return rows.where(_kept(rows, stream)) if _is_known_before_parsing(stream) else rows
 
 
 def _kept(rows: DataFrame, stream: Stream) -> Column:
-    is_sampled = (F.col(SAMPLING_RATE) < 1.0) & F.col(CARRIER).isNull()
-    return F.when(is_sampled, uniform(rows, stream) < F.col(SAMPLING_RATE)).otherwise(F.lit(True))
+    is_kept = uniform(rows, stream) < F.col(SAMPLING_RATE)
+    return F.when(F.col(SAMPLING_RATE) < 1.0, is_kept).otherwise(F.lit(True))
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:

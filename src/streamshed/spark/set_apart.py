@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from streamshed.answering.unreadable import FIELD_SEPARATOR
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Stream
-from streamshed.spark.internal_names import APART, FILE_PATH, FILE_ROW, TEXT, UNREADABLE
+from streamshed.spark.internal_names import FILE_PATH, FILE_ROW, TEXT, UNREADABLE
 
 UNREADABLE_CLASS = 0
 """Class of rows that could not be read; their `key_text` says which and why."""
@@ -18,15 +18,14 @@ NO_TIME_YET = -(2**62)
 """What a carrier says of a stream whose time is not known."""
 
 
-def apart_text(stream: Stream) -> Column:
-    """Describe a row that is set apart.
+def unreadable_text(stream: Stream) -> Column:
+    """Describe a row that could not be read.
 
-    The carrier by its stream. An unreadable row by stream, reason, what identifies it in its source, and its text
-    where it has one: a row that can be found again by its identity and has no text is not copied.
+    By stream, reason, what identifies it in its source, and its text where it has one: a row that can be found again
+    by its identity and has no text is not copied.
     """
     fields = [F.lit(stream.name), F.col(UNREADABLE), _identity(stream), _text(stream)]
-    described = F.concat_ws(FIELD_SEPARATOR, *[F.coalesce(field, F.lit("")) for field in fields])
-    return F.when(F.col(APART) == UNREADABLE_CLASS, described).otherwise(F.lit(stream.name))
+    return F.concat_ws(FIELD_SEPARATOR, *[F.coalesce(field, F.lit("")) for field in fields])
 
 
 def _identity(stream: Stream) -> Column:

@@ -16,17 +16,13 @@ from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
 from streamshed.spark.internal_names import (
-    APART,
-    CARRIER_OPENED,
-    CARRIER_TIME,
-    CARRIER_UNTIL,
     OPEN,
     OPENED,
     SAMPLING_CODES,
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.set_apart import CARRIER_CLASS, NO_TIME_YET, apart_text
+from streamshed.spark.set_apart import UNREADABLE_CLASS, unreadable_text
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.unfused import MOST_FUSED, unfused
@@ -81,7 +77,7 @@ def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout
         rows = rows.withColumns(_masks(work, line) | ({} if fused else {TIME: unfused(F.col(TIME))}))
     entries = [_class_entry(values, index, sharing_class) for index, sharing_class in enumerate(work.classes)]
     first, *others = entries or [_nothing()]
-    first = _or_apart(first, work)
+    first = _or_unreadable(first, work)
     schema = entry_columns(layout, numbers=any(_has_numbers(values, one) for one in work.classes))
     if not others:
         return rows.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
@@ -92,13 +88,11 @@ def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout
 def _head(*, fused: bool) -> list[Column]:
     """What all classes are told: see `HEAD`.
 
-    A carrier shows its own time, and goes where it was before. An unreadable row goes into the oldest open slice. The
-    event time is nullable in Spark's eyes, as the filter above the watermark wants it.
+    An unreadable row goes into the oldest open slice. The event time is nullable in Spark's eyes, as the filter above
+    the watermark wants it.
     """
-    is_carrier = F.col(APART) == CARRIER_CLASS
-    shown = F.when(is_carrier, F.col(CARRIER_TIME))
-    instant = F.coalesce(F.col(TIME), shown, F.when(F.col(OPEN) >= 0, F.col(OPEN)), F.when(F.col(OPEN) < 0, F.lit(0)))
-    opened = F.when(is_carrier, F.col(CARRIER_OPENED)).otherwise(F.col(OPENED))
+    instant = F.coalesce(F.col(TIME), F.when(F.col(OPEN).isNotNull(), F.greatest(F.col(OPEN), F.lit(0))))
+    opened = F.col(OPENED)
     return [
         F.timestamp_micros(instant).alias("event_time"),
         (opened if fused else unfused(opened)).alias("open"),
@@ -165,17 +159,14 @@ def _nothing() -> dict[str, Column]:
     )
 
 
-def _or_apart(entry: dict[str, Column], work: StreamWork) -> dict[str, Column]:
-    """Let the first entry also say what is to become of a row that no class wants: unreadable, or the carrier."""
-    apart = F.col(APART)
-    ordinary = apart.isNull()
+def _or_unreadable(entry: dict[str, Column], work: StreamWork) -> dict[str, Column]:
+    """Let the first entry also say what is to become of a row that cannot be read, which no class wants."""
+    readable = F.col(UNREADABLE).isNull()
     return entry | {
-        "class_id": F.coalesce(apart.cast("bigint"), entry["class_id"]),
-        "mask": F.when(ordinary, entry["mask"]).otherwise(F.lit(1)),
-        "key_long": F.when(ordinary, entry["key_long"]).when(
-            apart == CARRIER_CLASS, F.coalesce(F.col(CARRIER_UNTIL), F.lit(NO_TIME_YET))
-        ),
-        "key_text": F.when(ordinary, entry["key_text"]).otherwise(apart_text(work.stream)),
+        "class_id": F.when(readable, entry["class_id"]).otherwise(F.lit(UNREADABLE_CLASS)),
+        "mask": F.when(readable, entry["mask"]).otherwise(F.lit(1)),
+        "key_long": F.when(readable, entry["key_long"]),
+        "key_text": F.when(readable, entry["key_text"]).otherwise(unreadable_text(work.stream)),
     }
 
 

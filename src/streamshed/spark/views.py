@@ -15,7 +15,6 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
-from streamshed.spark.carrier import without_carrier
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.row_answers import TIMES
 from streamshed.spark.sampled_rows import Admission
@@ -48,7 +47,7 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
     if query_name not in names:
         raise InvalidNetworkError(f'no query "{query_name}"{near_miss(query_name, names)}')
     query = network.query(query_name)
-    source = without_carrier(empty_frame(answers.sparkSession, query.stream))
+    source = empty_frame(answers.sparkSession, query.stream)
     compiled = compile_stream(query.stream, [query], source, Admission())
     own = answers.where(F.col("query") == query_name)
     if query.aggregate is None:

@@ -1,67 +1,58 @@
-"""A Python data source is read anew in every micro-batch, in a subquery too, and can tell which micro-batch it is."""
+"""A function's rows are computed anew in every micro-batch, once for all subqueries, and can tell which one it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
 
 from streamshed.spark.carrier import carrier_frame
+from streamshed.spark.one_partition import one_partition
+from streamshed.spark.plan_columns import with_plan
 from streamshed.spark.running_task import micro_batch_id
 
 
-def asking_table(spark: SparkSession) -> DataFrame:
-    """One row, the micro-batch it is read in. Classes defined here travel to workers by value."""
+def asking_table(spark: SparkSession, asked: Path) -> DataFrame:
+    """One row, the micro-batch it is computed in; each time it is, a line is added to a file."""
 
-    class Asking(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return "which_micro_batch"
+    def told() -> Iterator[pa.RecordBatch]:
+        number = micro_batch_id()
+        with asked.open("a") as log:
+            log.write(f"{number}\n")
+        yield pa.RecordBatch.from_pylist([{"told": number, "too": number}])
 
-        def schema(self) -> str:
-            return "told bigint"
-
-        def reader(self, schema: StructType) -> DataSourceReader:
-            return AskingReader()
-
-    class AskingReader(DataSourceReader):
-        def partitions(self) -> Sequence[InputPartition]:
-            return [InputPartition(0)]
-
-        def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
-            yield (micro_batch_id(),)
-
-    spark.dataSource.register(Asking)
-    return spark.read.format("which_micro_batch").load()
+    return one_partition(spark, told, "told bigint, too bigint")
 
 
-def test_each_micro_batch_is_told_its_number(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_micro_batch_is_told_its_number_once(spark: SparkSession, tmp_path: Path) -> None:
     told: list[tuple[int, list[int]]] = []
+    asked = tmp_path / "asked"
+    table = asking_table(spark, asked)
 
     def keep(rows: DataFrame, number: int) -> None:
         told.append((number, [row.told for row in rows.collect()]))
 
     for upto in (2, 4):
-        whole = asking_table(spark).select(F.struct("*")).scalar()
-        rows = carrier_frame(spark).withColumn("whole", whole).select("value", "whole.told")
-        writer = rows.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path))
-        running = writer.trigger(processingTime="0 seconds").start()
+        # Two rows of different streams, told different columns of one plan.
+        first = with_plan(carrier_frame(spark), table, ["told", "too"]).where("told = too").select("told")
+        second = with_plan(carrier_frame(spark), table, ["too"]).selectExpr("too AS told")
+        writer = first.unionByName(second).writeStream.foreachBatch(keep)
+        running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
         try:
             while len(told) <= upto:
                 assert not running.awaitTermination(1)
         finally:
             running.stop()
-    numbers = [number for number, _ in told]
-    assert numbers[:5] == list(range(5))
-    assert all(rows == [number] for number, rows in told)
+    assert {number for number, _ in told} >= set(range(5))
+    assert all(rows == [number, number] for number, rows in told)
+    times_asked = [int(line) for line in asked.read_text().splitlines()]
+    assert [times_asked.count(number) for number in (0, 1)] == [1, 1]
 
 
-def test_outside_a_micro_batch_there_is_none(spark: SparkSession) -> None:
+def test_outside_a_micro_batch_there_is_none(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PySparkException, match="outside a micro-batch"):
-        asking_table(spark).collect()
+        asking_table(spark, tmp_path / "asked").collect()

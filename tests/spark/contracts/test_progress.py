@@ -15,7 +15,7 @@ from streamshed.network.sources import folder, rate
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.progress import observed, report_of
-from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
+from streamshed.spark.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source_frame import streaming_frame
 from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, timed_values, write_parquet
 
@@ -58,12 +58,12 @@ def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) 
         write_parquet(tmp_path / "in" / f"{number}.parquet", timed_values([60 + number, 3 + number, 7], [1, 2, 3]))
     known = stream("s", folder(tmp_path / "in", "parquet", max_files_per_micro_batch=1), time="ts")
     source = streaming_frame(spark, known).select("ts", F.col("v").cast("bigint").alias("v"))
-    carriers = carrier_frame(spark).select(F.lit(EPOCH).alias("ts"), F.lit(0).cast("bigint").alias("v"))
-    kinds = F.when(F.col("v") == 0, CARRIER_CLASS).when(F.col("v") == 3, UNREADABLE_CLASS).otherwise(ORDINARY_CLASS)
-    marked = source.unionByName(carriers).withColumn("kind", kinds)
+    kinds = F.when(F.col("v") == 3, UNREADABLE_CLASS).otherwise(ORDINARY_CLASS)
+    marked = source.withColumn("kind", kinds)
+    carriers = carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"))
     for number, columns in enumerate([_of_one_class(), _of_several_classes()]):
-        rows = observed(marked.select(F.col("ts").alias("event_time"), *columns), 0)
-        progress = _progress([rows.select("event_time")], tmp_path / f"checkpoint {number}", 2)
+        rows = observed(marked.select(F.col("ts").alias("event_time"), *columns), 0).select("event_time")
+        progress = _progress([rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", 2)
         reports = [report_of(found, [known]) for found in progress]
         assert [report.admitted_rows["s"] for report in reports[:3]] == [3, 3, 0]
         assert [_seconds(report.earliest_event) for report in reports[:3]] == [3, 4, None]

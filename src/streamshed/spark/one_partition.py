@@ -1,0 +1,28 @@
+"""A DataFrame of one partition that a Python function fills on an executor, anew whenever Spark computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+
+def one_partition(spark: SparkSession, rows: Callable[[], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
+    """Return the rows that a function yields where and when they are computed: once per micro-batch and use.
+
+    A Python data source would do the same, but Spark asks such a one for its partitions in every micro-batch, with a
+    Python process on the driver, before it can begin; and does not see that two uses of it are the same.
+
+    Args:
+        spark: The session.
+        rows: Yields them, in batches of the schema's types.
+        schema: Names and types, as Spark writes them.
+    """
+
+    def filled(nothing: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in nothing:
+            pass
+        yield from rows()
+
+    return spark.range(0, 1, 1, 1).mapInArrow(filled, schema)

@@ -30,6 +30,7 @@ from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_table import plan_table
 from streamshed.spark.progress import MicroBatchReport, last_report
+from streamshed.spark.progress_listener import ProgressListener
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sinks import Sink
@@ -105,6 +106,7 @@ class DomainRun:
             on_outcome=self._journal,
         )
         self._query: StreamingQuery | None = None
+        self._listener: ProgressListener | None = None
         self._writer: MicroBatchWriter | None = None
         self._last_started: float | None = None
         self.status = RunStatus(clock=domain.clock)
@@ -146,6 +148,8 @@ class DomainRun:
         )
         writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+        self._listener = ProgressListener(str(self._query.runId), self._planner.record_last)
+        self._spark.streams.addListener(self._listener)
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
@@ -153,6 +157,8 @@ class DomainRun:
             if self._writer is not None:
                 self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
             self._query.stop()
+            if self._listener is not None:
+                self._spark.streams.removeListener(self._listener)
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
 

@@ -83,7 +83,8 @@ class MicroBatchPlanner:
             known = self._plans.read_text(_file(micro_batch_id))
             if known is not None:
                 return known
-            self._record_last()
+            if self._recorded < micro_batch_id - 1:
+                self._record_last()
             row = self._decided(micro_batch_id)
             text = row.to_json()
             self._plans.write_text(_file(micro_batch_id), text)
@@ -91,7 +92,7 @@ class MicroBatchPlanner:
             return text
 
     def record_last(self) -> None:
-        """Take in what is known of the micro-batch that finished last."""
+        """Take in what is known of the micro-batch that finished last; a plan does so where nobody has."""
         with self._lock:
             self._record_last()
 

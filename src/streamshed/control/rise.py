@@ -59,7 +59,7 @@ def _growth(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics,
     model = statistics.load_model
     unsheddable = model.seconds(last.offered_rows, {**last.sampling_rates, **dropped})
     certain = TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.sampling_rates)
-    room = max(1.0, budget.outright_seconds / last.processing_seconds)
+    room = max(1.0, max(budget.outright_seconds, plan.allowed_seconds) / last.processing_seconds)
     likely = (room - certain) / (1 - certain)
     return likely if likely >= SMALL_RISE else room
 

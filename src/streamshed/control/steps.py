@@ -32,7 +32,9 @@ def decide(
     allowed_time = allotted(settings, elapsed_seconds=elapsed_seconds, backlog_rows=upcoming.backlog_rows)
     planner = policy_named(settings.policy).plan
     proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
-    hysteresis = state.hysteresis.updated(unshed_seconds=proposed.unshed_seconds, budget_seconds=budget.seconds)
+    hysteresis = state.hysteresis.updated(
+        unshed_seconds=proposed.unshed_seconds, budget_seconds=proposed.allowed_seconds
+    )
     last = state.last_outcome
     steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
     steady = limited(steady, None if last is None or last.is_cold else last, statistics=statistics, budget=budget)

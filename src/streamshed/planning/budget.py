@@ -57,6 +57,11 @@ class Budget:
         return self.headroom * self.deadline_seconds - self.drain_seconds
 
     @property
+    def utmost_seconds(self) -> float:
+        """As `seconds`, but without headroom: a micro-batch that takes longer makes the next one late."""
+        return (self.deadline_seconds - self.drain_seconds) / self.caution
+
+    @property
     def lossless_seconds(self) -> float:
         """Up to here micro-batches keep pace with the trigger; beyond they grow, or rows are shed."""
         return min(self.seconds, self.headroom * self.trigger_interval_seconds / self.caution)

@@ -22,8 +22,8 @@ class SheddingPlan:
 
     Args:
         sampling_codes: The quantized sampling rate of every stream of the network, see `quantization`.
-        reason: Short and stable, for filtering a journal: `within_budget`, `larger_micro_batch`, `overload`
-            or `saturated`.
+        reason: Short and stable, for filtering a journal: `within_budget`, `larger_micro_batch`,
+            `not_worth_shedding`, `overload` or `saturated`.
         explanation: The same as a sentence with figures.
         remedy: What is done; `refuse` says that shedding cannot suffice and queries or streams have to go.
         expected_seconds: How long the micro-batch is predicted to take under this plan.
@@ -31,7 +31,8 @@ class SheddingPlan:
         unshed_seconds: How long it would take if nothing were shed.
         unsheddable_seconds: How long it would take if everything sheddable were shed: fixed cost, reading,
             and streams that must be kept whole.
-        saturated: Whether even that does not fit the budget.
+        allowed_seconds: How long it may take: the budget, or more where shedding could save little of it.
+        saturated: Whether even what nothing can save does not fit the budget.
         protected_streams: Streams that must be kept whole, each with the queries for which.
     """
 
@@ -43,6 +44,7 @@ class SheddingPlan:
     expected_utilization: float
     unshed_seconds: float
     unsheddable_seconds: float
+    allowed_seconds: float
     saturated: bool
     protected_streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

@@ -12,8 +12,10 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     """Plan the largest single sampling rate, for every stream that may be shed, that fits the budget.
 
     With U the seconds that nothing can save (fixed cost, reading, protected streams) and W the seconds of
-    work on rows that may be shed, the load equation U + P·W = budget gives P = (budget − U) / W, rounded down
-    to a representable rate.
+    work on rows that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
+    to a representable rate. Allowed is the budget. But headroom, the share H of the deadline that a budget is, is
+    there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so allowed
+    is at least U/H, less what is in doubt and up to the deadline; and where U exceeds the budget, a tenth more than U.
 
     Args:
         network: Whose streams are shed; those of queries that need every row are kept whole.
@@ -21,28 +23,30 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
         budget: The time to fill.
 
     Returns:
-        A plan for every stream of the network. Where even P = 0 would not fit, it is saturated, and work on rows
-        gets a tenth of U: to shed more than that would cost answers and save next to no time.
+        A plan for every stream of the network; saturated where U alone exceeds the budget.
     """
     protected = protected_streams(network)
     streams = [stream.name for stream in network.streams]
     sheddable = [stream for stream in streams if stream not in protected]
     unshed_seconds = statistics.seconds({})
     work_seconds = sum(statistics.work_seconds(stream) for stream in sheddable)
-    code = _largest_fitting(unshed_seconds, work_seconds, _fillable(unshed_seconds - work_seconds, budget))
+    unsheddable_seconds = unshed_seconds - work_seconds
+    allowed_seconds = _allowed_seconds(unsheddable_seconds, budget)
+    code = _largest_fitting(unshed_seconds, work_seconds, allowed_seconds)
     sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
     expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
-    unsheddable_seconds = unshed_seconds - work_seconds
-    remedy = _remedy(unshed_seconds, unsheddable_seconds, budget)
+    remedy = _remedy(unshed_seconds, unsheddable_seconds, allowed_seconds, budget)
+    spared = remedy is Remedy.NONE and unshed_seconds > budget.seconds
     return SheddingPlan(
         sampling_codes=sampling_codes,
-        reason=REASONS[remedy],
+        reason=SPARED if spared else REASONS[remedy],
         explanation=_explanation(remedy, unshed_seconds, unsheddable_seconds, budget, code),
         remedy=remedy,
         expected_seconds=expected_seconds,
         expected_utilization=budget.utilization(expected_seconds),
         unshed_seconds=unshed_seconds,
         unsheddable_seconds=unsheddable_seconds,
+        allowed_seconds=allowed_seconds,
         saturated=remedy is Remedy.REFUSE,
         protected_streams=protected,
     )
@@ -59,10 +63,13 @@ REASONS = {
 }
 
 
-def _fillable(unsheddable_seconds: float, budget: Budget) -> float:
-    if unsheddable_seconds < budget.seconds:
-        return budget.seconds
-    return (1 + WORTH_SAVING) * unsheddable_seconds
+SPARED = "not_worth_shedding"
+
+
+def _allowed_seconds(unsheddable_seconds: float, budget: Budget) -> float:
+    spared_seconds = min(unsheddable_seconds / budget.headroom / budget.caution, budget.utmost_seconds)
+    least_seconds = (1 + WORTH_SAVING) * unsheddable_seconds if unsheddable_seconds >= budget.seconds else 0.0
+    return max(budget.seconds, spared_seconds, least_seconds)
 
 
 def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds: float) -> int:
@@ -74,17 +81,22 @@ def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds:
     return code_of(1 - excess / work_seconds)
 
 
-def _remedy(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> Remedy:
+def _remedy(unshed_seconds: float, unsheddable_seconds: float, allowed_seconds: float, budget: Budget) -> Remedy:
     if unshed_seconds <= budget.lossless_seconds:
         return Remedy.NONE
     if unshed_seconds <= budget.seconds:
         return Remedy.LARGER_MICRO_BATCH
-    return Remedy.SHED if unsheddable_seconds < budget.seconds else Remedy.REFUSE
+    if unsheddable_seconds >= budget.seconds:
+        return Remedy.REFUSE
+    return Remedy.NONE if unshed_seconds <= allowed_seconds else Remedy.SHED
 
 
 def _explanation(remedy: Remedy, unshed_seconds: float, unsheddable_seconds: float, budget: Budget, code: int) -> str:
     need = f"{unshed_seconds:.3g} s of work for {budget.seconds:.3g} s"
     match remedy:
+        case Remedy.NONE if unshed_seconds > budget.seconds:
+            saved = unshed_seconds - unsheddable_seconds
+            return f"{need}, of which shedding could save {saved:.3g} s at most: everything is kept"
         case Remedy.NONE:
             return f"{need}: everything is kept"
         case Remedy.LARGER_MICRO_BATCH:

@@ -75,6 +75,7 @@ class MicroBatchPlanner:
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         self._carrier = CarrierClock(facts.streams, self._last_plan())
+        self._rows_left: dict[str, int] = {}
         self._recorded = -1
 
     def plan(self, micro_batch_id: int) -> str:
@@ -115,7 +116,7 @@ class MicroBatchPlanner:
                 micro_batch_id=micro_batch_id,
                 offered_rows=rows_by_name(upcoming),
                 sizes_known=len(upcoming) == len(self._facts.streams),
-                backlog_rows=0,
+                backlog_rows=self._backlog(upcoming),
                 now_seconds=now,
             )
         )
@@ -136,6 +137,12 @@ class MicroBatchPlanner:
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
         )
+
+    def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
+        """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
+        taken = {name: found.rows for name, found in upcoming.items()}
+        left = [max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()]
+        return sum(left) + sum(found.waiting for found in upcoming.values())
 
     def _shed_now(
         self, decision: Decision, upcoming: dict[str, StreamRows], opened: int, now: float
@@ -161,6 +168,7 @@ class MicroBatchPlanner:
         if upcoming is None:
             upcoming = upcoming_rows(self._checkpoint, report.micro_batch_id, self._facts.streams, self._sizes)
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
+        self._rows_left = dict(report.rows_left)
         for name, found in upcoming.items():
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
         rates = self._rates(report.micro_batch_id)

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 def one_partition(spark: SparkSession, rows: Callable[[], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
     """Return the rows that a function yields where and when they are computed: once per micro-batch and use.
 
-    A Python data source would do the same, but Spark asks such a one for its partitions in every micro-batch, with a
-    Python process on the driver, before it can begin; and does not see that two uses of it are the same.
+    A Python data source would do the same, but takes Spark longer to set up, and Spark does not see that two uses of
+    it are the same: of two subqueries over one, it runs both.
 
     Args:
         spark: The session.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.network.sources import FolderSource, RateSource
 from streamshed.network.stream import Stream
+from streamshed.spark.backlog import rows_left
 from streamshed.spark.set_apart import UNREADABLE_CLASS
 
 _CARRIER_SOURCE = "RatePerMicroBatchStream[rowsPerBatch=1,"
@@ -33,6 +34,7 @@ class MicroBatchReport:
         latest_event: Latest event time of those, or of the stream's carrier if that is later, likewise.
         watermark: The watermark it ran with, microseconds.
         state_rows: Groups held in state.
+        rows_left: Rows that had come and that it did not take, per stream over a broker.
     """
 
     micro_batch_id: int
@@ -44,6 +46,7 @@ class MicroBatchReport:
     latest_event: Mapping[str, int]
     watermark: int
     state_rows: int
+    rows_left: Mapping[str, int] = field(default_factory=dict)
 
 
 def observed(rows: DataFrame, stream_index: int) -> DataFrame:
@@ -86,7 +89,11 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
     metrics = progress.get("observedMetrics") or {}
     seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
     times = progress.get("eventTime") or {}
-    offered = _offered(progress["sources"], streams)
+    sources = _sources(progress["sources"], streams)
+    offered = {
+        stream.name: int(sources[stream.name]["numInputRows"]) if stream.name in sources else 0 for stream in streams
+    }
+    left = {name: rows_left(source) for name, source in sources.items()}
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
     return MicroBatchReport(
         micro_batch_id=int(progress["batchId"]),
@@ -98,6 +105,7 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
         latest_event=_instants(seen, "latest_event") if alone is None else _of_query(alone, times, "max"),
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
+        rows_left={name: rows for name, rows in left.items() if rows is not None},
     )
 
 
@@ -115,16 +123,16 @@ def _metric(stream_index: int) -> str:
     return f"streamshed_{stream_index}"
 
 
-def _offered(sources: Sequence[Mapping[str, Any]], streams: Sequence[Stream]) -> dict[str, int]:
+def _sources(sources: Sequence[Mapping[str, Any]], streams: Sequence[Stream]) -> dict[str, Mapping[str, Any]]:
     """Match sources with streams: folders by their path, generators by their kind, the rest in order."""
     left = [source for source in sources if _CARRIER_SOURCE not in source["description"]]
-    offered: dict[str, int] = {}
+    found: dict[str, Mapping[str, Any]] = {}
     for stream in sorted(streams, key=lambda stream: -_specificity(stream)):
         match = next((source for source in left if _is_of(source["description"], stream)), None)
         if match is not None:
             left.remove(match)
-            offered[stream.name] = int(match["numInputRows"])
-    return {stream.name: offered.get(stream.name, 0) for stream in streams}
+            found[stream.name] = match
+    return found
 
 
 def _specificity(stream: Stream) -> int:

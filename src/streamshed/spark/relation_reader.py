@@ -7,25 +7,32 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv, dataset, json
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
+from streamshed.network.columns import Column as SchemaColumn
 from streamshed.network.columns import format_schema
 from streamshed.network.relation import Relation
 from streamshed.network.sources import DataFrameSource, FileFormat
 from streamshed.spark.one_partition import one_partition
 
+_ROWS = "__rows"
 _CSV_OPTIONS = frozenset({"header", "sep", "delimiter"})
 
 
-def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFrame:
+def relation_frame(relation: Relation, on: Sequence[tuple[str, str]], *, brings_columns: bool) -> DataFrame:
     """Return a relation, one row per key.
+
+    Where a lookup takes columns of it, a key that is there twice has no one row: the micro-batch fails, and says which
+    key it was. A semijoin asks only whether a key is there, however often.
 
     Spark fixes the list of files of a DataFrame when it is made. A relation given as a path is therefore read by a
     function of our own, on an executor, once per micro-batch; what it reads is kept until the file changes.
@@ -33,19 +40,24 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFra
     Args:
         relation: The relation.
         on: Pairs (column of the stream, column of the relation).
+        brings_columns: Whether more than the keys is wanted.
 
     Raises:
         SourceUnavailableError: The file is not there or cannot be read.
     """
+    keys = list(dict.fromkeys(theirs for _, theirs in on))
     if isinstance(relation.source, DataFrameSource):
         frame: DataFrame = relation.source.handle
-        return frame.dropDuplicates([theirs for _, theirs in on])
+        return _with_one_row_per_key(frame, relation.name, keys) if brings_columns else frame.select(*keys).distinct()
     path, columns = str(relation.source), _columns(relation)
+    if not brings_columns:
+        columns = [column for column in columns if column.name.lower() in {key.lower() for key in keys}]
     reader = _RelationReader(
         name=relation.name,
         path=path if "://" in path else os.path.abspath(path),
         format=FileFormat(str(relation.format)),
-        keys=tuple(theirs for _, theirs in on),
+        keys=tuple(keys),
+        brings_columns=brings_columns,
         options=relation.options,
     )
     schema = format_schema(columns)
@@ -53,14 +65,31 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]]) -> DataFra
     return one_partition(SparkSession.active(), functools.partial(reader.batches, arrow_schema), schema)
 
 
-def _columns(relation: Relation) -> Sequence[Any]:
+def _with_one_row_per_key(frame: DataFrame, name: str, keys: Sequence[str]) -> DataFrame:
+    """Fail when the relation is read and a key is there twice. Of a null, which equals nothing, any row will do."""
+    others = [column for column in frame.columns if column.lower() not in {key.lower() for key in keys}]
+    rows = frame.groupBy(*[f"`{key}`" for key in keys]).agg(
+        F.count(F.lit(1)).alias(_ROWS), *[F.first(f"`{column}`").alias(column) for column in others]
+    )
+    key = F.concat_ws(", ", *[F.format_string(f"{key} = %s", F.col(f"`{key}`").cast("string")) for key in keys])
+    message = F.concat(
+        F.lit(f'relation "{name}": '),
+        F.col(_ROWS).cast("string"),
+        F.lit(" rows of its DataFrame have the key "),
+        key,
+        F.lit("; a lookup needs one row per key"),
+    )
+    has_key = functools.reduce(Column.__and__, [F.col(f"`{key}`").isNotNull() for key in keys])
+    is_alone = F.when(has_key & (F.col(_ROWS) > 1), F.raise_error(message).isNull()).otherwise(F.lit(True))
+    return rows.where(is_alone).drop(_ROWS)
+
+
+def _columns(relation: Relation) -> Sequence[SchemaColumn]:
     if relation.columns is not None:
         return relation.columns
     spark = SparkSession.active()
     sample = spark.read.format(str(relation.format)).options(**{"inferSchema": "true", **dict(relation.options)})
-    from streamshed.network.columns import Column
-
-    return [Column(name, kind) for name, kind in sample.load(str(relation.source)).dtypes]
+    return [SchemaColumn(name, kind) for name, kind in sample.load(str(relation.source)).dtypes]
 
 
 @dataclass(frozen=True)
@@ -71,6 +100,7 @@ class _RelationReader:
     path: str
     format: FileFormat
     keys: tuple[str, ...]
+    brings_columns: bool
     options: tuple[tuple[str, str], ...]
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -101,10 +131,13 @@ def _read(reader: _RelationReader, version: tuple[tuple[str, int, int], ...]) ->
     keys = list(reader.keys)
     if missing := [key for key in keys if key not in table.column_names]:
         raise SourceUnavailableError(f'relation "{reader.name}": "{reader.path}" has no column "{missing[0]}"')
-    distinct = table.group_by(keys).aggregate([]).num_rows
-    if distinct < table.num_rows:
+    table = table.filter(functools.reduce(pc.and_, [pc.field(key).is_valid() for key in keys]))
+    distinct = table.group_by(keys).aggregate([])
+    if not reader.brings_columns:
+        return distinct
+    if distinct.num_rows < table.num_rows:
         raise SourceUnavailableError(
-            f'relation "{reader.name}": {table.num_rows - distinct} rows of "{reader.path}" repeat a key'
+            f'relation "{reader.name}": {table.num_rows - distinct.num_rows} rows of "{reader.path}" repeat a key'
             f" ({', '.join(keys)}); a lookup needs one row per key"
         )
     return table

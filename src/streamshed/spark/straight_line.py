@@ -95,7 +95,7 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
 
     What no query asks for has a key that is null: it is not looked up, nor is the key computed.
     """
-    theirs = relation_frame(match.relation, match.on)
+    theirs = relation_frame(match.relation, match.on, brings_columns=bool(match.outputs))
     keys = [f"{match.matched}_{index}" for index in range(len(match.on))]
     renamed = theirs.select(
         *[F.col(theirs_name).alias(key) for (_, theirs_name), key in zip(match.on, keys, strict=True)],

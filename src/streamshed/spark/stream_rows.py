@@ -91,7 +91,7 @@ def _head(*, fused: bool) -> list[Column]:
     An unreadable row goes into the oldest open slice. The event time is nullable in Spark's eyes, as the filter above
     the watermark wants it.
     """
-    instant = F.coalesce(F.col(TIME), F.when(F.col(OPEN).isNotNull(), F.greatest(F.col(OPEN), F.lit(0))))
+    instant = F.coalesce(F.col(TIME), F.when(F.col(UNREADABLE).isNotNull(), F.greatest(F.col(OPEN), F.lit(0))))
     opened = F.col(OPENED)
     return [
         F.timestamp_micros(instant).alias("event_time"),

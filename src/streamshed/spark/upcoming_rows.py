@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource
 from streamshed.network.stream import Stream
+from streamshed.spark.backlog import waiting_rows
 from streamshed.spark.checkpoint_reader import SourceFiles, files_of, rows_by_offsets
 from streamshed.spark.storage import Storage
 
@@ -31,11 +32,19 @@ class EventBounds:
 
 @dataclass(frozen=True)
 class StreamRows:
-    """What one stream brings: rows, their bytes where rows are only estimated from them, and event times if known."""
+    """What one stream brings.
+
+    Attributes:
+        rows: Rows.
+        bytes: Their bytes, where rows are only estimated from them.
+        events: Their event times, if known.
+        waiting: Rows of a folder that have come, but wait for a later micro-batch.
+    """
 
     rows: int
     bytes: int = 0
     events: EventBounds | None = None
+    waiting: int = 0
 
 
 @dataclass
@@ -68,11 +77,16 @@ def upcoming_rows(
     by_stream = {stream.name: stream for stream in streams}
     counted = _counted_rows(checkpoint, micro_batch_id, streams)
     in_folders = {
-        name: _rows(by_stream[name], source, _paths_below(found, source.path), sizes)
+        name: _in_folder(by_stream[name], source, _paths_below(found, source.path), sizes)
         for name, source in folders.items()
         if "://" not in source.path
     }
     return {**counted, **in_folders}
+
+
+def _in_folder(stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes) -> StreamRows:
+    coming = _rows(stream, source, paths, sizes)
+    return replace(coming, waiting=waiting_rows(source, paths, coming.rows))
 
 
 def _counted_rows(checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream]) -> dict[str, StreamRows]:

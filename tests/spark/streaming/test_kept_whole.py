@@ -97,3 +97,10 @@ def test_the_journal_says_why_and_for_whom(overloaded: Overloaded) -> None:
     assert first.offered_rows == len(NAMES) * ROWS
     assert 3 * ROWS <= first.admitted_rows < (len(NAMES) - 0.2) * ROWS
     assert "streams kept whole" in first.explanation
+
+
+def test_the_journal_tells_what_waits(overloaded: Overloaded) -> None:
+    waiting = list(overloaded.journal.backlog_rows)
+    assert 0 < waiting[0] <= (FILES - 1) * len(NAMES) * ROWS
+    assert waiting == sorted(waiting, reverse=True)
+    assert waiting[-1] == 0

@@ -1,6 +1,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy
@@ -38,9 +40,9 @@ def test_all_streams_that_may_be_shed_have_one_rate() -> None:
 
 
 def test_what_must_be_kept_whole_leaves_less_for_the_others() -> None:
-    known = statistics(alerts=500_000, packets=3_500_000)
+    known = statistics(alerts=300_000, packets=3_500_000)
     plan = plan_uniform(counting("alerts", "packets", exact=("alerts",)), known, BUDGET)
-    assert plan.sampling_codes == {"alerts": WHOLE, "packets": code_of(0.2 / 2.8)}
+    assert plan.sampling_codes == {"alerts": WHOLE, "packets": code_of(0.4 / 2.8)}
     assert plan.protected_streams == {"alerts": ("count_alerts",)}
 
 
@@ -71,6 +73,43 @@ def test_what_would_save_next_to_nothing_is_not_shed() -> None:
     plan = plan_uniform(counting("packets"), busy, replace(BUDGET, headroom=0.1))
     assert plan.unsheddable_seconds > 10 * (plan.unshed_seconds - plan.unsheddable_seconds)
     assert (plan.sampling_codes, plan.saturated) == ({"packets": WHOLE}, True)
+
+
+def slow(fixed_seconds: float, **rows: int) -> Statistics:
+    """A machine on which nearly all time is fixed; a million rows take 0.2 s to read and 0.8 s of work."""
+    prior = replace(PRIOR, fixed_seconds=fixed_seconds)
+    return Statistics(offered_rows=rows, load_model=LoadModel.initial(list(rows), prior))
+
+
+def test_headroom_is_no_reason_to_give_up_answers_for_next_to_no_time() -> None:
+    plan = plan_uniform(counting("packets"), slow(1.5, packets=200_000), BUDGET)
+    assert plan.unshed_seconds == pytest.approx(1.7)
+    assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.NONE)
+    assert plan.reason == "not_worth_shedding"
+    assert "shedding could save 0.16 s at most" in plan.explanation
+
+
+def test_but_the_deadline_is() -> None:
+    plan = plan_uniform(counting("packets"), slow(1.5, packets=1_000_000), BUDGET)
+    assert plan.unsheddable_seconds == pytest.approx(1.7)
+    assert plan.expected_seconds == pytest.approx(2.0, rel=0.02)
+    assert plan.expected_seconds <= 2.0
+
+
+@given(fixed_seconds=st.floats(0.01, 1.59), rows=st.integers(1, 10_000_000), caution=st.floats(1, 1.5))
+def test_what_is_allowed_is_the_budget_or_has_headroom_of_its_own(
+    fixed_seconds: float, rows: int, caution: float
+) -> None:
+    budget = replace(BUDGET, caution=caution)
+    plan = plan_uniform(counting("packets"), slow(fixed_seconds, packets=rows), budget)
+    assert plan.saturated == (plan.unsheddable_seconds >= budget.seconds)
+    if not plan.saturated and plan.allowed_seconds > budget.seconds:
+        assert plan.allowed_seconds <= budget.utmost_seconds
+        assert plan.allowed_seconds * budget.headroom * caution <= plan.unsheddable_seconds * (1 + 1e-9)
+    if plan.sampling_codes == {"packets": WHOLE}:
+        assert plan.unshed_seconds <= plan.allowed_seconds * (1 + 1e-9)
+    elif not plan.saturated:
+        assert plan.expected_seconds <= plan.allowed_seconds * (1 + 1e-9)
 
 
 def test_when_nothing_may_be_shed_overload_is_saturation() -> None:

@@ -27,7 +27,8 @@ class BurstSizes:
         event_speed: Seconds of event time per second of the clock, so that windows of ten minutes come and go.
         file_seconds: Seconds of the clock whose rows make one file.
         calibration_rows_per_file: Rows of a file while the machine is calibrated.
-        calibration_warm_up: Micro-batches of `calibration_files[-1]` files that do not count.
+        calibration_warm_up: Micro-batches of `calibration_files[0]` files that do not count: many, since what they cost
+            beside their rows falls for the first few dozen.
         calibration_files: Files of the micro-batches that do, in turn.
         calibration_rounds: How many turns.
         runs_unshed: Whether our queries run a second time with nothing shed.
@@ -76,7 +77,7 @@ class BurstSizes:
     def calibration_file_count(self) -> int:
         """Files that are staged to calibrate."""
         turn = sum(self.calibration_files)
-        return self.calibration_warm_up * self.calibration_files[-1] + self.calibration_rounds * turn
+        return self.calibration_warm_up * self.calibration_files[0] + self.calibration_rounds * turn
 
 
 FULL = BurstSizes(
@@ -87,8 +88,8 @@ FULL = BurstSizes(
     event_speed=10,
     file_seconds=0.5,
     calibration_rows_per_file=100_000,
-    calibration_warm_up=5,
-    calibration_files=(4, 16),
+    calibration_warm_up=30,
+    calibration_files=(2, 12),
     calibration_rounds=8,
     runs_unshed=True,
 )
@@ -100,8 +101,8 @@ QUICK = BurstSizes(
     event_speed=20,
     file_seconds=0.5,
     calibration_rows_per_file=100_000,
-    calibration_warm_up=3,
-    calibration_files=(4, 12),
+    calibration_warm_up=12,
+    calibration_files=(2, 12),
     calibration_rounds=3,
     runs_unshed=False,
     left_out=(

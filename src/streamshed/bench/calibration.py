@@ -165,7 +165,7 @@ def _fed_cost(
     report: Report, watched: Path, files: Sequence[Path], sizes: BurstSizes, progress: Callable[[float], None]
 ) -> LinearCost:
     """Let files arrive a few at a time, each time all together, and fit what they cost."""
-    turns = [sizes.calibration_files[-1]] * sizes.calibration_warm_up
+    turns = [sizes.calibration_files[0]] * sizes.calibration_warm_up
     warm_up_rows = sum(turns) * sizes.calibration_rows_per_file
     turns += list(sizes.calibration_files) * sizes.calibration_rounds
     placed = 0

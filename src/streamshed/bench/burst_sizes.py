@@ -27,8 +27,8 @@ class BurstSizes:
         event_speed: Seconds of event time per second of the clock, so that windows of ten minutes come and go.
         file_seconds: Seconds of the clock whose rows make one file.
         calibration_rows_per_file: Rows of a file while the machine is calibrated.
-        calibration_warm_up: Micro-batches of `calibration_files[0]` files that do not count: many, since what they cost
-            beside their rows falls for the first few dozen.
+        calibration_warm_up: Micro-batches of `calibration_files[0]` files that do not count: many, since what they
+            cost beside their rows falls for the first few dozen.
         calibration_files: Files of the micro-batches that do, in turn.
         calibration_rounds: How many turns.
         runs_unshed: Whether our queries run a second time with nothing shed.

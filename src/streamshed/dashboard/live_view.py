@@ -14,7 +14,12 @@ from streamshed.dashboard.sparkline import sparkline
 from streamshed.dashboard.wording import count_text, seconds_text, share_text
 
 _SHOWN_MOMENTS = 40
-_REASON_STYLES = {"within_budget": "green", "not_worth_shedding": "green", "overload": "yellow", "saturated": "bold red"}
+_REASON_STYLES = {
+    "within_budget": "green",
+    "not_worth_shedding": "green",
+    "overload": "yellow",
+    "saturated": "bold red",
+}
 
 
 def live_view(history: RunHistory, *, title: str, elapsed_seconds: float, note: str = "") -> RenderableType:

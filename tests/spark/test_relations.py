@@ -80,3 +80,15 @@ def test_rows_without_a_key_are_nobodys(spark: SparkSession, path: Path, make: M
 def test_a_semijoin_takes_them_for_one(spark: SparkSession, path: Path, make: Make) -> None:
     found = counts(known(path, make(spark, path, [1, 3, 3, None, None])).answers(spark))
     assert found == {("known", None): 2, ("unknown", None): 8}
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_key_of_two_columns_is_there_twice_only_as_a_whole(spark: SparkSession, path: Path, *, is_file: bool) -> None:
+    rows = {"k": [1, 1, 2, 2], "also": [1, 2, 2, None], "label": ["a", "b", "c", "d"]}
+    write_parquet(path / "labels.parquet", pa.table(rows))
+    file = path / "labels.parquet"
+    labels = relation("labels", file if is_file else spark.read.parquet(str(file)))
+    events = stream("events", folder(path / "in", "parquet"), time="ts")
+    own = events.map(w="v").lookup(labels, on={"v": "k", "w": "also"}, columns=["label"])
+    answers = network(own.window("10 seconds").by("label").agg(n="count(*)").query("labeled")).answers(spark)
+    assert counts(answers) == {("labeled", "a"): 1, ("labeled", "c"): 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, dataset, json
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -79,7 +80,7 @@ def _with_one_row_per_key(frame: DataFrame, name: str, keys: Sequence[str]) -> D
         key,
         F.lit("; a lookup needs one row per key"),
     )
-    has_key = functools.reduce(Column.__and__, [F.col(f"`{key}`").isNotNull() for key in keys])
+    has_key = functools.reduce(operator.and_, [F.col(f"`{key}`").isNotNull() for key in keys])
     is_alone = F.when(has_key & (F.col(_ROWS) > 1), F.raise_error(message).isNull()).otherwise(F.lit(True))
     return rows.where(is_alone).drop(_ROWS)
 
@@ -131,7 +132,7 @@ def _read(reader: _RelationReader, version: tuple[tuple[str, int, int], ...]) ->
     keys = list(reader.keys)
     if missing := [key for key in keys if key not in table.column_names]:
         raise SourceUnavailableError(f'relation "{reader.name}": "{reader.path}" has no column "{missing[0]}"')
-    table = table.filter(functools.reduce(pc.and_, [pc.field(key).is_valid() for key in keys]))
+    table = table.filter(functools.reduce(operator.and_, [pc.field(key).is_valid() for key in keys]))
     distinct = table.group_by(keys).aggregate([])
     if not reader.brings_columns:
         return distinct

@@ -14,8 +14,8 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     With U the seconds that nothing can save (fixed cost, reading, protected streams) and W the seconds of
     work on rows that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
     to a representable rate. Allowed is the budget. But headroom, the share H of the deadline that a budget is, is
-    there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so allowed
-    is at least U/H, less what is in doubt and up to the deadline; and where U exceeds the budget, a tenth more than U.
+    there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so what fits
+    U/H, less what is in doubt, and the deadline is kept whole; and where U exceeds the budget, allowed is 1.1·U.
 
     Args:
         network: Whose streams are shed; those of queries that need every row are kept whole.
@@ -31,7 +31,7 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     unshed_seconds = statistics.seconds({})
     work_seconds = sum(statistics.work_seconds(stream) for stream in sheddable)
     unsheddable_seconds = unshed_seconds - work_seconds
-    allowed_seconds = _allowed_seconds(unsheddable_seconds, budget)
+    allowed_seconds = _allowed_seconds(unshed_seconds, unsheddable_seconds, budget)
     code = _largest_fitting(unshed_seconds, work_seconds, allowed_seconds)
     sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
     expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
@@ -66,10 +66,13 @@ REASONS = {
 SPARED = "not_worth_shedding"
 
 
-def _allowed_seconds(unsheddable_seconds: float, budget: Budget) -> float:
+def _allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> float:
     spared_seconds = min(unsheddable_seconds / budget.headroom / budget.caution, budget.utmost_seconds)
-    least_seconds = (1 + WORTH_SAVING) * unsheddable_seconds if unsheddable_seconds >= budget.seconds else 0.0
-    return max(budget.seconds, spared_seconds, least_seconds)
+    if unshed_seconds <= spared_seconds:
+        return max(budget.seconds, spared_seconds)
+    if unsheddable_seconds < budget.seconds:
+        return budget.seconds
+    return (1 + WORTH_SAVING) * unsheddable_seconds
 
 
 def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds: float) -> int:

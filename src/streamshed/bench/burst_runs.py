@@ -152,6 +152,7 @@ class BurstRunner:
         return PacketSource(watched=watched, known_hosts=self._known_hosts)
 
     def _fed(self, feeder: Feeder, progress: Callable[[float], None]) -> None:
+        """Feed everything, and wait for the trigger after it: plain Spark is behind and has no better end to await."""
         feeder.start()
         while not feeder.join(_POLL_SECONDS).finished:
             progress(feeder.report.files / len(self._feed.files))

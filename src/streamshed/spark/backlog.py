@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streamshed.network.sources import FolderSource
+from streamshed.spark.partition_offsets import partition_offsets, rows_by_partition
 
 
 def waiting_rows(source: FolderSource, taken: Sequence[str], rows: int) -> int:
@@ -47,7 +48,7 @@ def rows_left(source: Mapping[str, Any]) -> int | None:
     """Return how many rows a broker had beyond those that a micro-batch took; None: the source does not tell.
 
     Args:
-        source: What Spark reports of a source: offsets {topic: {partition: next offset}}.
+        source: What Spark reports of a source.
 
     Example:
         >>> rows_left({"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": {"t": {"0": 9, "1": 7}}})
@@ -55,16 +56,7 @@ def rows_left(source: Mapping[str, Any]) -> int | None:
         >>> rows_left({"endOffset": {"logOffset": 3}, "latestOffset": None}) is None
         True
     """
-    latest, end = _by_partition(source.get("latestOffset")), _by_partition(source.get("endOffset"))
+    latest, end = (partition_offsets(source.get(name)) for name in ("latestOffset", "endOffset"))
     if latest is None or end is None:
         return None
-    return sum(
-        max(0, offset - end.get(topic, {}).get(partition, 0))
-        for topic, partitions in latest.items()
-        for partition, offset in partitions.items()
-    )
-
-
-def _by_partition(offset: Any) -> dict[str, dict[str, int]] | None:
-    is_so = isinstance(offset, dict) and all(isinstance(partitions, dict) for partitions in offset.values())
-    return offset if is_so else None
+    return sum(max(0, rows) for rows in rows_by_partition(end, latest))

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from streamshed.spark.partition_offsets import PartitionOffsets, partition_offsets, rows_by_partition
 from streamshed.spark.storage import Storage
 
 
@@ -59,14 +60,7 @@ def rows_by_offsets(checkpoint: Storage, micro_batch_id: int) -> tuple[int, ...]
     since = _offsets(checkpoint, micro_batch_id - 1)
     if len(until) != len(since):
         return ()
-    return tuple(
-        sum(
-            offset - before.get(topic, {}).get(partition, 0)
-            for topic, partitions in after.items()
-            for partition, offset in partitions.items()
-        )
-        for after, before in zip(until, since, strict=True)
-    )
+    return tuple(sum(rows_by_partition(before, after)) for before, after in zip(since, until, strict=True))
 
 
 def _header(text: str) -> dict[str, Any]:
@@ -92,9 +86,9 @@ def _paths(log: Storage, entry: int) -> tuple[str, ...]:
     return tuple(file["path"] for file in files if file["batchId"] == entry)
 
 
-def _offsets(checkpoint: Storage, micro_batch_id: int) -> list[dict[str, dict[str, int]]]:
+def _offsets(checkpoint: Storage, micro_batch_id: int) -> list[PartitionOffsets]:
     lines = (checkpoint.read_text(f"offsets/{micro_batch_id}") or "").splitlines()[2:]
-    return [offset for line in lines if _is_by_partition(offset := _parsed(line))]
+    return [offset for line in lines if (offset := partition_offsets(_parsed(line))) is not None]
 
 
 def _parsed(line: str) -> Any:
@@ -102,14 +96,3 @@ def _parsed(line: str) -> Any:
         return json.loads(line)
     except ValueError:
         return None
-
-
-def _is_by_partition(offset: Any) -> bool:
-    return (
-        isinstance(offset, dict)
-        and bool(offset)
-        and all(
-            isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
-            for partitions in offset.values()
-        )
-    )

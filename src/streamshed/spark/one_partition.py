@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 
-def one_partition(spark: SparkSession, rows: Callable[[], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
+def one_partition(spark: SparkSession, rows: Callable[[pa.Schema], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
     """Return the rows that a function yields where and when they are computed: once per micro-batch and use.
 
     A Python data source would do the same, but takes Spark longer to set up, and Spark does not see that two uses of
@@ -16,13 +19,14 @@ def one_partition(spark: SparkSession, rows: Callable[[], Iterator[pa.RecordBatc
 
     Args:
         spark: The session.
-        rows: Yields them, in batches of the schema's types.
+        rows: Yields them in batches of the schema it is handed.
         schema: Names and types, as Spark writes them.
     """
+    arrow_schema = to_arrow_schema(cast(StructType, StructType.fromDDL(schema)))
 
     def filled(nothing: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in nothing:
             pass
-        yield from rows()
+        yield from rows(arrow_schema)
 
     return spark.sql("VALUES 0").mapInArrow(filled, schema)

@@ -25,9 +25,6 @@ PLAN_SCHEMA = (
 )
 """What a stream is told in a micro-batch."""
 
-_ARROW_TYPES = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
-_ARROW_SCHEMA = pa.schema([(name, _ARROW_TYPES[kind]) for name, kind in map(str.split, PLAN_SCHEMA.split(", "))])
-
 
 def plan_table(spark: SparkSession, client: PlanClient, stream: str) -> DataFrame:
     """Return what a stream is told in each micro-batch, one row.
@@ -38,11 +35,11 @@ def plan_table(spark: SparkSession, client: PlanClient, stream: str) -> DataFram
         stream: Name of the stream.
     """
 
-    def told() -> Iterator[pa.RecordBatch]:
+    def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
         plan = row.streams[stream]
         carrier = (plan.carrier_from, plan.carrier_until, plan.carrier_time)
         values = (row.open, plan.sampling_rate, plan.sampling_codes, *carrier)
-        yield pa.RecordBatch.from_pylist([dict(zip(_ARROW_SCHEMA.names, values, strict=True))], schema=_ARROW_SCHEMA)
+        yield pa.RecordBatch.from_pylist([dict(zip(schema.names, values, strict=True))], schema)
 
     return one_partition(spark, told, PLAN_SCHEMA)

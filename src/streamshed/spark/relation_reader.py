@@ -8,15 +8,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, dataset, json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column as SchemaColumn
@@ -49,7 +46,9 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]], *, brings_
     keys = list(dict.fromkeys(theirs for _, theirs in on))
     if isinstance(relation.source, DataFrameSource):
         frame: DataFrame = relation.source.handle
-        return _with_one_row_per_key(frame, relation.name, keys) if brings_columns else frame.select(*keys).distinct()
+        if brings_columns:
+            return _with_one_row_per_key(frame, relation.name, keys)
+        return frame.select(*[f"`{key}`" for key in keys]).distinct()
     path, columns = str(relation.source), _columns(relation)
     if not brings_columns:
         columns = [column for column in columns if column.name.lower() in {key.lower() for key in keys}]
@@ -61,9 +60,7 @@ def relation_frame(relation: Relation, on: Sequence[tuple[str, str]], *, brings_
         brings_columns=brings_columns,
         options=relation.options,
     )
-    schema = format_schema(columns)
-    arrow_schema = to_arrow_schema(cast(StructType, StructType.fromDDL(schema)))
-    return one_partition(SparkSession.active(), functools.partial(reader.batches, arrow_schema), schema)
+    return one_partition(SparkSession.active(), reader.batches, format_schema(columns))
 
 
 def _with_one_row_per_key(frame: DataFrame, name: str, keys: Sequence[str]) -> DataFrame:
@@ -72,7 +69,7 @@ def _with_one_row_per_key(frame: DataFrame, name: str, keys: Sequence[str]) -> D
     rows = frame.groupBy(*[f"`{key}`" for key in keys]).agg(
         F.count(F.lit(1)).alias(_ROWS), *[F.first(f"`{column}`").alias(column) for column in others]
     )
-    key = F.concat_ws(", ", *[F.format_string(f"{key} = %s", F.col(f"`{key}`").cast("string")) for key in keys])
+    key = F.concat_ws(", ", *[F.concat(F.lit(f"{key} = "), F.col(f"`{key}`").cast("string")) for key in keys])
     message = F.concat(
         F.lit(f'relation "{name}": '),
         F.col(_ROWS).cast("string"),

@@ -19,11 +19,11 @@ from streamshed.spark.running_task import micro_batch_id
 def asking_table(spark: SparkSession, asked: Path) -> DataFrame:
     """One row, the micro-batch it is computed in; each time it is, a line is added to a file."""
 
-    def told() -> Iterator[pa.RecordBatch]:
+    def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         number = micro_batch_id()
         with asked.open("a") as log:
             log.write(f"{number}\n")
-        yield pa.RecordBatch.from_pylist([{"told": number, "too": number}])
+        yield pa.RecordBatch.from_pylist([{"told": number, "too": number}], schema)
 
     return one_partition(spark, told, "told bigint, too bigint")
 

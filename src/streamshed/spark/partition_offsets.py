@@ -1,0 +1,38 @@
+"""Offsets of sources that number their rows by partition, as brokers do: {topic: {partition: next offset}}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+PartitionOffsets = dict[str, dict[str, int]]
+
+
+def partition_offsets(offset: Any) -> PartitionOffsets | None:
+    """Return an offset of Spark's, from its JSON, if it is one by partition; else None.
+
+    Example:
+        >>> partition_offsets({"packets": {"0": 5}}), partition_offsets({"logOffset": 3}), partition_offsets(None)
+        ({'packets': {'0': 5}}, None, None)
+    """
+    is_by_partition = (
+        isinstance(offset, dict)
+        and bool(offset)
+        and all(
+            isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
+            for partitions in offset.values()
+        )
+    )
+    return offset if is_by_partition else None
+
+
+def rows_by_partition(since: PartitionOffsets, until: PartitionOffsets) -> Iterator[int]:
+    """Yield how many rows each partition has between two offsets; one that was not there before begins at 0.
+
+    Example:
+        >>> list(rows_by_partition({"packets": {"0": 5}}, {"packets": {"0": 9, "1": 2}}))
+        [4, 2]
+    """
+    for topic, partitions in until.items():
+        for partition, offset in partitions.items():
+            yield offset - since.get(topic, {}).get(partition, 0)

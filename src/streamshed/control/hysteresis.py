@@ -14,7 +14,8 @@ class HysteresisSettings:
     """Where the edges lie.
 
     Args:
-        enter_share: Shedding begins at once when everything would need more than this share of the budget.
+        enter_share: Shedding begins at once when everything would need more than this share of the budget;
+            and when it would not be in time at all.
         loaded_micro_batches: It begins as well with so many micro-batches in a row that would not fit the budget
             as a whole: one alone may be there for noise in what was measured before it.
         leave_share: Shedding ends at once when everything would fit this share of the budget.
@@ -55,17 +56,17 @@ class Hysteresis:
         in_a_row: How many micro-batches in a row were on the other side of the edge.
 
     Example:
-        Budget 1 s; the load rises to just above it, and comes down to just below it.
+        Budget 1 s of 1.25 s; the load rises to just above it, and comes down to just below it.
 
+        >>> budget = {"budget_seconds": 1.0, "utmost_seconds": 1.25}
         >>> state = Hysteresis()
         >>> for unshed_seconds in (1.1, 0.9, 1.1, 1.1, 0.95, 0.95):
-        ...     state = state.updated(unshed_seconds=unshed_seconds, budget_seconds=1.0)
+        ...     state = state.updated(unshed_seconds=unshed_seconds, **budget)
         ...     print(state.shedding, end=" ")
         False False False True True False
-        >>> state.updated(unshed_seconds=3.0, budget_seconds=1.0).shedding
+        >>> state.updated(unshed_seconds=3.0, **budget).shedding
         True
-        >>> state.updated(unshed_seconds=3.0, budget_seconds=1.0).updated(
-        ...     unshed_seconds=0.8, budget_seconds=1.0).shedding
+        >>> state.updated(unshed_seconds=3.0, **budget).updated(unshed_seconds=0.8, **budget).shedding
         False
     """
 
@@ -73,21 +74,24 @@ class Hysteresis:
     shedding: bool = False
     in_a_row: int = 0
 
-    def updated(self, *, unshed_seconds: float, budget_seconds: float) -> "Hysteresis":
-        """Take in how long the coming micro-batch would take unshed, and how long it may take."""
+    def updated(self, *, unshed_seconds: float, budget_seconds: float, utmost_seconds: float) -> "Hysteresis":
+        """Take in how long the coming micro-batch would take unshed, how long it may, and when it is late.
+
+        Where what cannot be shed needs more than there is, the budget may lie beyond `utmost_seconds`.
+        """
         fits = unshed_seconds <= budget_seconds
         if fits is not self.shedding:
             return replace(self, in_a_row=0)
-        clearly, enough = self._edges(unshed_seconds / budget_seconds)
+        clearly, enough = self._edges(unshed_seconds / budget_seconds, late=unshed_seconds > utmost_seconds)
         if clearly or self.in_a_row + 1 >= enough:
             return replace(self, shedding=not self.shedding, in_a_row=0)
         return replace(self, in_a_row=self.in_a_row + 1)
 
-    def _edges(self, load: float) -> tuple[bool, int]:
+    def _edges(self, load: float, *, late: bool) -> tuple[bool, int]:
         """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""
         if self.shedding:
             return load <= self.settings.leave_share, self.settings.calm_micro_batches
-        return load > self.settings.enter_share, self.settings.loaded_micro_batches
+        return late or load > self.settings.enter_share, self.settings.loaded_micro_batches
 
 
 def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:

@@ -33,7 +33,9 @@ def decide(
     planner = policy_named(settings.policy).plan
     proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(
-        unshed_seconds=proposed.unshed_seconds, budget_seconds=proposed.allowed_seconds
+        unshed_seconds=proposed.unshed_seconds,
+        budget_seconds=proposed.allowed_seconds,
+        utmost_seconds=budget.utmost_seconds,
     )
     last = state.last_outcome
     steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)

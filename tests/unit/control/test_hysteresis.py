@@ -9,7 +9,7 @@ from tests.unit.planning.networks import counting
 def after(*unshed_seconds: float) -> Hysteresis:
     state = Hysteresis()
     for seconds in unshed_seconds:
-        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0)
+        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0, utmost_seconds=1.25)
     return state
 
 
@@ -32,6 +32,13 @@ def test_shedding_begins_beyond_the_edge_or_with_the_second_and_ends_below_it(
     unshed_seconds: tuple[float, ...], shedding: bool
 ) -> None:
     assert after(*unshed_seconds).shedding is shedding
+
+
+def test_what_would_be_late_is_shed_at_once_although_the_budget_lies_beyond() -> None:
+    """As where streams that are kept whole need more than there is: the rest is not kept for being little."""
+    beyond = {"budget_seconds": 1.0, "utmost_seconds": 0.5}
+    assert Hysteresis().updated(unshed_seconds=1.01, **beyond).shedding
+    assert not Hysteresis().updated(unshed_seconds=0.99, **beyond).shedding
 
 
 def test_just_below_the_edge_the_mildest_rate_stays() -> None:

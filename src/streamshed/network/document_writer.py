@@ -84,7 +84,7 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
         if not isinstance(relation.source, str):
             yield f'relation "{relation.name}" is a DataFrame: only files can be written'
     for node in network.nodes:
-        if isinstance(node, Apply) and (node.function.code_digest or node.function.captured):
+        if isinstance(node, Apply) and node.function.state_digest:
             yield f'the function "{node.function.name}" cannot be imported: define it at the top of a module'
 
 

@@ -1,17 +1,12 @@
 """References to users' vectorized functions, comparable across processes."""
 
 import importlib
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from types import CodeType, FunctionType
 from typing import Any
 
 from streamshed.errors import InvalidNetworkError, near_miss
-
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+from streamshed.network.function_state import importable_name, state_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +15,13 @@ class FunctionReference:
 
     Attributes:
         name: "module:qualified name".
-        code_digest: Digest of code, constants, defaults and captured values of a lambda or local function;
-            the same in every process; empty where the name suffices.
-        captured: The objects a local function has captured that have no such digest, compared by identity.
+        state_digest: Digest of the code of a lambda or local function, and of all that it, a bound method or a callable
+            object holds; the same in every process; empty where the name suffices.
         callable: The function, where it is at hand.
     """
 
     name: str
-    code_digest: str = ""
-    captured: tuple[int, ...] = ()
+    state_digest: str = ""
     callable: Callable[..., Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -47,7 +40,7 @@ class FunctionReference:
     @property
     def definition(self) -> str:
         """The text that identifies the function in every process."""
-        return f"{self.name}#{self.code_digest}" if self.code_digest else self.name
+        return f"{self.name}#{self.state_digest}" if self.state_digest else self.name
 
 
 def function_reference(function: Callable[..., Any] | str) -> FunctionReference:
@@ -57,9 +50,10 @@ def function_reference(function: Callable[..., Any] | str) -> FunctionReference:
         function: A function of pandas Series, or "module:function".
 
     Raises:
-        InvalidNetworkError: It is neither.
+        InvalidNetworkError: It is neither, or holds what cannot be compared with the same after a restart.
 
     Example:
+        >>> import json
         >>> function_reference(json.dumps) == function_reference("json:dumps")
         True
         >>> function_reference(lambda size: size + 1) == function_reference(lambda size: size + 2)
@@ -69,22 +63,11 @@ def function_reference(function: Callable[..., Any] | str) -> FunctionReference:
         return FunctionReference(function)
     if not callable(function):
         raise InvalidNetworkError(f'apply needs a function or "module:function", got {function!r}')
-    named = function if hasattr(function, "__qualname__") else type(function)
-    name = f"{named.__module__}:{named.__qualname__}"
-    if _found(name) is function:
+    name = importable_name(function)
+    if name is not None:
         return FunctionReference(name, callable=function)
-    if not isinstance(function, FunctionType):
-        return FunctionReference(name, captured=(id(function),), callable=function)
-    captured: list[int] = []
-    values = [cell.cell_contents for cell in function.__closure__ or ()]
-    state = [
-        _code(function.__code__),
-        [_value(value, captured) for value in values],
-        [_value(value, captured) for value in function.__defaults__ or ()],
-        sorted((key, _value(value, captured)) for key, value in (function.__kwdefaults__ or {}).items()),
-    ]
-    digest = blake2b(json.dumps(state).encode(), digest_size=12).hexdigest()
-    return FunctionReference(name, digest, tuple(captured), function)
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return FunctionReference(f"{named.__module__}:{named.__qualname__}", state_digest(function), function)
 
 
 def _imported(name: str) -> Callable[..., Any]:
@@ -103,30 +86,3 @@ def _imported(name: str) -> Callable[..., Any]:
         raise InvalidNetworkError(f'"{name}" is no function but {type(value).__name__}')
     function: Callable[..., Any] = value
     return function
-
-
-def _found(name: str) -> object:
-    module_name, _, qualified_name = name.partition(":")
-    value: object = sys.modules.get(module_name)
-    for attribute in qualified_name.split("."):
-        value = getattr(value, attribute, None)
-    return value
-
-
-def _code(code: CodeType) -> list[object]:
-    constants = [_code(c) if isinstance(c, CodeType) else _value(c, []) for c in code.co_consts]
-    return [code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars]
-
-
-def _value(value: object, captured: list[int]) -> object:
-    """What JSON can write to tell the value from others in every process, as far as that goes."""
-    if isinstance(value, _PLAIN):
-        return [type(value).__name__, repr(value)]
-    if isinstance(value, tuple):
-        return ["tuple", *(_value(item, captured) for item in value)]
-    if isinstance(value, frozenset):
-        return ["frozenset", *sorted(json.dumps(_value(item, captured)) for item in value)]
-    if isinstance(value, CodeType):
-        return _code(value)
-    captured.append(id(value))
-    return ["object", type(value).__module__, type(value).__qualname__]

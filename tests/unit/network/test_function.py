@@ -1,10 +1,13 @@
+import functools
 import json
 import math
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from streamshed.errors import InvalidNetworkError
@@ -14,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 DIGEST_ELSEWHERE = """
 from tests.unit.network.test_function import local
 from streamshed.network.function import function_reference
-print(function_reference(local(3)).definition)
+print(function_reference(local([3, {'x', 'y', 'z'}])).definition)
 """
 
 
@@ -23,8 +26,13 @@ def plus_one(values: float) -> float:
 
 
 class Model:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
     def score(self, values: float) -> float:
-        return values
+        return values * self.factor
+
+    __call__ = score
 
 
 def local(added: object) -> Callable[[object], object]:
@@ -59,24 +67,54 @@ def test_local_functions_are_equal_when_their_code_and_what_they_captured_is() -
     assert function_reference(lambda x: x) != function_reference(lambda x: (x,))
 
 
-def test_objects_that_were_captured_are_compared_by_identity() -> None:
-    one, other = [1], [1]
-    assert function_reference(local(one)) == function_reference(local(one))
-    assert function_reference(local(one)) != function_reference(local(other))
-    assert function_reference(local(one)).definition == function_reference(local(other)).definition
+def wrap(function: Callable[..., object]) -> Callable[..., object]:
+    return lambda values: [function(value) for value in (values,)]
 
 
-def test_bound_methods_are_compared_by_identity() -> None:
-    score = Model().score
-    assert function_reference(score) == function_reference(score)
-    assert function_reference(score) != function_reference(Model().score)
+def recursive(limit: int) -> Callable[[int], int]:
+    def down(value: int) -> int:
+        return value if value < limit else down(value - 1)
+
+    return down
+
+
+@pytest.mark.parametrize(
+    ("one", "same", "other"),
+    [
+        (local([1]), local([1]), local([2])),
+        (local({"a": 1}), local({"a": 1}), local({"a": 2})),
+        (local({"a", "b"}), local({"b", "a"}), local({"a"})),
+        (local(np.array([1])), local(np.array([1])), local(np.array([2]))),
+        (local(local(1)), local(local(1)), local(local(2))),
+        (wrap(abs), wrap(abs), wrap(len)),
+        (functools.partial(max, 2), functools.partial(max, 2), functools.partial(max, 3)),
+        (functools.partial(max, key=abs), functools.partial(max, key=abs), functools.partial(max, key=len)),
+        (Model(2).score, Model(2).score, Model(3).score),
+        (Model(2), Model(2), Model(3)),
+        (recursive(1), recursive(1), recursive(2)),
+        (wrap(recursive(1)), wrap(recursive(1)), wrap(recursive(2))),
+    ],
+    ids=lambda function: getattr(function, "__qualname__", str(function)),
+)
+def test_functions_are_equal_when_all_that_they_hold_is(
+    one: Callable[..., object], same: Callable[..., object], other: Callable[..., object]
+) -> None:
+    assert function_reference(one) == function_reference(same)
+    assert function_reference(one).definition == function_reference(same).definition
+    assert function_reference(one) != function_reference(other)
+    assert function_reference(one).definition != function_reference(other).definition
+
+
+def test_what_cannot_be_compared_after_a_restart_is_refused() -> None:
+    with pytest.raises(InvalidNetworkError, match=r"holds <unlocked .*lock.*>, which cannot be compared"):
+        function_reference(local(threading.Lock()))
 
 
 def test_the_definition_is_the_same_in_every_process() -> None:
     command = [sys.executable, "-c", DIGEST_ELSEWHERE]
     environment = {"PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     elsewhere = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert elsewhere.stdout.strip() == function_reference(local(3)).definition
+    assert elsewhere.stdout.strip() == function_reference(local([3, {"x", "y", "z"}])).definition
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ class History:
     def __init__(self, folder: Storage) -> None:
         self._folder = folder
         self._lock = threading.Lock()
+        folder.discard_drafts()
         names = folder.names()
         self._index = int(names[-1].split(".")[0]) if names else 0
         self._lines = self._read(names[-1]) if names else []

@@ -68,6 +68,7 @@ class MicroBatchPlanner:
         self._loop = loop
         self._checkpoint = checkpoint
         self._plans = plans
+        plans.discard_drafts()
         self._clock = clock
         self._reports = reports
         self._on_outcome = on_outcome

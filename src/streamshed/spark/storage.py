@@ -10,6 +10,8 @@ from pyarrow import fs
 
 from streamshed.errors import SinkUnavailableError
 
+_DRAFT = ".tmp"
+
 
 @dataclass(frozen=True)
 class Storage:
@@ -61,7 +63,7 @@ class Storage:
             with self.file_system.open_output_stream(path) as stream:
                 stream.write(content)
             return
-        draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}.tmp"
+        draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}{_DRAFT}"
         with open(draft, "wb") as file:
             file.write(content)
             file.flush()
@@ -82,6 +84,18 @@ class Storage:
         self.file_system.delete_file(f"{self.root}/{name}")
 
     def names(self) -> list[str]:
-        """List the files and folders in it, sorted; empty if it is not there."""
+        """List the files and folders in it, sorted, without drafts; empty if it is not there."""
+        return sorted(name for name in self._all_names() if not _is_draft(name))
+
+    def discard_drafts(self) -> None:
+        """Delete what is left of files that a crash kept from being written."""
+        for name in filter(_is_draft, self._all_names()):
+            self.delete(name)
+
+    def _all_names(self) -> list[str]:
         found = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
-        return sorted(info.base_name for info in found)
+        return [info.base_name for info in found]
+
+
+def _is_draft(name: str) -> bool:
+    return name.startswith(".") and name.endswith(_DRAFT)

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import layers
 from streamshed.spark.internal_names import TIME, UNREADABLE
@@ -98,11 +99,11 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
     theirs = relation_frame(match.relation, match.on, brings_columns=bool(match.outputs))
     keys = [f"{match.matched}_{index}" for index in range(len(match.on))]
     renamed = theirs.select(
-        *[F.col(theirs_name).alias(key) for (_, theirs_name), key in zip(match.on, keys, strict=True)],
-        *[F.col(column).alias(output) for column, output in match.outputs],
+        *[F.col(quoted(theirs_name)).alias(key) for (_, theirs_name), key in zip(match.on, keys, strict=True)],
+        *[F.col(quoted(column)).alias(output) for column, output in match.outputs],
         F.lit(True).alias(match.matched),
     )
-    ours = [name for name, _ in match.on]
+    ours = [quoted(name) for name, _ in match.on]
     alike = [_asked(line, match, F.col(our)) == F.col(key) for our, key in zip(ours, keys, strict=True)]
     if _are_texts(rows, ours) and _are_texts(renamed, keys):
         # Spark looks a number up several times faster than a text, unless it sees that it could look up both.

@@ -127,7 +127,7 @@ def _footer(path: str, time: str) -> StreamRows | None:
         metadata = parquet.read_metadata(path)
     except (OSError, pa.ArrowInvalid):
         return None
-    names = [metadata.schema.column(index).name.lower() for index in range(metadata.num_columns)]
+    names = [metadata.schema.column(index).path.lower() for index in range(metadata.num_columns)]
     if time.lower() not in names:
         return StreamRows(metadata.num_rows)
     column = names.index(time.lower())

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from streamshed.errors import StreamshedError
+from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call
 
 
@@ -24,38 +29,67 @@ def guarded_call(call: Call, reaches: Column) -> Column:
     Spark evaluates a Python function for every row, whatever CASE stands around it; so the function is wrapped, and
     is handed only the rows for which `reaches` is true. Where no row of a chunk does, it is not called.
     """
-    guarded: Any = reaching_rows_only(call.function.resolve(), call.function.name)
-    make: Any = pandas_udf
+    schema = to_arrow_schema(cast(StructType, StructType.fromDDL(f"answered {call.returns}")))
+    guarded = reaching_rows_only(call.function.resolve(), call.function.name, schema.field(0).type)
+    make: Any = F.arrow_udf
     vectorized = make(guarded, returnType=call.returns)
-    column: Column = vectorized(reaches, *[F.col(argument) for argument in call.arguments])
+    column: Column = vectorized(reaches, *[F.col(quoted(argument)) for argument in call.arguments])
     return column
 
 
-def reaching_rows_only(function: Callable[..., Any], name: str) -> Callable[..., pd.Series]:
-    """Wrap a function of Series into one that takes, first, which rows it is to see.
+def reaching_rows_only(function: Callable[..., Any], name: str, returns: pa.DataType) -> Callable[..., pa.Array]:
+    """Wrap a function of Series into one of Arrow arrays that takes, first, which rows it is to see.
+
+    Whole numbers stay whole: where some are null, they come as pandas' nullable integers, not as floats, and rows that
+    do not reach the function take nothing away from those that do.
 
     Args:
         function: Takes one Series per argument, returns a Series (or array) of the same length.
         name: For messages.
+        returns: The type of what it returns.
 
     Example:
-        >>> doubled = reaching_rows_only(lambda size: size * 2, "double")
-        >>> doubled(pd.Series([True, False, True]), pd.Series([1, 2, 3])).tolist()
-        [2.0, nan, 6.0]
+        >>> successor = reaching_rows_only(lambda n: n + 1, "successor", pa.int64())
+        >>> successor(pa.array([True, False, True]), pa.array([2**53, None, 3])).to_pylist()
+        [9007199254740993, None, 4]
     """
 
-    def on_reaching(reaches: pd.Series, *arguments: pd.Series) -> pd.Series:
-        seen = reaches.fillna(False).astype(bool)
-        if not seen.any():
-            return pd.Series([None] * len(seen), index=seen.index, dtype=object)
-        answered = pd.Series(function(*[argument[seen].reset_index(drop=True) for argument in arguments]))
-        if len(answered) != int(seen.sum()):
+    def on_reaching(reaches: pa.Array, *arguments: pa.Array) -> pa.Array:
+        seen = pc.fill_null(reaches, False)
+        count = pc.sum(seen).as_py() or 0
+        if not count:
+            return pa.nulls(len(seen), returns)
+        answered = _column(function(*[_series(argument.filter(seen)) for argument in arguments]), name, returns)
+        if len(answered) != count:
             raise UserFunctionError(
-                f"function {name} returned {len(answered)} values for {int(seen.sum())} rows: is it vectorized?"
+                f"function {name} returned {len(answered)} values for {count} rows: is it vectorized?"
             )
-        if seen.all():
-            return answered.set_axis(seen.index)
-        return answered.set_axis(seen.index[seen]).reindex(seen.index)
+        if count == len(seen):
+            return answered
+        is_seen = seen.to_numpy(zero_copy_only=False)
+        return answered.take(pa.array(np.cumsum(is_seen) - 1, mask=~is_seen))
 
-    on_reaching.__annotations__ = dict.fromkeys(("reaches", "arguments", "return"), pd.Series)
+    on_reaching.__annotations__ = dict.fromkeys(("reaches", "arguments", "return"), pa.Array)
     return on_reaching
+
+
+_NULLABLE = {
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+}
+
+
+def _series(values: pa.Array) -> pd.Series:
+    series: pd.Series = values.to_pandas(types_mapper=_NULLABLE.get if values.null_count else None)
+    return series
+
+
+def _column(answered: object, name: str, returns: pa.DataType) -> pa.Array:
+    if isinstance(answered, pa.Array | pa.ChunkedArray):
+        answered = answered.to_pandas()
+    try:
+        return pa.Array.from_pandas(pd.Series(answered), type=returns)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise UserFunctionError(f"function {name} returned what is no {returns}: {error}") from error

@@ -1,0 +1,49 @@
+"""What the footers of Parquet files tell of a micro-batch before it runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.spark.storage import Storage
+from streamshed.spark.upcoming_rows import EventBounds, RowSizes, upcoming_rows
+
+TIMES = [datetime(2025, 5, 1, 0, 0, second, tzinfo=UTC) for second in (3, 1, 2)]
+OTHERS = [datetime(2020, 1, 1, tzinfo=UTC)] * 3
+MICROSECONDS = pa.timestamp("us", "UTC")
+
+
+def bounds_of(path: Path, table: pa.Table) -> EventBounds | None:
+    """What is known of a micro-batch of one file."""
+    incoming, checkpoint = path / "in", path / "checkpoint"
+    incoming.mkdir()
+    file = incoming / "0.parquet"
+    pq.write_table(table, file)
+    log = checkpoint / "sources" / "0"
+    log.mkdir(parents=True)
+    (log / "0").write_text(f'v1\n{{"path":"{file.as_uri()}","timestamp":1,"batchId":0}}')
+    (checkpoint / "offsets").mkdir()
+    (checkpoint / "offsets" / "0").write_text('v1\n{}\n{"logOffset":0}')
+    packets = stream("packets", folder(incoming, "parquet"), time="ts", watermark="1 second")
+    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], RowSizes())["packets"]
+    assert found.rows == table.num_rows
+    return found.events
+
+
+def test_event_times_are_those_of_the_time_column(tmp_path: Path) -> None:
+    expected = [int(time.timestamp()) * 1_000_000 for time in (min(TIMES), max(TIMES))]
+    assert bounds_of(tmp_path, pa.table({"ts": pa.array(TIMES, MICROSECONDS)})) == EventBounds(*expected)
+
+
+@pytest.mark.parametrize("name", ["ts", "TS"])
+def test_a_field_of_that_name_inside_another_column_is_not_it(tmp_path: Path, name: str) -> None:
+    inside = pa.StructArray.from_arrays([pa.array(OTHERS, MICROSECONDS)], [name])
+    expected = [int(time.timestamp()) * 1_000_000 for time in (min(TIMES), max(TIMES))]
+    table = pa.table({"meta": inside, "ts": pa.array(TIMES, MICROSECONDS)})
+    assert bounds_of(tmp_path, table) == EventBounds(*expected)

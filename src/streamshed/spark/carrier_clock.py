@@ -19,8 +19,10 @@ _MILLISECOND = 1_000
 class CarrierClock:
     """Keeps the event time that each stream's carrier may show.
 
-    A stream that has rows is at its latest event. One that has had none for its idle time is taken to be where the
-    others are, and if all are silent, to move on as the wall clock does.
+    A stream that has rows is at its latest event. One that has had none for its idle time, or none that could be read,
+    is taken to be where the others are, and if all are silent, to move on as the wall clock does. Where nobody ever had
+    an event, time moves on from the epoch: slices then hold but rows that could not be read, and the first event is
+    later than all that.
 
     Args:
         streams: The streams of the time domain.
@@ -36,6 +38,9 @@ class CarrierClock:
         self._since: dict[str, int | None] = {}
         self._first_event: dict[str, int] = {}
         self._longest_to_drain: int | None = None
+        self._unread: set[str] = set()
+        self._begun_at_seconds: float | None = None
+        self._now_seconds = 0.0
 
     def observe(self, report: MicroBatchReport, offered: Mapping[str, EventBounds] | None = None) -> None:
         """Take in the events of a finished micro-batch.
@@ -48,18 +53,33 @@ class CarrierClock:
         bounds = offered or {}
         earliest = {name: bound.first for name, bound in bounds.items()}
         latest = {name: bound.last for name, bound in bounds.items()}
-        self._first_event = {**report.earliest_event, **earliest, **self._first_event}
-        told = report.latest_event if self._longest_to_drain is None else {}
+        first = {n: t for n, t in report.earliest_event.items() if n in report.readable and not self._has_shown(n, t)}
+        self._first_event = {**first, **earliest, **self._first_event}
+        told = {} if self._longest_to_drain is not None else report.latest_event
+        told = {name: instant for name, instant in told.items() if name in report.readable}
         for name, instant in {**told, **latest}.items():
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
-            if report.offered_rows.get(name, 0) > 0:
-                finished = report.started_at_seconds + report.processing_seconds
+        finished = report.started_at_seconds + report.processing_seconds
+        for name, rows in report.offered_rows.items():
+            if rows > 0 and (name in report.readable or name in bounds):
+                self._unread.discard(name)
                 self.active_at_seconds[name] = max(finished, self.active_at_seconds.get(name, 0.0))
+            elif rows > 0:
+                self._unread.add(name)
 
     def advance(self, now_seconds: float, active: AbstractSet[str] = frozenset()) -> None:
-        """Move to a new micro-batch; `active` streams are known to have rows in it."""
+        """Move to a new micro-batch.
+
+        Args:
+            now_seconds: When.
+            active: Streams that are known to have rows in it; if none of those before could be read, that is no sign
+                of life.
+        """
+        self._now_seconds = now_seconds
+        if self._begun_at_seconds is None:
+            self._begun_at_seconds = now_seconds
         for name in self._streams:
-            if name in active or name not in self.active_at_seconds:
+            if name in active - self._unread or name not in self.active_at_seconds:
                 self.active_at_seconds[name] = max(now_seconds, self.active_at_seconds.get(name, 0.0))
         common = self._common_time(now_seconds)
         self._since = {name: self._until.get(name) for name in self._streams}
@@ -75,7 +95,7 @@ class CarrierClock:
         since = self._since.get(stream)
         if since is None:
             since = self._first_event.get(stream, until)
-        time = until if self.drained_at is None else self.drained_at + self._delay
+        time = (until or self._since_the_epoch(stream)) if self.drained_at is None else self.drained_at + self._delay
         return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
     def latest(self, now_seconds: float) -> int:
@@ -91,12 +111,24 @@ class CarrierClock:
         """The watermark at which every window is closed, microseconds; None: nobody asked to drain."""
         if self._longest_to_drain is None:
             return None
-        after = max(self.latest_event.values(), default=0) + 2 * self._longest_to_drain + _SECOND
+        latest = max([*self.latest_event.values(), *self._until.values()], default=0)
+        after = latest + 2 * self._longest_to_drain + _SECOND
         return -(-after // _MILLISECOND) * _MILLISECOND
 
     @property
     def _delay(self) -> int:
         return max(stream.watermark_microseconds for stream in self._streams.values())
+
+    def _has_shown(self, stream: str, instant: int) -> bool:
+        """Whether a time may be what a carrier showed before the first event."""
+        shown = self._since_the_epoch(stream)
+        return shown is not None and instant <= shown
+
+    def _since_the_epoch(self, stream: str) -> int | None:
+        """The time of a stream of which nothing could be read for so long that it counts as silent."""
+        if self._begun_at_seconds is None or stream not in self._unread or not self._is_idle(stream, self._now_seconds):
+            return None
+        return round((self._now_seconds - self._begun_at_seconds) * 1e6)
 
     def _is_idle(self, stream: str, now_seconds: float) -> bool:
         after = self._streams[stream].idle_after_microseconds or DEFAULT_IDLE_MICROSECONDS

@@ -140,6 +140,19 @@ def compiled_partials(
     return partials
 
 
+def types_of_streams(streams: Sequence[CompiledStream]) -> dict[int, dict[str, str]]:
+    """Return, by `Query.definition_id`, the types that Spark found for the keys and values of the queries."""
+    found: dict[int, dict[str, str]] = {}
+    for stream in streams:
+        for slot in stream.work.slots:
+            texts = {f"key {number}": key for number, key in enumerate(slot.keys, 1)}
+            if slot.value is not None:
+                texts[f"value {slot.slot + 1}"] = slot.value
+            named = {what: stream.values.types[sql].simpleString() for what, sql in texts.items()}
+            found.setdefault(slot.query.definition_id, {}).update(named)
+    return found
+
+
 def outputs_of_streams(streams: Sequence[CompiledStream]) -> list[Output]:
     """Return what the queries ask of the window partials."""
     return [output for stream in streams for output in stream.outputs]

@@ -22,6 +22,7 @@ from streamshed.spark.compiled import (
     compiled_partials,
     needed_layout,
     outputs_of_streams,
+    types_of_streams,
 )
 from streamshed.spark.history import History
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
@@ -170,6 +171,7 @@ class DomainRun:
             layout=needed_layout(trial).extended(*_reserved(self._settings.layout)),
             partitions=self._settings.partitions,
             classes=[sharing_class for stream in trial for sharing_class in stream.work.classes],
+            types=types_of_streams(trial),
             watermark=self._watermark(),
         )
 

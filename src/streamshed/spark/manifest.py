@@ -21,6 +21,10 @@ _VERSION = 1
 _NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 
 
+Types = Mapping[int, Mapping[str, str]]
+"""By `Query.definition_id` and what it is the type of."""
+
+
 class Routed(Protocol):
     """What state rows of a sharing class need to find their queries."""
 
@@ -59,6 +63,8 @@ class Manifest:
         partitions: State partitions per stage.
         layout: What the state holds.
         classes: Sharing classes whose slices it may hold.
+        types: Per query in them (`Query.definition_id`), the type that Spark found for each key and value: those of a
+            relation's columns are no part of a query's definition.
     """
 
     streams: tuple[tuple[str, str], ...]
@@ -67,6 +73,7 @@ class Manifest:
     partitions: int
     layout: StateLayout
     classes: tuple[RememberedClass, ...] = field(default=())
+    types: Types = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
@@ -79,6 +86,7 @@ class Manifest:
                 "partitions": self.partitions,
                 "layout": self.layout.to_json(),
                 "classes": [_class_to_json(remembered) for remembered in self.classes],
+                "types": {str(definition_id): dict(found) for definition_id, found in self.types.items()},
             },
             indent=1,
         )
@@ -102,6 +110,7 @@ class Manifest:
             partitions=document["partitions"],
             layout=StateLayout.from_json(document["layout"]),
             classes=tuple(_class_from_json(entry) for entry in document["classes"]),
+            types={int(definition_id): found for definition_id, found in document["types"].items()},
         )
 
 
@@ -130,6 +139,25 @@ def refuse_other_checkpoint(folder: Storage) -> None:
         )
 
 
+def refuse_lost_clocks(folder: Storage, network: QueryNetwork) -> None:
+    """See that every time domain of a checkpoint goes on.
+
+    Args:
+        folder: The checkpoint of all time domains.
+        network: What is to run.
+
+    Raises:
+        IncompatibleCheckpointError: Streams of a clock are gone, or have another one.
+    """
+    clocks = {domain.clock for domain in network.time_domains}
+    lost = [name for name in folder.folders() if name not in clocks and FILE in folder.below(name).names()]
+    if lost:
+        raise IncompatibleCheckpointError(
+            f'the checkpoint holds streams of the clock "{lost[0]}", which the network no longer has, but the streams of a'
+            f" checkpoint are fixed: {_NEW_CHECKPOINT}"
+        )
+
+
 def continued(
     before: Manifest | None,
     network: QueryNetwork,
@@ -138,6 +166,7 @@ def continued(
     layout: StateLayout,
     partitions: int,
     classes: Sequence[SharingClass],
+    types: Types,
     watermark: int,
 ) -> Manifest:
     """Return the manifest with which a network may go on from a checkpoint, or begin one.
@@ -151,6 +180,7 @@ def continued(
         layout: What its queries need, and what is reserved.
         partitions: Wanted for a new checkpoint; an old one keeps its own.
         classes: The network's sharing classes.
+        types: Of the keys and values of its queries.
         watermark: How far the checkpoint has come, microseconds.
 
     Raises:
@@ -159,13 +189,14 @@ def continued(
     streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
     present = tuple(RememberedClass(c.class_id, c.members) for c in classes)
     if before is None:
-        return Manifest(streams, network.max_depth, network.joins, partitions, layout, present)
+        return Manifest(streams, network.max_depth, network.joins, partitions, layout, present, types)
     problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
     problems += [
         f'the network now needs the state family "{family}", which the checkpoint was not made with: {_NEW_CHECKPOINT};'
         f' reserve=["{family}"] at the first start lets such queries come later'
         for family in before.layout.missing(layout)
     ]
+    problems += _type_problems(before.types, types, network)
     if problems:
         raise IncompatibleCheckpointError("; ".join(problems))
     used = {remembered.class_id for remembered in present}
@@ -174,7 +205,17 @@ def continued(
         for old in before.classes
         if old.class_id not in used and _may_be_in_state(old, watermark)
     )
-    return Manifest(streams, network.max_depth, network.joins, before.partitions, before.layout, (*present, *retired))
+    in_state = {member.definition_id for old in retired for member in old.members}
+    kept = {definition_id: found for definition_id, found in before.types.items() if definition_id in in_state}
+    return Manifest(
+        streams,
+        network.max_depth,
+        network.joins,
+        before.partitions,
+        before.layout,
+        (*present, *retired),
+        {**kept, **types},
+    )
 
 
 def source_kind(stream: Stream) -> str:
@@ -206,6 +247,18 @@ def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
     if network.joins != before.joins:
         problems.append(f"joins was {before.joins} and is {network.joins}: {_NEW_CHECKPOINT}")
     return problems
+
+
+def _type_problems(before: Types, now: Types, network: QueryNetwork) -> list[str]:
+    names = {query.definition_id: query.name for query in network.queries}
+    return [
+        f'query "{names[definition_id]}": {what} was {before[definition_id][what]} and is {found}, as a column of a'
+        f" relation has changed its type: cast it back, e.g. in a map, or {_NEW_CHECKPOINT}"
+        for definition_id, types in now.items()
+        if definition_id in before
+        for what, found in types.items()
+        if before[definition_id].get(what, found) != found
+    ]
 
 
 def _may_be_in_state(old: RememberedClass, watermark: int) -> bool:

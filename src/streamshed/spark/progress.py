@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +33,7 @@ class MicroBatchReport:
         admitted_rows: Rows that passed the sampler, per stream; of one that is alone in its time domain, not counted.
         earliest_event: Earliest event time of those, per stream, microseconds.
         latest_event: Latest event time of those, or of the stream's carrier if that is later, likewise.
+        readable: The streams of which rows with an event time were admitted.
         watermark: The watermark it ran with, microseconds.
         state_rows: Groups held in state.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
@@ -44,6 +46,7 @@ class MicroBatchReport:
     admitted_rows: Mapping[str, int]
     earliest_event: Mapping[str, int]
     latest_event: Mapping[str, int]
+    readable: AbstractSet[str]
     watermark: int
     state_rows: int
     rows_left: Mapping[str, int] = field(default_factory=dict)
@@ -95,6 +98,9 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
     }
     left = {name: rows_left(source) for name, source in sources.items()}
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
+    readable = {name for name, found in seen.items() if found.get("latest_event") is not None}
+    if alone is not None and _has_readable(times, offered[alone]):
+        readable = {alone}
     return MicroBatchReport(
         micro_batch_id=int(progress["batchId"]),
         started_at_seconds=_instant(progress["timestamp"]) / 1e6,
@@ -103,6 +109,7 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
         admitted_rows={name: int(found.get("rows") or 0) for name, found in seen.items() if found},
         earliest_event=_instants(seen, "earliest_event") if alone is None else _of_query(alone, times, "min"),
         latest_event=_instants(seen, "latest_event") if alone is None else _of_query(alone, times, "max"),
+        readable=readable,
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
         rows_left={name: rows for name, rows in left.items() if rows is not None},
@@ -117,6 +124,21 @@ def _of_query(stream: str, times: Mapping[str, Any], side: str) -> dict[str, int
     """An event time that Spark notes of a query; a row that has none shows the epoch until there is a watermark."""
     instant = _instant(times[side]) if side in times else 0
     return {stream: instant} if instant else {}
+
+
+_LEAST_READABLE_SHARE = 0.001
+
+
+def _has_readable(times: Mapping[str, Any], rows: int) -> bool:
+    """Whether other rows than a carrier have an event time: those that have none show the epoch.
+
+    So the mean of n rows' times and a carrier's is the latest one, T, by 1/(n+1) if no row has an event time, and
+    about by the share of those that do. Rows that were shed are not among them, which looks like a few that have one.
+    """
+    if "max" not in times or not _instant(times["max"]):
+        return False
+    rows_with_time = _instant(times["avg"]) / _instant(times["max"]) * (rows + 1) - 1
+    return rows_with_time > max(0.5, _LEAST_READABLE_SHARE * rows)
 
 
 def _metric(stream_index: int) -> str:

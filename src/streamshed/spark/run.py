@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 import pandas as pd
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from streamshed.control.settings import ControlSettings, Unscalable
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.duration import parse_duration
 from streamshed.network.network import QueryNetwork
 from streamshed.spark.domain_run import DomainRun, DomainSettings
-from streamshed.spark.manifest import refuse_other_checkpoint
+from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.session import settings_for_queries, use_this_python
-from streamshed.spark.sinks import FunctionSink, Sink
+from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.state_layout import FAMILIES, StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.statistics.load_prior import LoadPrior
@@ -107,7 +107,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     spark: SparkSession,
     *,
     checkpoint: str,
-    sink: Sink | Callable[[DataFrame, int], None],
+    sink: Sink | AnswerFunction,
     trigger: str = "2 seconds",
     latency: str | None = None,
     larger_micro_batches: bool = False,
@@ -128,7 +128,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         network: The network.
         spark: The session; its settings are left as they are.
         checkpoint: Folder (path or URI) for state, plans, journal and what could not be read.
-        sink: Where answers go: one of `streamshed.spark.sinks`, or a function of (answers, micro_batch_id).
+        sink: Where answers go: one of `streamshed.spark.sinks`, or a function of (answers, micro_batch_id), which with
+            several clocks takes the query's id, too.
         trigger: How often a micro-batch starts.
         latency: Goal from a row's arrival to its answer; None: two triggers.
         larger_micro_batches: Let micro-batches take longer than a trigger, as far as `latency` allows, before rows
@@ -146,7 +147,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         port: Its port; 0: any that is free.
 
     Raises:
-        InvalidNetworkError: Types that aggregates do not take, an unknown family.
+        InvalidNetworkError: Types that aggregates do not take, an unknown family, a function that several clocks
+            would confuse.
         IncompatibleCheckpointError: The checkpoint was made for another network.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
         SourceUnavailableError: A folder that is not there.
@@ -164,7 +166,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         raise InvalidNetworkError(f"confidence must be between 0 and 1, got {confidence}")
     use_this_python(spark)
     target = FunctionSink(sink) if callable(sink) else sink
-    target.check()
+    _check_sink(target, network)
     control = ControlSettings(
         trigger_interval_seconds=parse_duration(trigger) / 1e6,
         latency_seconds=None if latency is None else parse_duration(latency) / 1e6,
@@ -177,6 +179,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     )
     storage = Storage.at(_root(checkpoint))
     refuse_other_checkpoint(storage)
+    refuse_lost_clocks(storage, network)
     cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     layout = StateLayout().extended(*reserve)
     domains = [
@@ -199,6 +202,16 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         run.stop()
         raise
     return run
+
+
+def _check_sink(sink: Sink, network: QueryNetwork) -> None:
+    clocks = [domain.clock for domain in network.time_domains]
+    if len(clocks) > 1 and isinstance(sink, FunctionSink) and not sink.takes_query_id:
+        raise InvalidNetworkError(
+            f"sink: the clocks {', '.join(clocks)} each number their micro-batches from 0, which a function of"
+            " (answers, micro_batch_id) cannot tell apart: let it take (answers, micro_batch_id, query_id)"
+        )
+    sink.check()
 
 
 def _domain_folder(checkpoint: str, clock: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
@@ -12,6 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.errors import SinkUnavailableError
+
+AnswerFunction = Callable[..., None]
+"""A function of (answers, micro_batch_id), or of (answers, micro_batch_id, query_id)."""
 
 _MEMORY_MICRO_BATCHES = 1000
 
@@ -109,6 +114,7 @@ class MemorySink:
 
     name: str
     _kept: dict[tuple[str, int], pa.Table] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def check(self) -> None:
         """Memory is always there."""
@@ -117,13 +123,14 @@ class MemorySink:
         """Keep the answers and refresh the view."""
         found = answers.toArrow()
         numbers = pa.array([micro_batch_id] * len(found), pa.int64())
-        self._kept[query_id, micro_batch_id] = found.append_column("micro_batch_id", numbers)
-        while len(self._kept) > _MEMORY_MICRO_BATCHES:
-            del self._kept[next(iter(self._kept))]
-        # Of a table in chunks, Spark reads nothing past an empty one.
-        everything = pa.concat_tables(self._kept.values()).combine_chunks()
-        view = answers.sparkSession.createDataFrame(everything)
-        view.createOrReplaceGlobalTempView(self.name)
+        with self._lock:
+            self._kept[query_id, micro_batch_id] = found.append_column("micro_batch_id", numbers)
+            while len(self._kept) > _MEMORY_MICRO_BATCHES:
+                del self._kept[next(iter(self._kept))]
+            # Of a table in chunks, Spark reads nothing past an empty one.
+            everything = pa.concat_tables(self._kept.values()).combine_chunks()
+            view = answers.sparkSession.createDataFrame(everything)
+            view.createOrReplaceGlobalTempView(self.name)
 
 
 @dataclass(frozen=True)
@@ -131,19 +138,30 @@ class FunctionSink:
     """Hands answers to a function, as `foreachBatch` does: at least once, with the micro-batch's number.
 
     Attributes:
-        function: Takes the answers and the micro-batch's number.
+        function: Takes the answers, the micro-batch's number and, if it has a third parameter, the query's id, which
+            keeps time domains and checkpoints apart.
     """
 
     reads_once: ClassVar[bool] = False
 
-    function: Callable[[DataFrame, int], None]
+    function: AnswerFunction
 
     def check(self) -> None:
         """What the function needs is its own affair."""
 
+    @property
+    def takes_query_id(self) -> bool:
+        """Whether the function tells micro-batches of one number but different queries apart."""
+        try:
+            inspect.signature(self.function).bind(None, 0, "")
+        except TypeError:
+            return False
+        return True
+
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Call the function."""
-        self.function(answers, micro_batch_id)
+        arguments = (answers, micro_batch_id, query_id) if self.takes_query_id else (answers, micro_batch_id)
+        self.function(*arguments)
 
 
 @dataclass(frozen=True)
@@ -175,8 +193,8 @@ def memory_sink(name: str) -> MemorySink:
     return MemorySink(name)
 
 
-def each_micro_batch(function: Callable[[DataFrame, int], None]) -> FunctionSink:
-    """Hand each micro-batch's answers to a function of (answers, micro_batch_id)."""
+def each_micro_batch(function: AnswerFunction) -> FunctionSink:
+    """Hand each micro-batch's answers to a function of (answers, micro_batch_id) or (..., query_id)."""
     return FunctionSink(function)
 
 

@@ -87,14 +87,21 @@ class Storage:
         """List the files and folders in it, sorted, without drafts; empty if it is not there."""
         return sorted(name for name in self._all_names() if not _is_draft(name))
 
+    def folders(self) -> list[str]:
+        """List the folders in it, sorted; empty if it is not there."""
+        return sorted(info.base_name for info in self._infos() if info.type is fs.FileType.Directory)
+
     def discard_drafts(self) -> None:
         """Delete what is left of files that a crash kept from being written."""
         for name in filter(_is_draft, self._all_names()):
             self.delete(name)
 
     def _all_names(self) -> list[str]:
-        found = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
-        return [info.base_name for info in found]
+        return [info.base_name for info in self._infos()]
+
+    def _infos(self) -> list[fs.FileInfo]:
+        found: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        return found
 
 
 def _is_draft(name: str) -> bool:

@@ -16,7 +16,6 @@ from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
 from streamshed.spark.internal_names import (
-    OPEN,
     OPENED,
     SAMPLING_CODES,
     TIME,
@@ -88,10 +87,11 @@ def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout
 def _head(*, fused: bool) -> list[Column]:
     """What all classes are told: see `HEAD`.
 
-    An unreadable row goes into the oldest open slice. The event time is nullable in Spark's eyes, as the filter above
-    the watermark wants it.
+    An unreadable row travels in the oldest open slice, as a row does that came late: its time is the epoch, which no
+    other row has, so that the mean of all times tells whether there are others. The event time is nullable in Spark's
+    eyes, as the filter above the watermark wants it.
     """
-    instant = F.coalesce(F.col(TIME), F.when(F.col(UNREADABLE).isNotNull(), F.greatest(F.col(OPEN), F.lit(0))))
+    instant = F.coalesce(F.col(TIME), F.when(F.col(UNREADABLE).isNotNull(), F.lit(0)))
     opened = F.col(OPENED)
     return [
         F.timestamp_micros(instant).alias("event_time"),

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -24,6 +25,7 @@ from streamshed.errors import (
     UnsheddableQueryError,
 )
 from streamshed.network.network import QueryNetwork, network
+from streamshed.network.relation import relation
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier import carrier_frame
@@ -313,6 +315,29 @@ def test_a_static_dataframe_is_refused(spark: SparkSession, tmp_path: Path) -> N
     events = stream("events", static, time="ts")
     with pytest.raises(SourceUnavailableError, match="is not streaming: was it made by"):
         _one_query(events).start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected())
+
+
+def test_a_relation_whose_columns_have_another_type_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Its types are no part of a query's definition, but state was made for them."""
+    _write_files(tmp_path, range(1))
+    prices = tmp_path / "prices.parquet"
+
+    def start(price: pa.Array) -> Any:
+        write_parquet(prices, pa.table({"v": pa.array([1, 2, 3], pa.int64()), "price": price}))
+        priced = _events(tmp_path).lookup(relation("prices", prices), on="v")
+        tumbling = priced.window("10 seconds")
+        queries = network(
+            tumbling.agg(total="sum(price)").query("by_value"), tumbling.by("price").agg(n="count(*)").query("by_key")
+        )
+        return queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK)
+
+    numbers = pa.array([1, 2, 3], pa.int64())
+    for _ in range(2):
+        start(numbers).stop()
+    with pytest.raises(IncompatibleCheckpointError) as refused:
+        start(numbers.cast(pa.float64()))
+    assert '"by_value": value 1 was bigint and is double' in str(refused.value)
+    assert '"by_key": key 1 was bigint and is double' in str(refused.value)
 
 
 def _contents(checkpoint: Path) -> dict[str, str]:

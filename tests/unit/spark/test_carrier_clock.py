@@ -1,0 +1,92 @@
+"""How far streams have come: those with rows, silent ones, and those whose rows cannot be read."""
+
+from __future__ import annotations
+
+from streamshed.network.sources import folder
+from streamshed.network.stream import Stream, stream
+from streamshed.spark.carrier_clock import CarrierClock
+from streamshed.spark.progress import MicroBatchReport
+
+SECOND = 1_000_000
+START = 1_700_000_000
+STEP = 2
+IDLE = 60
+
+
+def a_stream(name: str) -> Stream:
+    source = folder(f"/in/{name}", "json", schema="ts timestamp, v int")
+    return stream(name, source, time="ts", watermark="1 second")
+
+
+def told(clock: CarrierClock, number: int, readable: dict[str, int], unreadable: tuple[str, ...] = ()) -> None:
+    """Run a micro-batch with rows of these streams, some of which cannot be read; carriers' times are reported, too."""
+    now = START + STEP * number
+    offered = dict.fromkeys((*readable, *unreadable), 10)
+    clock.advance(now, set(offered))
+    shown = {name: clock.interval(name)["carrier_time"] for name in offered}
+    carried = {name: instant for name, instant in shown.items() if instant is not None}
+    report = MicroBatchReport(
+        micro_batch_id=number,
+        started_at_seconds=now,
+        processing_seconds=0.5,
+        offered_rows=offered,
+        admitted_rows=offered,
+        earliest_event={name: min(carried.get(name, at(number)), readable.get(name, at(number))) for name in offered},
+        latest_event={**carried, **readable},
+        readable=set(readable),
+        watermark=0,
+        state_rows=0,
+    )
+    clock.observe(report)
+
+
+def at(number: int) -> int:
+    """The event time of rows that come in a micro-batch."""
+    return (START + STEP * number - 5) * SECOND
+
+
+def until(clock: CarrierClock, name: str) -> int | None:
+    return clock.interval(name)["carrier_until"]
+
+
+def test_a_stream_whose_rows_can_no_longer_be_read_is_taken_to_be_where_the_others_are() -> None:
+    clock = CarrierClock([a_stream("a"), a_stream("b")])
+    for number in range(100):
+        broken = number >= 10
+        told(clock, number, {"a": at(number)} | ({} if broken else {"b": at(number)}), ("b",) if broken else ())
+        if number == 9 + IDLE // STEP - 2:
+            assert until(clock, "b") == at(9)
+    assert until(clock, "b") == until(clock, "a") == at(98)
+
+
+def test_one_micro_batch_that_can_be_read_is_a_sign_of_life() -> None:
+    clock = CarrierClock([a_stream("a"), a_stream("b")])
+    for number in range(100):
+        told(clock, number, {"a": at(number), **({"b": at(number) - SECOND} if number % 20 == 0 else {})}, ("b",))
+    assert until(clock, "b") == at(80) - SECOND
+
+
+def test_where_nobody_else_has_events_time_moves_on_with_the_wall_clock() -> None:
+    clock = CarrierClock([a_stream("a")])
+    told(clock, 0, {"a": at(0)})
+    for number in range(1, 101):
+        told(clock, number, {}, ("a",))
+    assert until(clock, "a") == at(99), "that the first of them cannot be read is known when it is over"
+
+
+def test_before_the_first_event_time_moves_on_from_the_epoch() -> None:
+    clock = CarrierClock([a_stream("a")])
+    for number in range(IDLE // STEP + 1):
+        assert clock.interval("a")["carrier_time"] is None
+        told(clock, number, {}, ("a",))
+    assert clock.interval("a") == {"carrier_from": None, "carrier_until": None, "carrier_time": IDLE * SECOND}
+    told(clock, 200, {"a": at(200)})
+    clock.advance(START + 402)
+    assert clock.interval("a") == {"carrier_from": at(200), "carrier_until": at(200), "carrier_time": at(200)}
+
+
+def test_a_stream_without_any_row_has_no_time() -> None:
+    clock = CarrierClock([a_stream("a")])
+    for number in range(100):
+        told(clock, number, {})
+    assert set(clock.interval("a").values()) == {None}

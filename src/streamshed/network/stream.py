@@ -147,6 +147,11 @@ def _parse_problems(stream: Stream) -> list[str]:
     if text is None:
         return [f"what is to be parsed: {unknown_column(parse.column, types)}"]
     problems = []
+    if isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON:
+        problems.append(
+            "its source is a folder of JSON, whose lines are parsed by its own schema: for text inside them use"
+            ' .map(...) with from_json, or read the folder as text and parse its column "value"'
+        )
     if types[text] is not None and types[text] not in _TEXT_TYPES:
         problems.append(f'only text can be parsed, "{text}" is a {types[text]}')
     rest = {name: kind for name, kind in types.items() if name != text}

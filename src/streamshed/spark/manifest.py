@@ -153,8 +153,8 @@ def refuse_lost_clocks(folder: Storage, network: QueryNetwork) -> None:
     lost = [name for name in folder.folders() if name not in clocks and FILE in folder.below(name).names()]
     if lost:
         raise IncompatibleCheckpointError(
-            f'the checkpoint holds streams of the clock "{lost[0]}", which the network no longer has, but the streams of a'
-            f" checkpoint are fixed: {_NEW_CHECKPOINT}"
+            f'the checkpoint holds streams of the clock "{lost[0]}", which the network no longer has, but the streams'
+            f" of a checkpoint are fixed: {_NEW_CHECKPOINT}"
         )
 
 

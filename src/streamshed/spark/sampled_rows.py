@@ -19,6 +19,7 @@ from streamshed.spark.internal_names import (
     FILE_ROW,
     OPEN,
     OPENED,
+    RAW_TEXT,
     SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
@@ -111,7 +112,7 @@ def uniform(rows: DataFrame, stream: Stream) -> Column:
 
 
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
-    parse = stream.parse or _folder_parse(stream)
+    parse = stream.parse or (None if _has_columns(rows, stream) else _folder_parse(stream))
     if parse is None:
         corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
         reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
@@ -124,10 +125,17 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
     return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read")
 
 
+def _has_columns(rows: DataFrame, stream: Stream) -> bool:
+    """Whether rows of a text folder are parsed already, as those of a bounded DataFrame may be."""
+    there = {name.lower() for name in rows.columns}
+    wanted = {column.name.lower() for column in stream.schema}
+    return wanted <= there and wanted != {RAW_TEXT}
+
+
 def _folder_parse(stream: Stream) -> Parse | None:
     source = stream.source
     if isinstance(source, FolderSource) and source.format is FileFormat.JSON:
-        return Parse(TextFormat.JSON, "value", source.columns, source.options)
+        return Parse(TextFormat.JSON, RAW_TEXT, source.columns, source.options)
     return None
 
 

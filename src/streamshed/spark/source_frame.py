@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from streamshed.errors import SourceUnavailableError
+from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.columns import format_schema
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.stream import IdentityKind, Stream
 from streamshed.spark.file_rows import NUMBERED, found_in_files, numbered
-from streamshed.spark.internal_names import CORRUPT, FILE_PATH, FILE_ROW
+from streamshed.spark.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -50,7 +50,21 @@ def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:
     """Return a static DataFrame with a stream's columns as its source would deliver it.
 
     Rows that are from no file have no place in one; nothing is sampled here, so none is needed.
+
+    Raises:
+        InvalidNetworkError: It lacks columns, or is not static.
     """
+    if rows.isStreaming:
+        raise InvalidNetworkError(f'stream "{stream.name}": bounded input is a static DataFrame, this one is streaming')
+    there = {name.lower() for name in rows.columns}
+    lines = isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON and RAW_TEXT in there
+    if missing := [column.name for column in stream.schema if column.name.lower() not in there and not lines]:
+        raise InvalidNetworkError(
+            *(
+                f'stream "{stream.name}": its DataFrame has no column "{name}"{near_miss(name, rows.columns)}'
+                for name in missing
+            )
+        )
     try:
         return _identified(rows, stream)
     except AnalysisException:
@@ -104,7 +118,7 @@ def _read_format(source: FolderSource) -> str:
 def _read_schema(source: FolderSource) -> str:
     match source.format:
         case FileFormat.JSON:
-            return "value string"
+            return f"{RAW_TEXT} string"
         case FileFormat.CSV:
             return f"{format_schema(source.columns)}, {CORRUPT} string"
         case _:

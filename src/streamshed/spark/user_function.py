@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -31,7 +32,7 @@ def guarded_call(call: Call, reaches: Column) -> Column:
     """
     schema = to_arrow_schema(cast(StructType, StructType.fromDDL(f"answered {call.returns}")))
     guarded = reaching_rows_only(call.function.resolve(), call.function.name, schema.field(0).type)
-    make: Any = F.arrow_udf
+    make: Any = arrow_udf
     vectorized = make(guarded, returnType=call.returns)
     column: Column = vectorized(reaches, *[F.col(quoted(argument)) for argument in call.arguments])
     return column

@@ -99,3 +99,9 @@ def test_only_parquet_numbers_its_rows() -> None:
 def test_parsing_needs_columns() -> None:
     with pytest.raises(InvalidNetworkError, match="a schema is text"):
         parse_json("value", "")
+
+
+def test_the_lines_of_a_json_folder_are_not_parsed_again() -> None:
+    source = folder("/in", "json", schema="ts timestamp, value string")
+    with pytest.raises(InvalidNetworkError, match=r"its source is a folder of JSON.*from_json"):
+        stream("events", source, time="ts", parse=parse_json("value", "v int"))

@@ -6,18 +6,21 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidExpressionError, InvalidNetworkError
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.sharing.inlining import inlined_tests
+from streamshed.sharing.instructions import Test
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
+from streamshed.spark.analysis import complaint, first_refused, readable, refused_instruction, written_names
 from streamshed.spark.group_keys import is_long_key
 from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
 from streamshed.spark.manifest import Routed
@@ -75,14 +78,21 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
 
     Raises:
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
+        InvalidExpressionError: An expression that Spark can parse, but makes no sense of: an unknown function, types
+            that do not go together.
     """
     work = stream_work(stream, queries)
     told = _with_oldest_open_slice(admission, work)
     admitted = sampled_rows(source, stream, told)
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
-    line = run_instructions(admitted, work.program.instructions, inlined, fused=fused)
-    types = _types(line.rows, work)
+    try:
+        line = run_instructions(admitted, work.program.instructions, inlined, fused=fused)
+    except AnalysisException as error:
+        raise refused_instruction(
+            work.program, lambda first: run_instructions(admitted, first, frozenset(), fused=fused).rows
+        ) from error
+    types = _types(line, work)
     problems = [problem for slot in work.slots for problem in _type_problems(slot, types)]
     if problems:
         raise InvalidNetworkError(*problems)
@@ -158,13 +168,27 @@ def outputs_of_streams(streams: Sequence[CompiledStream]) -> list[Output]:
     return [output for stream in streams for output in stream.outputs]
 
 
-def _types(line: DataFrame, work: StreamWork) -> dict[str, T.DataType]:
-    """Ask Spark for the types of all keys and values at once."""
+def _types(line: StraightLine, work: StreamWork) -> dict[str, T.DataType]:
+    """Ask Spark for the types of all keys and values at once, and that tests that are no columns are true or false."""
     texts = sorted({sql for slot in work.slots for sql in (*slot.keys, slot.value) if sql is not None})
-    if not texts:
+    asked = [*(F.expr(sql).alias(f"c{index}") for index, sql in enumerate(texts)), *line.inlined.values()]
+    if not asked:
         return {}
-    schema = line.select(*[F.expr(sql).alias(f"c{index}") for index, sql in enumerate(texts)]).schema
-    return {sql: field.dataType for sql, field in zip(texts, schema.fields, strict=True)}
+    try:
+        schema = line.rows.select(*asked).schema
+    except AnalysisException as error:
+        raise _refused_expression(line, work, texts) from error
+    return {sql: field.dataType for sql, field in zip(texts, schema.fields[: len(texts)], strict=True)}
+
+
+def _refused_expression(line: StraightLine, work: StreamWork, texts: Sequence[str]) -> InvalidExpressionError:
+    names = written_names(work.program)
+    tests = {one.column: one.sql for one in work.program.instructions if isinstance(one, Test)}
+    columns = {sql: F.expr(sql) for sql in texts} | {tests[name]: column for name, column in line.inlined.items()}
+    refused, why = first_refused(list(columns), lambda some: line.rows.select(*[columns[sql] for sql in some]))
+    users = {slot.query.name for slot in work.slots if refused in (*slot.keys, slot.value)}
+    whose = f'query "{min(users)}"' if users else f'stream "{work.stream.name}"'
+    return InvalidExpressionError(f'{whose}, "{readable(refused, names)}": {complaint(why, names)}')
 
 
 def _call(slot: AggregateSlot) -> tuple[AggregateKind, bool]:

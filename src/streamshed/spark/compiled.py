@@ -33,7 +33,7 @@ from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import StraightLine, run_instructions
 from streamshed.spark.stream_rows import ValueTypes, stream_rows
 from streamshed.spark.unfused import MOST_FUSED
-from streamshed.spark.value_kind import value_kind
+from streamshed.spark.value_kind import MOST_DIGITS, is_carried_exactly, value_kind
 from streamshed.spark.window_partials import window_partials
 
 _SUMS = frozenset(
@@ -218,6 +218,11 @@ def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list
         return problems
     found = types[slot.value]
     travels = value_kind(found)
+    if not is_carried_exactly(found):
+        problems.append(
+            f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
+            f" cast it to a decimal of at most {MOST_DIGITS} digits after the point"
+        )
     if travels is None or (kind in _SUMS and not travels.is_summable):
         problems.append(
             f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'

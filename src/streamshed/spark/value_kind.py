@@ -77,9 +77,33 @@ def carried(value: Column | None, kind: T.DataType | None) -> CarriedValue:
         case Carriage.DOUBLE:
             return CarriedValue(value.cast("double"), none_long, none_decimal, none_text)
         case Carriage.DECIMAL:
-            power = F.lit(10**travels.scale).cast("decimal(38,0)")
-            unscaled = (value.cast(f"decimal(38,{travels.scale})") * power).cast("decimal(38,0)")
-            return CarriedValue(value.cast("double"), none_long, unscaled, none_text)
+            return CarriedValue(value.cast("double"), none_long, _unscaled(value, kind), none_text)
         case Carriage.TEXT:
             text = F.hex(value) if isinstance(kind, T.BinaryType) else value.cast("string")
             return replace(present, text=text)
+
+
+MOST_DIGITS = 32
+"""A product of two decimals has at least so many digits before the point, whatever their scales."""
+
+
+def is_carried_exactly(kind: T.DataType) -> bool:
+    """Whether all digits of a decimal can travel; of every other type they do."""
+    return not isinstance(kind, T.DecimalType) or kind.scale <= MOST_DIGITS
+
+
+def _unscaled(value: Column, kind: T.DataType) -> Column:
+    """A decimal without its point, as a whole number of up to 38 digits."""
+    if not isinstance(kind, T.DecimalType):
+        raise TypeError(f"{kind.simpleString()} is no decimal")
+    if kind.precision <= MOST_DIGITS:
+        return _shifted(value, kind.scale)
+    if kind.scale == 0:
+        return value.cast("decimal(38,0)")
+    whole = F.when(value < 0, F.ceil(value)).otherwise(F.floor(value)).cast(f"decimal({kind.precision - kind.scale},0)")
+    return (_shifted(whole, kind.scale) + _shifted(value % F.lit(1), kind.scale)).cast("decimal(38,0)")
+
+
+def _shifted(value: Column, scale: int) -> Column:
+    power = F.lit(str(10**scale)).cast("decimal(38,0)")
+    return (value * power).cast("decimal(38,0)")

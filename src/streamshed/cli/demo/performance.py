@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +18,7 @@ from streamshed.cli.demo.comparison import CollectedAnswers, exact_values
 from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, load_for
 from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
 from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
+from streamshed.cli.demo.scratch import scratch
 from streamshed.cli.demo.story import answer_table, headline, sentence
 from streamshed.cli.demo.workload import MEANINGS, demo_network
 from streamshed.cli.exit_code import ExitCode
@@ -29,7 +27,6 @@ from streamshed.cli.spark_session import session
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.dashboard.wording import count_text, seconds_text
-from streamshed.errors import SinkUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,12 +56,12 @@ def perform(request: DemoRequest) -> ExitCode:
     """
     begin = time.monotonic()
     with (
-        _scratch(request.out) as scratch,
+        scratch(request.out) as folder,
         session("streamshed demo", cores=request.cores, memory=request.memory) as spark,
     ):
         _tell(f"eight queries over packets: {', '.join(MEANINGS.values())}")
         with waiting("generating packets"):
-            packets = make_packets(scratch, seed=request.seed)
+            packets = make_packets(folder, seed=request.seed)
         capacity, staging_seconds_per_row = _calibrated(packets, spark)
         load = load_for(
             capacity,
@@ -168,21 +165,6 @@ def _timeline(run: BurstRun, load: DemoLoad, pairs: tuple[Pair, ...]) -> Timelin
         error_name="error of the answers",
         spans=(Span(begin_seconds=begin, end_seconds=end, label=f"{BURST_FACTOR}× load"),),
     )
-
-
-@contextmanager
-def _scratch(out: Path) -> Iterator[Path]:
-    """A folder for everything that is not to be kept, on the file system of the results."""
-    scratch = out / "scratch"
-    try:
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(parents=True)
-    except OSError as error:
-        raise SinkUnavailableError(f"{out}: cannot be written: {error.strerror or error}") from error
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _tell(text: str) -> None:

@@ -5,6 +5,7 @@ import pytest
 from streamshed.cli import run_session
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.run_session import RunRequest
+from streamshed.errors import JavaUnavailableError
 from streamshed.network.run_settings import ParquetSink
 from tests.unit.cli.command_line import streamshed
 
@@ -95,3 +96,19 @@ def test_an_unknown_policy(document: Path) -> None:
     outcome = streamshed("run", document, "--policy", "unifrom")
     assert outcome.code == ExitCode.USAGE
     assert "'unifrom' is not" in outcome.errors
+
+
+@pytest.mark.parametrize("arguments", [(), ("--sink", "console")])
+def test_answers_and_json_are_never_mixed(document: Path, arguments: tuple[str, ...]) -> None:
+    outcome = streamshed("run", document, "--json", *arguments)
+    assert (outcome.code, outcome.output) == (ExitCode.REFUSED, "")
+    assert "choose where answers go, with --sink parquet:FOLDER or --sink memory:NAME" in outcome.errors
+
+
+@pytest.mark.parametrize("arguments", [("--json", "--sink", "memory:answers"), ()])
+def test_one_of_them_is_shown(document: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_java(*_arguments: object, **_settings: object) -> None:
+        raise JavaUnavailableError("it would have run")
+
+    monkeypatch.setattr(run_session, "session", no_java)
+    assert "it would have run" in streamshed("run", document, *arguments).errors

@@ -17,7 +17,7 @@ from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.cli.spark_session import session
 from streamshed.cli.stopping import Stopping
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
-from streamshed.dashboard.watch import watch
+from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document import document_text, parse_network
@@ -96,12 +96,12 @@ def _run(
         running = document.network.start(
             spark, checkpoint=checkpoint, sink=_sink(settings), **start_arguments(settings)
         )
-    with running, Stopping(duration_seconds=request.duration_seconds) as stopping:
-        with _view(request, settings) as view:
-            history = watch(running, view, wait=stopping.wait)
+    with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
+        history = watch(running, view, wait=stopping.wait)
         failure = running.exception
-        with waiting("stopping after this micro-batch"):
-            running.stop()
+        view.show(history, note="stopping after this micro-batch")
+        running.stop()
+        history = shown(running, view, history)
     if failure is not None:
         raise RunFailedError(failure_text(failure)) from failure
     if not request.as_json:

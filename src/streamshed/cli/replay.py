@@ -86,12 +86,16 @@ def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: An
     begin = time.monotonic()
     feed = stage_for_now(job) if now else stage_with_progress(job)
     staging_seconds = time.monotonic() - begin
-    start = feed.start_microseconds / 1e6 if now else None
-    if start is not None and time.time() > start:
-        show_note(f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock")
-        start = None
-    report, interrupted = feed_with_progress(feed, folder, start_seconds=start)
-    discard(feed)
+    try:
+        start = feed.start_microseconds / 1e6 if now else None
+        if start is not None and time.time() > start:
+            show_note(
+                f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock"
+            )
+            start = None
+        report, interrupted = feed_with_progress(feed, folder, start_seconds=start)
+    finally:
+        discard(feed)
     result = _result(trace, plan, feed, report) | {
         "to": str(folder),
         "staging_seconds": round(staging_seconds, 3),

@@ -4,9 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.cli import feeding
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.feeding import feed_with_progress
 from streamshed.cli.staging import StagingJob, expected_seconds, stage_for_now, stage_with_progress
+from streamshed.errors import SinkUnavailableError
 from streamshed.traces.folders import staging_folder_of
 from streamshed.traces.load_profile import parse_load_profile
 from streamshed.traces.manifest import StagedFeed
@@ -53,6 +55,26 @@ def test_typed_rows_arrive(tmp_path: Path, trace: Path) -> None:
 
 def test_nothing_stays_behind(tmp_path: Path, trace: Path) -> None:
     streamshed("replay", trace, "--to", tmp_path / "in", *FAST)
+    assert not staging_folder_of(tmp_path / "in").exists()
+
+
+def test_the_same_replay_twice_is_refused_before_anything_is_staged(
+    tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streamshed("replay", trace, "--to", tmp_path / "in", *FAST)
+    monkeypatch.setattr(pq, "write_table", lambda *_arguments, **_options: pytest.fail("it was staged"))
+    outcome = streamshed("replay", trace, "--to", tmp_path / "in", *FAST)
+    assert outcome.code == ExitCode.REFUSED
+    assert "already holds feed-000000.parquet" in outcome.errors
+    assert not staging_folder_of(tmp_path / "in").exists()
+
+
+def test_a_feed_that_fails_leaves_nothing_staged(tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise SinkUnavailableError("the disk is full")
+
+    monkeypatch.setattr(feeding, "feed_with_progress", fail)
+    assert streamshed("replay", trace, "--to", tmp_path / "in", *FAST).code == ExitCode.REFUSED
     assert not staging_folder_of(tmp_path / "in").exists()
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import click
 
 from streamshed.bench import BENCHMARKS, BenchOptions, BenchResult
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.cli.bench_files import check_files, picture_of, write_files
+from streamshed.cli.failure import RunFailedError
 from streamshed.cli.group import show_note
 from streamshed.cli.machine import cores, source_commit, versions
 from streamshed.cli.progress import progress_of
-from streamshed.errors import near_miss
+from streamshed.errors import SinkUnavailableError, near_miss
 
 
 class BenchmarkName(click.ParamType[str]):
@@ -52,7 +54,10 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
             seed=seed,
             progress=lambda step, share: show(share, step),
         )
-        result = BENCHMARKS[name](options)
+        try:
+            result = BENCHMARKS[name](options)
+        except UnfinishedBenchmarkError as error:
+            raise RunFailedError(f"benchmark {name}: {error}") from error
     report = {
         "benchmark": name,
         "quick": quick,
@@ -66,7 +71,10 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
         "started_at": datetime.fromtimestamp(begin, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - begin, 1),
     }
-    write_files(file, report, result.picture)
+    try:
+        write_files(file, report, result.picture)
+    except SinkUnavailableError as error:
+        raise RunFailedError(str(error)) from error
     for line in _lines(result):
         click.echo(line)
     click.echo(f"written: {file}, {picture_of(file)}")

@@ -6,6 +6,7 @@ import pytest
 
 from streamshed import bench
 from streamshed.bench import BenchOptions, BenchResult
+from streamshed.bench.errors import StuckQueryError, UnfinishedBenchmarkError, UnmeasurableCostError
 from streamshed.cli import bench as bench_command
 from streamshed.cli.bench_files import write_files
 from streamshed.cli.exit_code import ExitCode
@@ -126,3 +127,34 @@ def test_a_picture_that_cannot_be_drawn_leaves_no_result(tmp_path: Path) -> None
 def test_nothing_but_result_and_picture_is_left(tmp_path: Path) -> None:
     streamshed("bench", "throughput", "--json", tmp_path / "r.json")
     assert {path.name for path in tmp_path.iterdir()} == {"r.json", "r.png"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnfinishedBenchmarkError("3 of 9 micro-batches within 1800 seconds"),
+        StuckQueryError("no micro-batch within 300 seconds"),
+        UnmeasurableCostError("more rows took no more time"),
+    ],
+)
+def test_a_benchmark_that_does_not_get_through_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: UnfinishedBenchmarkError
+) -> None:
+    def fail(_options: BenchOptions) -> BenchResult:
+        raise error
+
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"burst": fail}))
+    outcome = streamshed("bench", "burst", "--json", tmp_path / "r.json")
+    assert outcome.code == ExitCode.FAILED
+    assert f"error: benchmark burst: {error}" in outcome.errors
+
+
+def test_a_result_that_cannot_be_written_in_the_end_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    undrawable = {"burst": lambda _options: BenchResult(figures={}, picture=fail)}
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType(undrawable))
+    assert streamshed("bench", "burst", "--json", tmp_path / "r.json").code == ExitCode.FAILED

@@ -104,6 +104,9 @@ def test_a_sentence_for_people(tmp_path: Path, trace: Path) -> None:
     [
         (("--time", "tz"), "no column 'tz'; its columns of times: ts"),
         (("--profile", "1:60s"), "is the x after the factor missing?"),
+        (("--rows-per-second", "1e-300"), "would take longer than a year"),
+        (("--key", "host"), "--key: rows of --format typed have nothing of the kind (was --format kafka meant?)"),
+        (("--topic", "packets", "--partitions", "2"), "--topic, --partitions: rows of --format typed"),
         (("--format", "kafka", "--key", "hots"), 'not a column of the trace (did you mean "host"?)'),
     ],
 )
@@ -111,6 +114,14 @@ def test_what_cannot_be_is_refused(tmp_path: Path, trace: Path, arguments: tuple
     outcome = streamshed("replay", trace, "--to", tmp_path / "in", *arguments)
     assert outcome.code == ExitCode.REFUSED
     assert message in outcome.errors
+
+
+@pytest.mark.parametrize("option", ["--speed", "--rows-per-second"])
+@pytest.mark.parametrize("text", ["nan", "inf", "0"])
+def test_what_is_no_rate_is_a_wrong_command_line(tmp_path: Path, trace: Path, option: str, text: str) -> None:
+    outcome = streamshed("replay", trace, "--to", tmp_path / "in", option, text)
+    assert outcome.code == ExitCode.USAGE
+    assert f"expected a number above 0, got '{text}'" in outcome.errors
 
 
 def test_a_missing_trace(tmp_path: Path, trace: Path) -> None:

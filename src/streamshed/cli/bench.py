@@ -11,7 +11,7 @@ import click
 from streamshed.bench import BENCHMARKS, BenchOptions, BenchResult
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.cli.bench_files import check_files, picture_of, write_files
-from streamshed.cli.failure import RunFailedError
+from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.cli.group import show_note
 from streamshed.cli.machine import cores, source_commit, versions
 from streamshed.cli.progress import progress_of
@@ -54,10 +54,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
             seed=seed,
             progress=lambda step, share: show(share, step),
         )
-        try:
-            result = BENCHMARKS[name](options)
-        except UnfinishedBenchmarkError as error:
-            raise RunFailedError(f"benchmark {name}: {error}") from error
+        result = _run(name, options)
     report = {
         "benchmark": name,
         "quick": quick,
@@ -78,6 +75,19 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
     for line in _lines(result):
         click.echo(line)
     click.echo(f"written: {file}, {picture_of(file)}")
+
+
+def _run(name: str, options: BenchOptions) -> BenchResult:
+    try:
+        return BENCHMARKS[name](options)
+    except UnfinishedBenchmarkError as error:
+        raise RunFailedError(f"benchmark {name}: {error}") from error
+    except Exception as error:
+        from streamshed.spark.failures import is_failure_of_spark
+
+        if not is_failure_of_spark(error):
+            raise
+        raise RunFailedError(f"benchmark {name}: {failure_text(error)}") from error
 
 
 @contextmanager

@@ -12,6 +12,7 @@ PURE_TESTS := src/streamshed tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
 BENCHMARKS ?= throughput overhead burst
 BENCH_FOLDER ?= out/bench
+BENCH_OPTIONS = $(if $(QUICK),--quick) $(if $(TRACE),--trace '$(TRACE)')
 UV_COMPILE := uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 	--no-emit-index-url --no-annotate --no-header
 
@@ -42,10 +43,10 @@ format: setup ## format the sources and repair what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## run the benchmarks; BENCHMARKS="burst" chooses, QUICK=1 shortens
+bench: setup ## run the benchmarks; BENCHMARKS="burst" chooses, QUICK=1 shortens, TRACE=FILE replays a trace
 	@mkdir -p $(BENCH_FOLDER)
 	@set -e; for name in $(BENCHMARKS); do \
-		$(BIN)/streamshed bench $$name $(if $(QUICK),--quick) --json $(BENCH_FOLDER)/$$name.json; \
+		$(BIN)/streamshed bench $$name $(BENCH_OPTIONS) --json $(BENCH_FOLDER)/$$name.json; \
 	done
 
 lock: ## renew the lock files from pyproject.toml (needs uv)

@@ -57,11 +57,15 @@ def test_the_example_of_the_readme_has_ten_lines() -> None:
 @pytest.mark.parametrize("shown", pages(), ids=lambda shown: shown.path.name)
 def test_the_commands_shown_exist(shown: Page) -> None:
     lines = [line.strip() for code in shown.code("sh") for line in code.splitlines()]
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
+    variables = re.findall(r"\$\((\w+)\)", makefile)
     for line in lines:
         program, *arguments = shlex.split(line, comments=True)
         if program == "make":
-            assert set(arguments) <= set(targets)
+            given = [argument.partition("=")[0] for argument in arguments if "=" in argument]
+            assert set(given) <= set(variables)
+            assert {argument for argument in arguments if "=" not in argument} <= set(targets)
         elif program == "streamshed":
             name, *options = arguments
             command = cli.commands[name]

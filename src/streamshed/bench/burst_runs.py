@@ -13,10 +13,10 @@ from streamshed.bench.burst_course import Course, delays_of, slowest
 from streamshed.bench.burst_feed import feeder_of
 from streamshed.bench.burst_figures import ShedMicroBatch, Window
 from streamshed.bench.burst_sizes import HEADROOM, BurstSizes
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.native import NativeRun, native_records
 from streamshed.bench.networks import PacketSource, packet_network, packet_records
-from streamshed.bench.ours import UnfinishedBenchmarkError
 from streamshed.bench.workload import SEVEN_QUERIES
 from streamshed.bench.workplace import Workplace
 from streamshed.statistics.load_prior import LoadPrior

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from streamshed.bench.burst_feed import place_files
 from streamshed.bench.burst_sizes import CALM_LOAD, HEADROOM, BurstSizes
 from streamshed.bench.cost_fit import LinearCost, fit_cost
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.native import micro_batch_of
 from streamshed.bench.networks import PacketSource, packet_network, packet_records
-from streamshed.bench.ours import UnfinishedBenchmarkError
 from streamshed.bench.workload import SEVEN_QUERIES
 from streamshed.bench.workplace import Workplace
 from streamshed.statistics.load_prior import LoadPrior

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from streamshed.bench.errors import UnmeasurableCostError
 from streamshed.bench.micro_batches import MicroBatchTime
 
 
@@ -46,7 +47,7 @@ def fit_cost(micro_batches: Sequence[MicroBatchTime]) -> LinearCost:
         micro_batches: Of at least two clearly different sizes.
 
     Raises:
-        ValueError: All are of about one size, or more rows do not take more time.
+        UnmeasurableCostError: All are of about one size, or more rows do not take more time.
 
     Example:
         >>> times = [(100, 1.1), (300, 1.3), (100, 1.1), (300, 9.0), (300, 1.3)]
@@ -62,9 +63,11 @@ def fit_cost(micro_batches: Sequence[MicroBatchTime]) -> LinearCost:
     ]
     if not slopes:
         sizes = sorted({one.rows for one in micro_batches})
-        raise ValueError(f"a cost per row needs micro-batches of clearly different sizes, got {sizes}")
+        raise UnmeasurableCostError(f"a cost per row needs micro-batches of clearly different sizes, got {sizes}")
     seconds_per_row = statistics.median(slopes)
     if seconds_per_row <= 0:
-        raise ValueError(f"more rows took no more time ({seconds_per_row:.3g} s per row): was the machine busy?")
+        raise UnmeasurableCostError(
+            f"more rows took no more time ({seconds_per_row:.3g} s per row): was the machine busy?"
+        )
     rest = statistics.median(one.seconds - one.rows * seconds_per_row for one in micro_batches)
     return LinearCost(fixed_seconds=max(rest, 0.0), seconds_per_row=seconds_per_row)

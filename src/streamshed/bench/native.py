@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.networks import PACKET_COLUMNS, PARSED_COLUMNS, RECORD_COLUMNS, WATERMARK, PacketSource
-from streamshed.bench.ours import UnfinishedBenchmarkError
 from streamshed.bench.workload import SLIDE_SECONDS, PacketQuery
 
 if TYPE_CHECKING:

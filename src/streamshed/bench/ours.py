@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
-from streamshed.errors import StreamshedError
 from streamshed.network.network import QueryNetwork
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 Collect = Callable[["DataFrame", int], None]
 _POLL_SECONDS = 0.05
-
-
-class UnfinishedBenchmarkError(StreamshedError):
-    """A benchmark did not get through its input."""
 
 
 def run_through(

@@ -6,11 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from streamshed.errors import StreamshedError
-
-
-class StuckQueryError(StreamshedError):
-    """A streaming query did not finish a micro-batch in time."""
+from streamshed.bench.errors import StuckQueryError
 
 
 class Turnstile:

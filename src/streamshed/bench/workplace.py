@@ -33,7 +33,14 @@ class Workplace:
 
 @contextmanager
 def workplace() -> Iterator[Workplace]:
-    """Make a workplace in the system's folder for temporary files; it is removed at the end."""
+    """Make a workplace in the system's folder for temporary files; it is removed at the end.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old: better now than when everything is staged.
+    """
+    from streamshed.spark.session import require_java
+
+    require_java()
     with tempfile.TemporaryDirectory(prefix="streamshed-bench-", ignore_cleanup_errors=True) as folder:
         yield Workplace(Path(folder))
 

@@ -1,13 +1,18 @@
 """`streamshed bench`: runs a benchmark and writes what it measured."""
 
-import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from streamshed.bench import BENCHMARKS, BenchOptions, BenchResult
+from streamshed.bench.errors import UnfinishedBenchmarkError
+from streamshed.cli.bench_files import check_files, picture_of, write_files
+from streamshed.cli.failure import RunFailedError, failure_text
+from streamshed.cli.group import show_note
 from streamshed.cli.machine import cores, source_commit, versions
 from streamshed.cli.progress import progress_of
 from streamshed.errors import SinkUnavailableError, near_miss
@@ -40,16 +45,16 @@ class BenchmarkName(click.ParamType[str]):
 )
 def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) -> None:
     """Run the benchmark NAME: throughput, overhead or burst."""
-    _check_writable(file)
+    check_files(file)
     begin = time.time()
-    with progress_of(f"bench {name}") as show:
+    with _earlier_result(file), progress_of(f"bench {name}") as show:
         options = BenchOptions(
             quick=quick,
             trace=None if trace is None else str(trace),
             seed=seed,
             progress=lambda step, share: show(share, step),
         )
-        result = BENCHMARKS[name](options)
+        result = _run(name, options)
     report = {
         "benchmark": name,
         "quick": quick,
@@ -63,22 +68,37 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
         "started_at": datetime.fromtimestamp(begin, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - begin, 1),
     }
-    file.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    picture = file.with_suffix(".png")
-    result.picture(picture)
+    try:
+        write_files(file, report, result.picture)
+    except SinkUnavailableError as error:
+        raise RunFailedError(str(error)) from error
     for line in _lines(result):
         click.echo(line)
-    click.echo(f"written: {file}, {picture}")
+    click.echo(f"written: {file}, {picture_of(file)}")
 
 
-def _check_writable(file: Path) -> None:
-    """Find out before the benchmark runs, not after."""
+def _run(name: str, options: BenchOptions) -> BenchResult:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise SinkUnavailableError(f"{file}: cannot be written: {error.strerror or error}") from error
+        return BENCHMARKS[name](options)
+    except UnfinishedBenchmarkError as error:
+        raise RunFailedError(f"benchmark {name}: {error}") from error
+    except Exception as error:
+        from streamshed.spark.failures import is_failure_of_spark
+
+        if not is_failure_of_spark(error):
+            raise
+        raise RunFailedError(f"benchmark {name}: {failure_text(error)}") from error
+
+
+@contextmanager
+def _earlier_result(file: Path) -> Iterator[None]:
+    """Where a benchmark ends early, say whose result it is that lies there."""
+    try:
+        yield
+    except BaseException:
+        if file.exists():
+            show_note(f"{file} is still the result of an earlier run")
+        raise
 
 
 def _lines(result: BenchResult) -> list[str]:

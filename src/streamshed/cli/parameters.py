@@ -1,5 +1,6 @@
-"""Types of option values: durations, sinks."""
+"""Types of option values: durations, numbers, sinks."""
 
+import math
 from typing import Any
 
 import click
@@ -22,6 +23,22 @@ class DurationType(click.ParamType[int]):
             return parse_duration(value)
         except InvalidNetworkError as error:
             self.fail(str(error), param, ctx)
+
+
+class PositiveNumberType(click.ParamType[float]):
+    """A number above 0, and not endless."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the text."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            self.fail(f"expected a number above 0, got {value!r}", param, ctx)
+        return number
 
 
 class SinkType(click.ParamType[Sink]):
@@ -50,4 +67,5 @@ def _sink(text: str) -> Sink | None:
 
 
 DURATION = DurationType()
+POSITIVE_NUMBER = PositiveNumberType()
 SINK = SinkType()

@@ -11,14 +11,12 @@ import click
 
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.group import show_note
-from streamshed.cli.parameters import DURATION
+from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
     from streamshed.cli.replay_plan import ReplayPlan
     from streamshed.traces.feed import FeedReport
     from streamshed.traces.manifest import StagedFeed
-
-_POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command(short_help="Feed a trace into a folder at a chosen speed or load.")
@@ -33,17 +31,11 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     help="The trace's own columns, or a topic's: key, value (JSON), topic, partition, offset, timestamp.",
 )
 @click.option("--time", "time_column", default="ts", show_default=True, help="The trace's column of times.")
-@click.option("--topic", default="trace", show_default=True, help="kafka: the topic.")
+@click.option("--topic", help="kafka: the topic.  [default: trace]")
 @click.option("--key", help="kafka: the column whose text is the key; without it keys are null.")
-@click.option(
-    "--partitions",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    help="kafka: how many partitions.",
-)
-@click.option("--speed", type=_POSITIVE, help="Times the trace's own rows per second.  [default: 1]")
-@click.option("--rows-per-second", type=_POSITIVE, help="The rows per second instead.")
+@click.option("--partitions", type=click.IntRange(min=1), help="kafka: how many partitions.  [default: 4]")
+@click.option("--speed", type=POSITIVE_NUMBER, help="Times the trace's own rows per second.  [default: 1]")
+@click.option("--rows-per-second", type=POSITIVE_NUMBER, help="The rows per second instead.")
 @click.option("--profile", help='Load over time, such as "1x:60s,3x:60s,1x:60s", times the rows per second.')
 @click.option(
     "--rates",
@@ -86,12 +78,16 @@ def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: An
     begin = time.monotonic()
     feed = stage_for_now(job) if now else stage_with_progress(job)
     staging_seconds = time.monotonic() - begin
-    start = feed.start_microseconds / 1e6 if now else None
-    if start is not None and time.time() > start:
-        show_note(f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock")
-        start = None
-    report, interrupted = feed_with_progress(feed, folder, start_seconds=start)
-    discard(feed)
+    try:
+        start = feed.start_microseconds / 1e6 if now else None
+        if start is not None and time.time() > start:
+            show_note(
+                f"staging took longer than expected: event times are {time.time() - start:.1f} s behind the clock"
+            )
+            start = None
+        report, interrupted = feed_with_progress(feed, folder, start_seconds=start)
+    finally:
+        discard(feed)
     result = _result(trace, plan, feed, report) | {
         "to": str(folder),
         "staging_seconds": round(staging_seconds, 3),

@@ -5,10 +5,13 @@ from pathlib import Path
 from streamshed.cli.consoles import waiting
 from streamshed.cli.replay_plan import ReplayPlan, ReplayRequest, plan_replay
 from streamshed.cli.staging import StagingJob
+from streamshed.traces.errors import InvalidReplayError
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.repeat import Pacing
 from streamshed.traces.stage import StagingOptions
 from streamshed.traces.trace import read_trace
+
+_TOPIC, _PARTITIONS = "trace", 4
 
 
 def replay_job(  # noqa: PLR0913 - one argument per option of the command
@@ -17,9 +20,9 @@ def replay_job(  # noqa: PLR0913 - one argument per option of the command
     *,
     shape: str,
     time_column: str,
-    topic: str,
+    topic: str | None,
     key: str | None,
-    partitions: int,
+    partitions: int | None,
     speed: float | None,
     rows_per_second: float | None,
     profile: str | None,
@@ -36,6 +39,7 @@ def replay_job(  # noqa: PLR0913 - one argument per option of the command
     Raises:
         StreamshedError: The trace cannot be read, or the options contradict each other.
     """
+    topic_shape = _topic_shape(shape, topic=topic, key=key, partitions=partitions)
     with waiting(f"reading {trace}"):
         rows = read_trace(trace, time=time_column)
     request = ReplayRequest(
@@ -48,7 +52,7 @@ def replay_job(  # noqa: PLR0913 - one argument per option of the command
     )
     plan = plan_replay(rows, request)
     options = StagingOptions(
-        shape=KafkaShape(topic=topic, key=key, partitions=partitions) if shape == "kafka" else None,
+        shape=topic_shape,
         pacing=Pacing(pacing),
         interval_microseconds=interval,
         name=name,
@@ -62,3 +66,18 @@ def replay_job(  # noqa: PLR0913 - one argument per option of the command
         options=options,
     )
     return job, plan
+
+
+def _topic_shape(shape: str, *, topic: str | None, key: str | None, partitions: int | None) -> KafkaShape | None:
+    if shape == "kafka":
+        return KafkaShape(
+            topic=_TOPIC if topic is None else topic,
+            key=key,
+            partitions=_PARTITIONS if partitions is None else partitions,
+        )
+    options = {"--topic": topic, "--key": key, "--partitions": partitions}
+    if given := [option for option, value in options.items() if value is not None]:
+        raise InvalidReplayError(
+            f"{', '.join(given)}: rows of --format {shape} have nothing of the kind (was --format kafka meant?)"
+        )
+    return None

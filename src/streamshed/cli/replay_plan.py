@@ -8,6 +8,8 @@ from streamshed.traces.load_profile import LoadProfile, constant_load, parse_loa
 from streamshed.traces.trace import Trace
 
 _SECOND = 1_000_000
+_MOST_ROWS_PER_SECOND = 1e9
+_LONGEST_SECONDS = 366 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,8 @@ def plan_replay(trace: Trace, request: ReplayRequest) -> ReplayPlan:
     Without profile, rates and duration the trace is delivered once.
 
     Raises:
-        InvalidReplayError: Two things were asked for that exclude each other, or the trace is too short and
-            `repeat` was not asked for.
+        InvalidReplayError: Two things were asked for that exclude each other, the replay would take longer than a
+            year or bring more than a row per nanosecond, or the trace is too short and `repeat` was not asked for.
         InvalidLoadProfileError: The profile cannot be read.
     """
     _check_exclusive(request)
@@ -56,6 +58,7 @@ def plan_replay(trace: Trace, request: ReplayRequest) -> ReplayPlan:
         rows_per_second, profile = 1.0, read_rates(request.rates)
     else:
         rows_per_second = request.rows_per_second or trace.rows_per_second * (request.speed or 1.0)
+        _check_time(trace, request, rows_per_second)
         profile = _profile(trace, request, rows_per_second)
     rows = profile.rows_until(profile.duration_microseconds, rows_per_second=rows_per_second)
     if rows > trace.rows and not request.repeat:
@@ -74,6 +77,20 @@ def _profile(trace: Trace, request: ReplayRequest, rows_per_second: float) -> Lo
     if request.repeat:
         raise InvalidReplayError("how long is the trace to be repeated? add --duration, --profile or --rates")
     return constant_load(max(1, round(trace.rows / rows_per_second * _SECOND)))
+
+
+def _check_time(trace: Trace, request: ReplayRequest, rows_per_second: float) -> None:
+    """Refuse what nobody can have meant, before it is counted in microseconds."""
+    if rows_per_second > _MOST_ROWS_PER_SECOND:
+        raise InvalidReplayError(
+            f"a replay has at most {_MOST_ROWS_PER_SECOND:g} rows per second, got {rows_per_second:g}"
+            " (--speed multiplies the trace's own)"
+        )
+    takes_as_long_as_its_rows = request.profile is None and request.duration_microseconds is None and not request.repeat
+    if takes_as_long_as_its_rows and trace.rows > rows_per_second * _LONGEST_SECONDS:
+        raise InvalidReplayError(
+            f"the {trace.rows:,} rows of the trace would take longer than a year at {rows_per_second:g} rows per second"
+        )
 
 
 def _check_exclusive(request: ReplayRequest) -> None:

@@ -17,8 +17,9 @@ from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.cli.spark_session import session
 from streamshed.cli.stopping import Stopping
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
-from streamshed.dashboard.watch import watch
+from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
+from streamshed.errors import SinkUnavailableError
 from streamshed.network.document import document_text, parse_network
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
 
@@ -62,6 +63,7 @@ def run_document(request: RunRequest) -> ExitCode:
     folder = request.file.parent
     # Before Spark starts, which takes seconds; then again with Spark's parser.
     settings = overridden(parse_network(text, folder=folder).run, request.settings)
+    _check_output(request, settings)
     name = f"streamshed {request.file.name}"
     with (
         session(name, cores=request.cores, memory=request.memory) as spark,
@@ -71,6 +73,15 @@ def run_document(request: RunRequest) -> ExitCode:
 
         document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
         return _run(document, settings, request, spark=spark, checkpoint=checkpoint)
+
+
+def _check_output(request: RunRequest, settings: RunSettings) -> None:
+    """Let not two things write to standard output."""
+    if request.as_json and isinstance(settings.sink, ConsoleSink):
+        raise SinkUnavailableError(
+            f"{request.file}: answers go to standard output (sink console), and so would the lines of --json;"
+            " choose where answers go, with --sink parquet:FOLDER or --sink memory:NAME, or leave --json out"
+        )
 
 
 def _run(
@@ -85,12 +96,12 @@ def _run(
         running = document.network.start(
             spark, checkpoint=checkpoint, sink=_sink(settings), **start_arguments(settings)
         )
-    with running, Stopping(duration_seconds=request.duration_seconds) as stopping:
-        with _view(request, settings) as view:
-            history = watch(running, view, wait=stopping.wait)
+    with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
+        history = watch(running, view, wait=stopping.wait)
         failure = running.exception
-        with waiting("stopping after this micro-batch"):
-            running.stop()
+        view.show(history, note="stopping after this micro-batch")
+        running.stop()
+        history = shown(running, view, history)
     if failure is not None:
         raise RunFailedError(failure_text(failure)) from failure
     if not request.as_json:

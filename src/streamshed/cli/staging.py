@@ -35,9 +35,9 @@ class StagingJob:
         return self.profile.rows_until(self.profile.duration_microseconds, rows_per_second=self.rows_per_second)
 
 
-def stage_with_progress(job: StagingJob) -> StagedFeed:
-    """Stage, with a progress bar."""
-    with progress_of("staging") as show:
+def stage_with_progress(job: StagingJob, *, title: str = "staging") -> StagedFeed:
+    """Stage, with a progress bar under a title."""
+    with progress_of(title) as show:
         return _stage(job, show)
 
 

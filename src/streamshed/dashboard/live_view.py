@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from streamshed.dashboard.run_history import Moment, QuerySoFar, RunHistory
+from streamshed.dashboard.run_history import DomainSoFar, Moment, QuerySoFar, RunHistory
 from streamshed.dashboard.sparkline import sparkline
 from streamshed.dashboard.wording import count_text, seconds_text, share_text
 
@@ -36,15 +36,18 @@ def live_view(history: RunHistory, *, title: str, elapsed_seconds: float, note: 
     if history.latest is None:
         lines.append(Text("waiting for the first micro-batch ..."))
         return Panel(Group(*lines), title=heading, title_align="left", box=box.ROUNDED)
-    lines += [_figures(history), _decision(history), _queries(history)]
+    for clock, domain in sorted(history.domains.items()):
+        if len(history.domains) > 1:
+            lines.append(Text(f"clock {clock}", style="bold"))
+        lines += [_figures(domain), _decision(domain)]
+    lines.append(_queries(history))
     return Panel(Group(*lines), title=heading, title_align="left", box=box.ROUNDED)
 
 
-def _figures(history: RunHistory) -> Table:
-    latest, now = history.latest, history.moments[-1]
+def _figures(domain: DomainSoFar) -> Table:
+    latest, now = domain.latest, domain.moments[-1]
     grid = Table.grid(padding=(0, 2))
-    trigger = 1.0 if latest is None else latest.trigger_interval_seconds
-    used = 0.0 if latest is None else latest.processing_seconds
+    trigger, used = latest.trigger_interval_seconds, latest.processing_seconds
     rows: list[tuple[str, Callable[[Moment], float], float | None, str]] = [
         (
             "offered",
@@ -57,16 +60,14 @@ def _figures(history: RunHistory) -> Table:
         ("delay", lambda m: m.delay_seconds, None, seconds_text(now.delay_seconds)),
     ]
     for name, value, top, text in rows:
-        course = sparkline([value(moment) for moment in history.moments[-_SHOWN_MOMENTS:]], top=top)
+        course = sparkline([value(moment) for moment in domain.moments[-_SHOWN_MOMENTS:]], top=top)
         style = "red" if name == "load" and now.utilization > 1 else "bold"
         grid.add_row(Text(name, style="dim"), Text(text, style=style), Text(course, style="blue"))
     return grid
 
 
-def _decision(history: RunHistory) -> Text:
-    latest = history.latest
-    if latest is None:
-        return Text()
+def _decision(domain: DomainSoFar) -> Text:
+    latest = domain.latest
     text = Text()
     text.append(latest.reason.replace("_", " "), style=_REASON_STYLES.get(latest.reason, "cyan"))
     if latest.explanation:
@@ -76,7 +77,7 @@ def _decision(history: RunHistory) -> Text:
         text.append(f"\nsampling rates: {', '.join(rates)}")
     text.append(
         f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"
-        f" · late {count_text(history.late_pairs)} · unreadable {count_text(history.unreadable_rows)}",
+        f" · late {count_text(domain.late_pairs)} · unreadable {count_text(latest.unreadable_rows)}",
         style="dim",
     )
     return text

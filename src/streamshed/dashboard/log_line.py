@@ -7,14 +7,14 @@ from streamshed.dashboard.wording import count_text, seconds_text, share_text
 
 
 def log_line(history: RunHistory) -> str:
-    """Write the latest micro-batch as one line; empty before the first."""
-    latest = history.latest
-    if latest is None:
+    """Write the micro-batch that finished last as one line, with its clock where there are several; empty before it."""
+    latest, moment = history.latest, history.moment
+    if latest is None or moment is None:
         return ""
-    moment = history.moments[-1]
+    clock = f" {latest.clock}:" if len(history.domains) > 1 else ""
     started = datetime.fromtimestamp(latest.started_at_seconds, UTC).strftime("%H:%M:%S")
     parts = [
-        f"{started} micro-batch {latest.micro_batch_id}: {count_text(latest.offered_rows)} rows",
+        f"{started}{clock} micro-batch {latest.micro_batch_id}: {count_text(latest.offered_rows)} rows",
         f"kept {share_text(moment.kept_share)}",
         f"took {seconds_text(latest.processing_seconds)} of {seconds_text(latest.trigger_interval_seconds)}",
         f"delay {seconds_text(moment.delay_seconds)}",

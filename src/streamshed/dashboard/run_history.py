@@ -64,35 +64,53 @@ class QuerySoFar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DomainSoFar:
+    """One time domain up to now.
+
+    Attributes:
+        latest: Its state after its latest micro-batch.
+        moments: Its latest micro-batches, oldest first.
+        late_pairs: (row, window) pairs that came too late, of all its queries.
+    """
+
+    latest: RunStatus
+    moments: tuple[Moment, ...]
+    late_pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunHistory:
     """A run up to now.
 
     Attributes:
-        latest: Its state after the latest micro-batch; None before the first.
-        moments: The latest micro-batches, oldest first.
+        latest: The state after the micro-batch that finished last, in whichever time domain; None before the first.
+        domains: The time domains that have finished a micro-batch, by clock.
         queries: What each query has answered, by name.
         micro_batches: How many have finished.
         offered_rows: Rows that came, in all of them.
         admitted_rows: Rows that passed the samplers.
-        unreadable_rows: Rows set aside.
     """
 
     latest: RunStatus | None = None
-    moments: tuple[Moment, ...] = ()
+    domains: Mapping[str, DomainSoFar] = field(default_factory=dict)
     queries: Mapping[str, QuerySoFar] = field(default_factory=dict)
     micro_batches: int = 0
     offered_rows: int = 0
     admitted_rows: int = 0
-    unreadable_rows: int = 0
 
     @property
-    def late_pairs(self) -> int:
-        """(row, window) pairs that came too late, of all queries."""
-        return sum(query.late_pairs for query in self.queries.values())
+    def moment(self) -> Moment | None:
+        """The micro-batch that finished last; None before the first."""
+        return None if self.latest is None else self.domains[self.latest.clock].moments[-1]
+
+    @property
+    def micro_batch_ids(self) -> Mapping[str, int]:
+        """The latest micro-batch of each time domain, by clock."""
+        return {clock: domain.latest.micro_batch_id for clock, domain in self.domains.items()}
 
     def after(self, status: RunStatus) -> RunHistory:
         """Add the state after one more micro-batch; one that is known already changes nothing."""
-        if status.micro_batch_id < 0 or (self.latest and status.micro_batch_id <= self.latest.micro_batch_id):
+        if status.micro_batch_id <= self.micro_batch_ids.get(status.clock, -1):
             return self
         queries = dict(self.queries)
         for name, query in status.queries.items():
@@ -100,21 +118,31 @@ class RunHistory:
         return replace(
             self,
             latest=status,
-            moments=(*self.moments, self._moment(status))[-_REMEMBERED:],
+            domains={**self.domains, status.clock: _domain(self.domains.get(status.clock), status)},
             queries=queries,
             micro_batches=self.micro_batches + 1,
             offered_rows=self.offered_rows + status.offered_rows,
             admitted_rows=self.admitted_rows + status.admitted_rows,
-            unreadable_rows=status.unreadable_rows,
         )
 
-    def _moment(self, status: RunStatus) -> Moment:
-        gap = status.trigger_interval_seconds
-        if self.latest is not None:
-            gap = max(gap, status.started_at_seconds - self.latest.started_at_seconds)
-        return Moment(
-            offered_rows_per_second=status.offered_rows / gap,
-            kept_share=status.admitted_rows / status.offered_rows if status.offered_rows else 1.0,
-            utilization=status.utilization,
-            delay_seconds=status.delay_seconds,
-        )
+
+def _domain(before: DomainSoFar | None, status: RunStatus) -> DomainSoFar:
+    moments = () if before is None else before.moments
+    late = 0 if before is None else before.late_pairs
+    return DomainSoFar(
+        latest=status,
+        moments=(*moments, _moment(before, status))[-_REMEMBERED:],
+        late_pairs=late + sum(query.late_pairs for query in status.queries.values()),
+    )
+
+
+def _moment(before: DomainSoFar | None, status: RunStatus) -> Moment:
+    gap = status.trigger_interval_seconds
+    if before is not None:
+        gap = max(gap, status.started_at_seconds - before.latest.started_at_seconds)
+    return Moment(
+        offered_rows_per_second=status.offered_rows / gap,
+        kept_share=status.admitted_rows / status.offered_rows if status.offered_rows else 1.0,
+        utilization=status.utilization,
+        delay_seconds=status.delay_seconds,
+    )

@@ -50,7 +50,9 @@ class TerminalView:
         self._clock = clock
         self._begin = clock()
         self._live = Live(console=console, auto_refresh=False, transient=False)
-        self._drawn = -1.0
+        self._drawn_seconds = -1.0
+        self._drawn_note = ""
+        self._left_out: tuple[RunHistory, str] | None = None
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -59,14 +61,21 @@ class TerminalView:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if self._left_out is not None:
+            self._draw(*self._left_out)
         self._live.stop()
 
     def show(self, history: RunHistory, *, note: str = "") -> None:
-        """Redraw, at most twice a second."""
+        """Redraw, at most twice a second but for a new note; the last state is drawn at the end at the latest."""
+        since = self._clock() - self._begin - self._drawn_seconds
+        if note == self._drawn_note and self._drawn_seconds >= 0 and since < 1 / _REFRESHES_PER_SECOND:
+            self._left_out = history, note
+        else:
+            self._draw(history, note)
+
+    def _draw(self, history: RunHistory, note: str) -> None:
         elapsed = self._clock() - self._begin
-        if 0 <= elapsed - self._drawn < 1 / _REFRESHES_PER_SECOND:
-            return
-        self._drawn = elapsed
+        self._drawn_seconds, self._drawn_note, self._left_out = elapsed, note, None
         view = live_view(history, title=self._title, elapsed_seconds=elapsed, note=note)
         self._live.update(view, refresh=True)
 
@@ -95,7 +104,8 @@ class LogView:
         """Print what is new."""
         if note != self._note:
             self._note = note
-            self._print(note)
+            if note:
+                self._print(note)
         if history.micro_batches > self._shown:
             self._shown = history.micro_batches
             self._print(log_line(history))

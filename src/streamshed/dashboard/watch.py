@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from streamshed.dashboard.run_history import RunHistory
@@ -21,8 +21,8 @@ class Watched(Protocol):
     def is_active(self) -> bool:
         """Whether it runs."""
 
-    def status(self) -> RunStatus:
-        """Its state after the latest micro-batch."""
+    def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> Sequence[RunStatus]:
+        """The states after the micro-batches that finished later than those, by clock."""
 
 
 def watch(
@@ -43,12 +43,32 @@ def watch(
         until: True ends the watching, too.
 
     Returns:
-        What the run has done.
+        What the run has done; all of it was shown.
     """
     history = RunHistory()
     while run.is_active:
-        history = history.after(run.status())
-        view.show(history, note=note(history))
+        history = shown(run, view, history, note=note)
         if until(history) or wait(_SECONDS_BETWEEN_LOOKS):
             break
-    return history.after(run.status())
+    return shown(run, view, history, note=note)
+
+
+def shown(
+    run: Watched, view: View, history: RunHistory, *, note: Callable[[RunHistory], str] = lambda _history: ""
+) -> RunHistory:
+    """Show each micro-batch that has finished meanwhile, or once more what is known.
+
+    Args:
+        run: The run.
+        view: Where it is shown.
+        history: What is known, and was shown.
+        note: What else to show.
+
+    Returns:
+        What the run has done.
+    """
+    for status in run.statuses_since(history.micro_batch_ids):
+        history = history.after(status)
+        view.show(history, note=note(history))
+    view.show(history, note=note(history))
+    return history

@@ -24,6 +24,7 @@ from streamshed.spark.compiled import (
     outputs_of_streams,
     types_of_streams,
 )
+from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
@@ -110,7 +111,7 @@ class DomainRun:
         self._listener: ProgressListener | None = None
         self._writer: MicroBatchWriter | None = None
         self._last_started: float | None = None
-        self.status = RunStatus(clock=domain.clock)
+        self._finished = Finished(domain.clock)
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -123,6 +124,16 @@ class DomainRun:
         if self._query is None:
             raise RuntimeError("the time domain has not been started")
         return self._query
+
+    @property
+    def finished(self) -> Finished:
+        """The states after its latest micro-batches."""
+        return self._finished
+
+    @property
+    def status(self) -> RunStatus:
+        """The state after its latest micro-batch."""
+        return self._finished.latest
 
     @property
     def history(self) -> History:
@@ -216,7 +227,7 @@ class DomainRun:
         self._last_started = report.started_at_seconds
         queries = {} if self._writer is None else self._writer.summary(report.micro_batch_id)
         explanation = "" if entry.decision is None else entry.decision.explanation
-        self.status = RunStatus(
+        status = RunStatus(
             clock=self.domain.clock,
             micro_batch_id=report.micro_batch_id,
             started_at_seconds=report.started_at_seconds,
@@ -234,6 +245,7 @@ class DomainRun:
             queries=queries,
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
         )
+        self._finished.add(status)
         self._history.append(self._history_row(entry.to_row()))
 
     def _history_row(self, row: dict[str, str | int | float | bool | None]) -> dict[str, object]:

@@ -52,6 +52,21 @@ class Run:
         """Return the state of every time domain by its clock."""
         return {domain.domain.clock: domain.status for domain in self._domains}
 
+    def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> tuple[RunStatus, ...]:
+        """Return the state after each micro-batch that has finished meanwhile, in the order in which they finished.
+
+        Of each time domain the latest hundred are kept, so who looks now and then misses none.
+
+        Args:
+            micro_batch_ids: By clock, the latest micro-batch that is known already; -1 where none is said.
+        """
+        found = [
+            status
+            for domain in self._domains
+            for status in domain.finished.since(micro_batch_ids.get(domain.domain.clock, -1))
+        ]
+        return tuple(sorted(found, key=lambda status: status.started_at_seconds + status.processing_seconds))
+
     def journal(self) -> pd.DataFrame:
         """Return every decision with its reason, its expectation and its outcome, one row per micro-batch."""
         tables = [domain.history.table() for domain in self._domains]

@@ -44,14 +44,17 @@ def require_java() -> None:
     """Check that there is a Java that Spark can run on.
 
     Raises:
-        JavaUnavailableError: There is none, or it is too old.
+        JavaUnavailableError: There is none, it cannot be run, or it is too old.
     """
     home = os.environ.get("JAVA_HOME")
     command = os.path.join(home, "bin", "java") if home else shutil.which("java")
     advice = f"Spark needs Java {OLDEST_JAVA} or newer: install openjdk-{OLDEST_JAVA}-jre-headless, or set JAVA_HOME"
     if command is None or not os.path.exists(command):
         raise JavaUnavailableError(f"no Java found{f' in JAVA_HOME={home}' if home else ''}. {advice}")
-    told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    try:
+        told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError as error:
+        raise JavaUnavailableError(f"{command} cannot be run: {error.strerror} (is it a program?). {advice}") from error
     found = re.search(r'version "(?:1\.)?(\d+)', told)
     if found is None or int(found.group(1)) < OLDEST_JAVA:
         version = found.group(1) if found else "unknown"

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamshed.errors import SinkUnavailableError, SourceUnavailableError
+from streamshed.errors import SourceUnavailableError
 from streamshed.traces.errors import InvalidReplayError
-from streamshed.traces.folders import Place, check_same_file_system, place_error
+from streamshed.traces.folders import Place, check_names_free, check_same_file_system, place_error
 from streamshed.traces.manifest import StagedFeed, StagedFile
 
 _MILLISECOND = 1_000_000
@@ -181,8 +181,4 @@ def _check_files(feed: StagedFeed, watched: Path) -> None:
             raise SourceUnavailableError(
                 f"staging folder {feed.folder}: {file.path.name} is missing (was it fed already? stage again)"
             )
-        if (watched / file.path.name).exists():
-            raise SinkUnavailableError(
-                f"watched folder {watched}: already holds {file.path.name}"
-                " (left from an earlier feed? clear the folder, or stage under another name)"
-            )
+    check_names_free(watched, (file.path.name for file in feed.files))

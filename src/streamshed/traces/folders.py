@@ -3,7 +3,7 @@
 import errno
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from streamshed.errors import SinkUnavailableError, SourceUnavailableError
@@ -62,6 +62,24 @@ def make_writable(folder: Path, *, role: str) -> None:
         probe.unlink()
     except OSError as error:
         raise SinkUnavailableError(f"{role} {folder}: cannot be written: {error}") from error
+
+
+def check_names_free(watched: Path, names: Iterable[str]) -> None:
+    """Make sure that files can be placed under their names.
+
+    Args:
+        watched: The watched folder; one that is missing holds nothing.
+        names: Names of files that are to come.
+
+    Raises:
+        SinkUnavailableError: The folder holds one of them already.
+    """
+    held = {path.name for path in watched.iterdir()} if watched.is_dir() else set()
+    if taken := next((name for name in names if name in held), None):
+        raise SinkUnavailableError(
+            f"watched folder {watched}: already holds {taken}"
+            " (left from an earlier feed? clear the folder, or stage under another name)"
+        )
 
 
 def check_same_file_system(staging: Path, watched: Path, *, place: Place = os.rename) -> None:

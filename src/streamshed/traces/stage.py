@@ -1,7 +1,7 @@
 """Write the files of a feed beforehand, so that feeding them later costs nothing but a rename each."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,13 @@ import pyarrow.parquet as pq
 
 from streamshed.errors import SinkUnavailableError, near_miss
 from streamshed.traces.errors import InvalidReplayError
-from streamshed.traces.folders import check_hidden, check_same_file_system, make_writable, staging_folder_of
+from streamshed.traces.folders import (
+    check_hidden,
+    check_names_free,
+    check_same_file_system,
+    make_writable,
+    staging_folder_of,
+)
 from streamshed.traces.kafka_shape import KafkaShape, KafkaTrace, kafka_rows, kafka_trace, next_offsets
 from streamshed.traces.load_profile import LoadProfile
 from streamshed.traces.manifest import MANIFEST_NAME, StagedFeed, StagedFile, load_manifest, save_manifest
@@ -117,9 +123,9 @@ def stage(
 
     Raises:
         InvalidReplayError: A setting cannot be.
-        SinkUnavailableError: A folder cannot be written, they lie on different file systems, or the staging
-            folder holds files that are not an earlier staging's. Nothing of a staging that fails or is
-            interrupted is left behind.
+        SinkUnavailableError: A folder cannot be written, they lie on different file systems, the watched folder
+            holds a file of a name that is to come, or the staging folder files that are not an earlier staging's.
+            Nothing of a staging that fails or is interrupted is left behind.
     """
     options = options or StagingOptions()
     repetition = Repetition(
@@ -133,21 +139,33 @@ def stage(
     encoded = kafka_trace(trace, options.shape) if options.shape else None
     folder = options.folder or staging_folder_of(watched)
     check_hidden(folder, watched)
-    _empty(folder)
-    check_same_file_system(folder, watched)
     plan = _Plan(repetition=repetition, encoded=encoded, folder=folder, options=options)
-    feed = _staged(plan, progress)
-    save_manifest(feed)
+    intervals = [interval for interval in _intervals(repetition) if interval.last > interval.first]
+    paths = [_path(plan, interval) for interval in intervals]
+    check_names_free(watched, (path.name for path in paths))
+    _empty(folder)
+    try:
+        check_same_file_system(folder, watched)
+        feed = _staged(plan, intervals, progress)
+        save_manifest(feed)
+    except BaseException as error:
+        _remove(folder, paths)
+        if isinstance(error, OSError):
+            raise SinkUnavailableError(f"staging folder {folder}: cannot be written: {error}") from error
+        raise
     return feed
 
 
 def discard(feed: StagedFeed) -> None:
     """Remove what is still staged, and the staging folder if nothing else is in it."""
-    for file in feed.files:
-        file.path.unlink(missing_ok=True)
-    (feed.folder / MANIFEST_NAME).unlink(missing_ok=True)
-    if feed.folder.is_dir() and not any(feed.folder.iterdir()):
-        feed.folder.rmdir()
+    _remove(feed.folder, [file.path for file in feed.files])
+
+
+def _remove(folder: Path, paths: Iterable[Path]) -> None:
+    for path in (*paths, folder / MANIFEST_NAME):
+        path.unlink(missing_ok=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _empty(folder: Path) -> None:
@@ -162,10 +180,11 @@ def _empty(folder: Path) -> None:
         )
 
 
-def _staged(plan: _Plan, progress: Callable[[StagingProgress], None] | None) -> StagedFeed:
+def _staged(
+    plan: _Plan, intervals: Sequence[_Interval], progress: Callable[[StagingProgress], None] | None
+) -> StagedFeed:
     repetition = plan.repetition
     duration = repetition.profile.duration_microseconds
-    intervals = [interval for interval in _intervals(repetition) if interval.last > interval.first]
     rows_in_total = repetition.rows_until(duration)
     pool = ThreadPoolExecutor(max_workers=plan.options.workers, thread_name_prefix="staging")
     written: list[Future[StagedFile]] = []
@@ -178,14 +197,8 @@ def _staged(plan: _Plan, progress: Callable[[StagingProgress], None] | None) -> 
                 progress(
                     StagingProgress(files=files, files_in_total=len(intervals), rows=rows, rows_in_total=rows_in_total)
                 )
-    except BaseException as error:
+    finally:
         pool.shutdown(cancel_futures=True)
-        for interval in intervals:
-            _path(plan, interval).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise SinkUnavailableError(f"staging folder {plan.folder}: cannot be written: {error}") from error
-        raise
-    pool.shutdown()
     return StagedFeed(
         folder=plan.folder,
         files=tuple(future.result() for future in written),

@@ -12,7 +12,7 @@ from streamshed.bench.burst_runs import OurBurst
 from streamshed.bench.burst_sizes import BURST_FACTOR, CALM_LOAD, FULL, HEADROOM, QUICK
 from streamshed.bench.calibration import Capacity
 from streamshed.bench.cost_fit import LinearCost
-from streamshed.bench.ours import UnfinishedBenchmarkError
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.pictures import draw_burst
 from streamshed.bench.workload import SEVEN_QUERIES
 from streamshed.traces.manifest import StagedFeed

@@ -2,7 +2,8 @@ import threading
 
 import pytest
 
-from streamshed.bench.turnstile import StuckQueryError, Turnstile
+from streamshed.bench.errors import StuckQueryError
+from streamshed.bench.turnstile import Turnstile
 
 TIMEOUT = 30.0
 

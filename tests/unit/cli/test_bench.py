@@ -3,11 +3,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from streamshed import bench
 from streamshed.bench import BenchOptions, BenchResult
+from streamshed.bench.errors import StuckQueryError, UnfinishedBenchmarkError, UnmeasurableCostError
 from streamshed.cli import bench as bench_command
+from streamshed.cli.bench_files import write_files
 from streamshed.cli.exit_code import ExitCode
+from streamshed.errors import SinkUnavailableError
 from tests.unit.cli.command_line import streamshed
 
 ASKED: list[BenchOptions] = []
@@ -71,3 +76,99 @@ def test_an_unwritable_result_is_refused_before_anything_runs(tmp_path: Path) ->
     assert outcome.code == ExitCode.REFUSED
     assert "cannot be written" in outcome.errors
     assert not ASKED
+
+
+@pytest.mark.parametrize("name", ["r.png", "r.PNG"])
+def test_a_result_that_the_picture_would_overwrite_is_refused(tmp_path: Path, name: str) -> None:
+    outcome = streamshed("bench", "throughput", "--json", tmp_path / name)
+    assert outcome.code == ExitCode.REFUSED
+    assert f"name the result {tmp_path / 'r.json'}" in outcome.errors
+    assert not ASKED
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "r.png").mkdir()
+    outcome = streamshed("bench", "throughput", "--json", tmp_path / "r.json")
+    assert outcome.code == ExitCode.REFUSED
+    assert "r.png: cannot be written: it is there and not a regular file" in outcome.errors
+    assert not ASKED
+
+
+@pytest.fixture
+def one_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_options: BenchOptions) -> BenchResult:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"throughput": fail}))
+
+
+@pytest.mark.usefixtures("one_that_fails")
+def test_a_benchmark_that_ends_early_leaves_no_result(tmp_path: Path) -> None:
+    outcome = streamshed("bench", "throughput", "--json", tmp_path / "r.json")
+    assert outcome.code == ExitCode.INTERRUPTED
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("one_that_fails")
+def test_an_earlier_result_is_kept_and_told(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text("{}")
+    outcome = streamshed("bench", "throughput", "--json", tmp_path / "r.json")
+    assert f"{tmp_path / 'r.json'} is still the result of an earlier run" in outcome.errors
+    assert (tmp_path / "r.json").read_text() == "{}"
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_no_result(tmp_path: Path) -> None:
+    def fail(_path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(SinkUnavailableError, match=r"r\.json: cannot be written: No space left on device"):
+        write_files(tmp_path / "r.json", {"figures": {}}, fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_but_result_and_picture_is_left(tmp_path: Path) -> None:
+    streamshed("bench", "throughput", "--json", tmp_path / "r.json")
+    assert {path.name for path in tmp_path.iterdir()} == {"r.json", "r.png"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PySparkException("No space left on device"),
+        Py4JError("Answer from Java side is empty"),
+        UnfinishedBenchmarkError("3 of 9 micro-batches within 1800 seconds"),
+        StuckQueryError("no micro-batch within 300 seconds"),
+        UnmeasurableCostError("more rows took no more time"),
+    ],
+)
+def test_a_benchmark_that_does_not_get_through_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(_options: BenchOptions) -> BenchResult:
+        raise error
+
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"burst": fail}))
+    outcome = streamshed("bench", "burst", "--json", tmp_path / "r.json")
+    assert outcome.code == ExitCode.FAILED
+    assert outcome.errors.startswith("error: benchmark burst: ")
+    assert str(error) in outcome.errors
+
+
+def test_a_result_that_cannot_be_written_in_the_end_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    undrawable = {"burst": lambda _options: BenchResult(figures={}, picture=fail)}
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType(undrawable))
+    assert streamshed("bench", "burst", "--json", tmp_path / "r.json").code == ExitCode.FAILED
+
+
+def test_a_bug_is_not_called_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_options: BenchOptions) -> BenchResult:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"burst": fail}))
+    with pytest.raises(KeyError, match="a bug"):
+        streamshed("bench", "burst", "--json", tmp_path / "r.json")

@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from streamshed.cli.parameters import DURATION, SINK
+from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER, SINK
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
 
 
@@ -13,6 +13,16 @@ def test_durations_are_microseconds() -> None:
 def test_a_wrong_duration_says_why() -> None:
     with pytest.raises(click.BadParameter, match=r'unknown unit "secnds".*did you mean "seconds"'):
         DURATION.convert("2 secnds", None, None)
+
+
+def test_numbers_above_0() -> None:
+    assert POSITIVE_NUMBER.convert("0.5", None, None) == 0.5
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "fast"])
+def test_other_numbers_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=f"expected a number above 0, got '{text}'"):
+        POSITIVE_NUMBER.convert(text, None, None)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.cli import feeding
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.feeding import feed_with_progress
 from streamshed.cli.staging import StagingJob, expected_seconds, stage_for_now, stage_with_progress
+from streamshed.errors import SinkUnavailableError
 from streamshed.traces.folders import staging_folder_of
 from streamshed.traces.load_profile import parse_load_profile
 from streamshed.traces.manifest import StagedFeed
@@ -56,6 +58,26 @@ def test_nothing_stays_behind(tmp_path: Path, trace: Path) -> None:
     assert not staging_folder_of(tmp_path / "in").exists()
 
 
+def test_the_same_replay_twice_is_refused_before_anything_is_staged(
+    tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streamshed("replay", trace, "--to", tmp_path / "in", *FAST)
+    monkeypatch.setattr(pq, "write_table", lambda *_arguments, **_options: pytest.fail("it was staged"))
+    outcome = streamshed("replay", trace, "--to", tmp_path / "in", *FAST)
+    assert outcome.code == ExitCode.REFUSED
+    assert "already holds feed-000000.parquet" in outcome.errors
+    assert not staging_folder_of(tmp_path / "in").exists()
+
+
+def test_a_feed_that_fails_leaves_nothing_staged(tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise SinkUnavailableError("the disk is full")
+
+    monkeypatch.setattr(feeding, "feed_with_progress", fail)
+    assert streamshed("replay", trace, "--to", tmp_path / "in", *FAST).code == ExitCode.REFUSED
+    assert not staging_folder_of(tmp_path / "in").exists()
+
+
 def test_a_topic_arrives(tmp_path: Path, trace: Path) -> None:
     arguments = ("--format", "kafka", "--key", "host", "--topic", "packets", "--partitions", 2)
     outcome = streamshed("replay", trace, "--to", tmp_path / "in", *arguments, *FAST, "--json")
@@ -82,6 +104,9 @@ def test_a_sentence_for_people(tmp_path: Path, trace: Path) -> None:
     [
         (("--time", "tz"), "no column 'tz'; its columns of times: ts"),
         (("--profile", "1:60s"), "is the x after the factor missing?"),
+        (("--rows-per-second", "1e-300"), "would take longer than a year"),
+        (("--key", "host"), "--key: rows of --format typed have nothing of the kind (was --format kafka meant?)"),
+        (("--topic", "packets", "--partitions", "2"), "--topic, --partitions: rows of --format typed"),
         (("--format", "kafka", "--key", "hots"), 'not a column of the trace (did you mean "host"?)'),
     ],
 )
@@ -89,6 +114,14 @@ def test_what_cannot_be_is_refused(tmp_path: Path, trace: Path, arguments: tuple
     outcome = streamshed("replay", trace, "--to", tmp_path / "in", *arguments)
     assert outcome.code == ExitCode.REFUSED
     assert message in outcome.errors
+
+
+@pytest.mark.parametrize("option", ["--speed", "--rows-per-second"])
+@pytest.mark.parametrize("text", ["nan", "inf", "0"])
+def test_what_is_no_rate_is_a_wrong_command_line(tmp_path: Path, trace: Path, option: str, text: str) -> None:
+    outcome = streamshed("replay", trace, "--to", tmp_path / "in", option, text)
+    assert outcome.code == ExitCode.USAGE
+    assert f"expected a number above 0, got '{text}'" in outcome.errors
 
 
 def test_a_missing_trace(tmp_path: Path, trace: Path) -> None:

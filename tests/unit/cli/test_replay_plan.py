@@ -59,7 +59,7 @@ def test_repeating_without_end_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "first", "second"),
+    ("asked", "first", "second"),
     [
         (ReplayRequest(speed=1, rows_per_second=1), "--speed", "--rows-per-second"),
         (ReplayRequest(profile="1x:1s", duration_microseconds=1), "--profile", "--duration"),
@@ -67,6 +67,18 @@ def test_repeating_without_end_is_refused() -> None:
         (ReplayRequest(rates=Path("r"), speed=1), "--rates", "--speed"),
     ],
 )
-def test_what_excludes_each_other(request_: ReplayRequest, first: str, second: str) -> None:
+def test_what_excludes_each_other(asked: ReplayRequest, first: str, second: str) -> None:
     with pytest.raises(StreamshedError, match=f"{first} and {second} exclude each other"):
-        plan_replay(TRACE, request_)
+        plan_replay(TRACE, asked)
+
+
+@pytest.mark.parametrize("asked", [ReplayRequest(rows_per_second=1e-300), ReplayRequest(speed=1e-300)])
+def test_a_replay_that_would_never_end_is_refused(asked: ReplayRequest) -> None:
+    with pytest.raises(InvalidReplayError, match="the 100 rows of the trace would take longer than a year at 1e-"):
+        plan_replay(TRACE, asked)
+
+
+@pytest.mark.parametrize("asked", [ReplayRequest(rows_per_second=1e300), ReplayRequest(speed=1.7e308)])
+def test_rows_that_nothing_could_take_are_refused(asked: ReplayRequest) -> None:
+    with pytest.raises(InvalidReplayError, match="at most 1e\\+09 rows per second"):
+        plan_replay(TRACE, asked)

@@ -1,12 +1,21 @@
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from streamshed.cli import run_session
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.run_session import RunRequest
+from streamshed.errors import JavaUnavailableError
+from streamshed.network.network import QueryNetwork
 from streamshed.network.run_settings import ParquetSink
+from streamshed.spark import expression_checker
+from streamshed.spark.run_status import RunStatus
 from tests.unit.cli.command_line import streamshed
+from tests.unit.dashboard.statuses import status
 
 DOCUMENT = """
 streamshed: 1
@@ -95,3 +104,65 @@ def test_an_unknown_policy(document: Path) -> None:
     outcome = streamshed("run", document, "--policy", "unifrom")
     assert outcome.code == ExitCode.USAGE
     assert "'unifrom' is not" in outcome.errors
+
+
+@pytest.mark.parametrize("arguments", [(), ("--sink", "console")])
+def test_answers_and_json_are_never_mixed(document: Path, arguments: tuple[str, ...]) -> None:
+    outcome = streamshed("run", document, "--json", *arguments)
+    assert (outcome.code, outcome.output) == (ExitCode.REFUSED, "")
+    assert "choose where answers go, with --sink parquet:FOLDER or --sink memory:NAME" in outcome.errors
+
+
+@pytest.mark.parametrize("arguments", [("--json", "--sink", "memory:answers"), ()])
+def test_one_of_them_is_shown(document: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_java(*_arguments: object, **_settings: object) -> None:
+        raise JavaUnavailableError("it would have run")
+
+    monkeypatch.setattr(run_session, "session", no_java)
+    assert "it would have run" in streamshed("run", document, *arguments).errors
+
+
+class Stopped:
+    """A run that was asked to stop, and finishes its last micro-batch then."""
+
+    is_active = False
+    exception = None
+
+    def __init__(self) -> None:
+        self.finished = [status(0), status(1)]
+
+    def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> list[RunStatus]:
+        return [one for one in self.finished if one.micro_batch_id > micro_batch_ids.get(one.clock, -1)]
+
+    def stop(self) -> None:
+        if len(self.finished) < 3:
+            self.finished.append(status(2))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def session(*_arguments: object, **_settings: object) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(run_session, "session", session)
+    monkeypatch.setattr(expression_checker, "parser_of", lambda _spark: None)
+    monkeypatch.setattr(QueryNetwork, "start", lambda *_arguments, **_settings: Stopped())
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_the_micro_batch_that_ends_a_run_is_told_too(document: Path) -> None:
+    outcome = streamshed("run", document, "--json", "--sink", "memory:answers")
+    assert outcome.code == ExitCode.DONE
+    assert [json.loads(line)["micro_batch_id"] for line in outcome.output.splitlines()] == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_and_counts_in_the_summary(document: Path) -> None:
+    assert "stopped after 3 micro-batches: 3 k rows, 100 % of them used" in streamshed("run", document).errors

@@ -3,9 +3,16 @@
 from streamshed.spark.run_status import QueryStatus, RunStatus
 
 
-def status(micro_batch_id: int, *, offered: int = 1000, kept: float = 1.0, **queries: QueryStatus) -> RunStatus:
+def status(
+    micro_batch_id: int,
+    *,
+    clock: str = "time",
+    offered: int = 1000,
+    kept: float = 1.0,
+    **queries: QueryStatus,
+) -> RunStatus:
     return RunStatus(
-        clock="time",
+        clock=clock,
         micro_batch_id=micro_batch_id,
         started_at_seconds=1_700_000_000.0 + 2 * micro_batch_id,
         processing_seconds=1.5,

@@ -51,6 +51,15 @@ def test_several_streams_have_a_sampling_rate_each() -> None:
     assert "sampling rates" not in drawn(BUSY)
 
 
+def test_every_time_domain_is_shown() -> None:
+    history = BUSY.after(status(7, clock="sensors", heat=answered(4, exact=4)))
+    view = drawn(history)
+    for expected in ("clock sensors", "clock time", "micro-batch 1 ·", "micro-batch 7 ·", "heat", "tcp"):
+        assert expected in view
+    assert "clock time" not in drawn(BUSY)
+    assert log_line(history).startswith("22:13:34 sensors: micro-batch 7: ")
+
+
 def test_a_line_of_the_log() -> None:
     assert log_line(BUSY) == (
         "22:13:22 micro-batch 1: 5 k rows, kept 20 %, took 1.5 s of 2 s, delay 3.5 s, overload,"
@@ -78,16 +87,49 @@ def test_json_has_a_line_per_micro_batch() -> None:
     assert lines[1]["queries"]["tcp"]["relative_error"] == 0.023
 
 
+class Terminal:
+    """A terminal view whose clock is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.output = io.StringIO()
+        console = Console(file=self.output, force_terminal=True, width=100)
+        self.view = TerminalView(console, "network.yaml", clock=lambda: self.now)
+
+
 def test_the_terminal_view_redraws_at_most_twice_a_second() -> None:
-    now = [0.0]
-    output = io.StringIO()
-    console = Console(file=output, force_terminal=True, width=100)
-    with TerminalView(console, "network.yaml", clock=lambda: now[0]) as view:
+    terminal = Terminal()
+    with terminal.view as view:
         view.show(CALM)
-        once = output.getvalue()
-        now[0] = 0.1
+        once = terminal.output.getvalue()
+        terminal.now = 0.1
         view.show(BUSY)
-        assert output.getvalue() == once
-        now[0] = 0.7
+        assert terminal.output.getvalue() == once
+        terminal.now = 0.7
         view.show(BUSY)
-    assert "overload" in output.getvalue()
+        assert "overload" in terminal.output.getvalue()
+
+
+def test_a_new_note_is_drawn_at_once() -> None:
+    terminal = Terminal()
+    with terminal.view as view:
+        view.show(CALM)
+        view.show(CALM, note="stopping")
+        assert "stopping" in terminal.output.getvalue()
+
+
+def test_the_last_state_stays_visible() -> None:
+    terminal = Terminal()
+    with terminal.view as view:
+        view.show(CALM)
+        view.show(BUSY)
+        assert "overload" not in terminal.output.getvalue()
+    assert "overload" in terminal.output.getvalue()
+
+
+def test_a_note_that_ends_leaves_no_line_in_the_log() -> None:
+    output = io.StringIO()
+    with LogView(Console(file=output)) as view:
+        view.show(RunHistory(), note="stopping")
+        view.show(RunHistory())
+    assert output.getvalue() == "stopping\n"

@@ -144,7 +144,7 @@ def test_an_interrupted_staging_leaves_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         stage(small_trace(), PROFILE, rows_per_second=100, watched=tmp_path / "watched", progress=interrupt)
-    assert list((tmp_path / "_watched.staging").iterdir()) == []
+    assert not (tmp_path / "_watched.staging").exists()
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +154,15 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("pyarrow.parquet.write_table", write_table)
     with pytest.raises(SinkUnavailableError, match=r"staging folder .* cannot be written: .*No space left"):
         stage_small(tmp_path / "watched")
+    assert not (tmp_path / "_watched.staging").exists()
+
+
+def test_names_that_are_taken_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "watched").mkdir()
+    (tmp_path / "watched" / "feed-000001.parquet").touch()
+    with pytest.raises(SinkUnavailableError, match=r"watched: already holds feed-000001\.parquet"):
+        stage_small(tmp_path / "watched")
+    assert not (tmp_path / "_watched.staging").exists()
 
 
 def test_a_profile_without_a_whole_row_stages_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from streamshed.cli.consoles import message_console
 from streamshed.cli.demo.comparison import CollectedAnswers
 from streamshed.cli.demo.load import BURST_FACTOR, DemoLoad
+from streamshed.cli.demo.patience import patience
 from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from streamshed.dashboard.run_history import RunHistory
     from streamshed.network.network import QueryNetwork
     from streamshed.traces.manifest import StagedFeed
-
-_SECONDS_TO_CATCH_UP, _DRAIN_SECONDS = 30.0, 45.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,10 +56,21 @@ def run_burst(
     load: DemoLoad,
     *,
     prior: LoadPrior,
+    seconds_left: Callable[[], float],
     watched: Path,
     checkpoint: Path,
 ) -> BurstRun:
     """Feed the load while the network runs, which begins with what calibration measured, then answer what is open.
+
+    Args:
+        network: The network.
+        spark: The session.
+        feed: What was staged.
+        load: The load.
+        prior: What calibration measured.
+        seconds_left: Tells until when all of this has to be over.
+        watched: The folder that is fed.
+        checkpoint: A new folder.
 
     Raises:
         RunFailedError: The run failed.
@@ -70,12 +81,13 @@ def run_burst(
     run = network.start(spark, checkpoint=str(checkpoint), sink=collected, trigger=trigger, prior=prior)
     with run, _view() as view:
         start = aligned_start(max(event_start, time.time()), load.trigger_seconds)
+        waits = patience(seconds_left() - (start - time.time()) - load.duration_seconds)
         feeder = Feeder(feed, watched, start_seconds=start)
         feeder.start()
 
         def wait(seconds: float) -> bool:
             time.sleep(seconds)
-            return time.time() > start + load.duration_seconds + _SECONDS_TO_CATCH_UP
+            return time.time() > start + load.duration_seconds + waits.catch_up_seconds
 
         def note(_history: RunHistory) -> str:
             return _phase(load, time.time() - start)
@@ -91,7 +103,7 @@ def run_burst(
         if run.exception is not None:
             raise RunFailedError(failure_text(run.exception)) from run.exception
         view.show(history, note="the load is over: answering the windows that are open")
-        drained = run.drain(_DRAIN_SECONDS)
+        drained = run.drain(waits.drain_seconds)
     return BurstRun(
         journal=run.journal(),
         answers=collected.answers,

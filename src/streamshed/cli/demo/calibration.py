@@ -80,7 +80,8 @@ def calibrate(
     Args:
         run: A run that sheds nothing.
         placer: What can be fed.
-        limit_seconds: End after so long; after twice as long, if fewer than three micro-batches had rows.
+        limit_seconds: End after so long; after twice as long, if fewer than three micro-batches had rows by then, or
+            one is under way.
         show: Told the progress.
         clock: Seconds.
         sleep: Waits for seconds.
@@ -89,7 +90,7 @@ def calibrate(
         The capacity.
 
     Raises:
-        RunFailedError: The run failed.
+        RunFailedError: The run failed, or no micro-batch with rows was through in time.
     """
     begin = clock()
     fed = 0
@@ -100,14 +101,22 @@ def calibrate(
         if sum(sample.rows for sample in loaded) >= fed:
             if is_settled(samples) or placer.is_empty:
                 break
-            if elapsed > limit_seconds * (1 if len(loaded) >= _FEWEST_SAMPLES else _PATIENCE) and loaded:
+            if elapsed > limit_seconds and len(loaded) >= _FEWEST_SAMPLES:
                 break
             fed += placer.place(next_rows(samples))
+        if elapsed > _PATIENCE * limit_seconds:
+            break
         show(min(1.0, elapsed / limit_seconds), f"{len(loaded)} micro-batches")
         sleep(_SECONDS_BETWEEN_LOOKS)
     if run.exception is not None:
         raise RunFailedError(failure_text(run.exception)) from run.exception
-    return capacity_of(samples_of(run))
+    samples = samples_of(run)
+    if not loaded_samples(samples):
+        raise RunFailedError(
+            f"no micro-batch was through within {clock() - begin:.0f} s:"
+            " this machine is too slow, or too busy, for the demo (are other programs running?)"
+        )
+    return capacity_of(samples)
 
 
 def samples_of(run: Journaled) -> list[Sample]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.cli.demo.answers import Answer, ExactValue
+from streamshed.cli.demo.deadline import Deadline
 from streamshed.cli.demo.exact_sql import EXACT_SQL, HOSTS_VIEW, ROWS_VIEW
 
 if TYPE_CHECKING:
@@ -46,7 +47,12 @@ class CollectedAnswers:
 
 
 def exact_values(
-    spark: SparkSession, rows: Path, hosts: Path, *, show: ShowProgress = lambda _share, _words: None
+    spark: SparkSession,
+    rows: Path,
+    hosts: Path,
+    *,
+    deadline: Deadline | None = None,
+    show: ShowProgress = lambda _share, _words: None,
 ) -> Iterator[ExactValue]:
     """Ask plain Spark the demo's queries, one by one.
 
@@ -54,14 +60,17 @@ def exact_values(
         spark: The session.
         rows: The folder of all rows that were fed, with types.
         hosts: The file of the hosts.
+        deadline: Queries that would not end in time are left out; None: none is.
         show: Told the progress.
     """
     spark.read.option("pathGlobFilter", "*.parquet").parquet(str(rows)).createOrReplaceTempView(ROWS_VIEW)
     spark.read.parquet(str(hosts)).createOrReplaceTempView(HOSTS_VIEW)
-    for number, (query, sql) in enumerate(EXACT_SQL.items()):
+    queries = EXACT_SQL if deadline is None else deadline.each(EXACT_SQL)
+    for number, query in enumerate(queries):
         show(number / len(EXACT_SQL), query)
         windows = spark.sql(
-            f"SELECT unix_micros(window.start) AS start, unix_micros(window.end) AS end, * EXCEPT (window) FROM ({sql})"
+            f"SELECT unix_micros(window.start) AS start, unix_micros(window.end) AS end, * EXCEPT (window)"
+            f" FROM ({EXACT_SQL[query]})"
         )
         for row in windows.collect():
             yield from _values(query, row)

@@ -1,8 +1,10 @@
 """How much load the demo puts on, and for how long: by what the machine sustains and the time left."""
 
+import math
 from dataclasses import dataclass
 
 from streamshed.cli.demo.capacity import Capacity
+from streamshed.cli.failure import RunFailedError
 from streamshed.traces.load_profile import LoadProfile, parse_load_profile
 
 CALM_SHARE = 0.35
@@ -60,16 +62,27 @@ def rows_of(rows_per_second: float, phase_seconds: int) -> int:
     return round(rows_per_second * ((2 + BURST_FACTOR) * phase_seconds + _AFTERMATH_SECONDS))
 
 
-def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row: float) -> DemoLoad:
+def comparison_seconds(load: DemoLoad, capacity: Capacity) -> float:
+    """Estimate how long plain Spark takes over all rows."""
+    return load.rows * _COMPARISON_SHARE * capacity.seconds_per_row
+
+
+def load_for(
+    capacity: Capacity, *, seconds_left: float, staging_seconds_per_row: float, grace_seconds: float = math.inf
+) -> DemoLoad:
     """Choose a load that is comfortable at 1× and clear overload at 5×, and ends in time.
 
     Args:
         capacity: What the machine sustains.
         seconds_left: Until the demo should be over.
         staging_seconds_per_row: What writing a row beforehand takes.
+        grace_seconds: How much longer the shortest load may take.
 
     Returns:
-        The longest phases for which feeding, staging and the comparison fit.
+        The longest phases for which feeding, staging and the comparison fit; else the shortest.
+
+    Raises:
+        RunFailedError: Not even the shortest fits.
 
     Example:
         >>> capacity = Capacity(
@@ -79,7 +92,6 @@ def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row
         >>> load.rows_per_second, load.phase_seconds, load.rows
         (70000.0, 24, 12460000)
     """
-    seconds_per_row = staging_seconds_per_row + _COMPARISON_SHARE * capacity.seconds_per_row
 
     def load(phase_seconds: int) -> DemoLoad:
         return DemoLoad(
@@ -88,11 +100,17 @@ def load_for(capacity: Capacity, *, seconds_left: float, staging_seconds_per_row
             phase_seconds=phase_seconds,
         )
 
-    def ends_in_time(candidate: DemoLoad) -> bool:
-        beside = _SECONDS_BESIDE + candidate.rows * seconds_per_row
-        return candidate.duration_seconds + beside <= seconds_left
+    def seconds_of(candidate: DemoLoad) -> float:
+        staging = candidate.rows * staging_seconds_per_row
+        return candidate.duration_seconds + _SECONDS_BESIDE + staging + comparison_seconds(candidate, capacity)
 
     trigger = capacity.trigger_seconds
     shortest, longest = -(-_SHORTEST_PHASE_SECONDS // trigger), max(_LONGEST_PHASE_SECONDS // trigger, 1)
     phases = (intervals * trigger for intervals in range(longest, shortest, -1))
-    return load(next((phase for phase in phases if ends_in_time(load(phase))), shortest * trigger))
+    chosen = load(next((phase for phase in phases if seconds_of(load(phase)) <= seconds_left), shortest * trigger))
+    if seconds_of(chosen) > seconds_left + grace_seconds:
+        raise RunFailedError(
+            f"the shortest load would take {seconds_of(chosen):.0f} s, and {max(seconds_left + grace_seconds, 0):.0f} s"
+            " are left: this machine is too slow, or too busy, for the demo (are other programs running?)"
+        )
+    return chosen

@@ -13,7 +13,7 @@ from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.packet_headers import host_table
 from streamshed.traces.packets import PacketTraffic, generate_packets
 from streamshed.traces.repeat import Pacing
-from streamshed.traces.stage import StagingOptions, stage
+from streamshed.traces.stage import StagingOptions
 from streamshed.traces.trace import Trace, trace_of
 
 _TRACE_ROWS_PER_SECOND, _TRACE_SECONDS = 20_000, 20
@@ -91,18 +91,15 @@ def stage_load(packets: DemoPackets, load: DemoLoad) -> StagedFeed:
         options=_records(),
     )
     feed = stage_for_now(job, spare_seconds=_START_UP_SECONDS, align_microseconds=_WHOLE_WINDOWS)
-    stage(
-        job.trace,
-        job.profile,
-        rows_per_second=job.rows_per_second,
-        watched=packets.watched("unfed"),
-        options=replace(
-            job.options,
-            shape=None,
-            start_microseconds=feed.start_microseconds,
-            folder=packets.rows,
-            name="rows",
-        ),
+    unfed = replace(
+        job.options,
+        shape=None,
+        start_microseconds=feed.start_microseconds,
+        folder=packets.rows,
+        name="rows",
+    )
+    stage_with_progress(
+        replace(job, watched=packets.watched("unfed"), options=unfed), title="staging the same rows for the comparison"
     )
     return feed
 

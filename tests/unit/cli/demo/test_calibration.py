@@ -95,3 +95,34 @@ def test_a_run_that_fails_is_told(feed: StagedFeed, tmp_path: Path) -> None:
     engine.exception = RuntimeError("No space left on device")
     with pytest.raises(RunFailedError, match="the run failed: No space left on device"):
         calibrate(engine, FilePlacer(feed, tmp_path / "in"), limit_seconds=3)
+
+
+class Stuck(Engine):
+    """Finishes some micro-batches, and then none any more."""
+
+    finishes = 0
+
+    def journal(self) -> pd.DataFrame:
+        return pd.DataFrame(self.rows[: self.finishes])
+
+
+@pytest.mark.parametrize("finishes", [0, 1, 2])
+def test_a_micro_batch_that_does_not_end_ends_calibration(feed: StagedFeed, tmp_path: Path, finishes: int) -> None:
+    engine = Stuck(tmp_path / "in", rows_per_file=10_000)
+    engine.finishes = finishes
+
+    def calibrated() -> None:
+        calibrate(
+            engine,
+            FilePlacer(feed, tmp_path / "in"),
+            limit_seconds=10,
+            clock=lambda: engine.now,
+            sleep=engine.sleep,
+        )
+
+    if finishes:
+        calibrated()
+    else:
+        with pytest.raises(RunFailedError, match=r"no micro-batch was through within 2\d s: this machine is too slow"):
+            calibrated()
+    assert engine.now < 22

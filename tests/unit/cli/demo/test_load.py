@@ -4,6 +4,7 @@ import pytest
 
 from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.load import DemoLoad, load_for
+from streamshed.cli.failure import RunFailedError
 
 CAPACITY = Capacity(trigger_seconds=2, rows_per_second=200_000, fixed_seconds=0.5, seconds_per_row=4e-6)
 LOAD = DemoLoad(trigger_seconds=2, rows_per_second=1000, phase_seconds=30)
@@ -43,3 +44,8 @@ def test_the_load_changes_between_micro_batches(trigger_seconds: int, seconds_le
     load = load_for(capacity, seconds_left=seconds_left, staging_seconds_per_row=1e-6)
     assert load.trigger_seconds == trigger_seconds
     assert load.phase_seconds % trigger_seconds == 0 < load.phase_seconds
+
+
+def test_where_not_even_the_shortest_fits_the_demo_ends() -> None:
+    with pytest.raises(RunFailedError, match=r"the shortest load would take \d+ s, and 50 s are left: this machine is"):
+        load_for(CAPACITY, seconds_left=20, staging_seconds_per_row=1e-6, grace_seconds=30)

@@ -1,0 +1,19 @@
+import importlib
+import os
+from pathlib import Path
+
+import pytest
+
+from streamshed.bench import BENCHMARKS, BenchOptions
+from streamshed.errors import JavaUnavailableError
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_java_is_looked_for_before_anything_is_staged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", os.fspath(tmp_path))
+    module = importlib.import_module(f"streamshed.bench.{name}")
+    monkeypatch.setattr(module, "packet_trace", lambda _options: pytest.fail("packets were made"))
+    with pytest.raises(JavaUnavailableError, match="no Java found"):
+        BENCHMARKS[name](BenchOptions(quick=True))

@@ -1,0 +1,36 @@
+from dataclasses import replace
+
+import pytest
+
+from streamshed.bench import BENCHMARKS, burst, overhead, throughput
+from streamshed.bench.burst_sizes import FULL
+from streamshed.bench.ratios import interleaved
+from tests.unit.bench import test_burst, test_throughput
+from tests.unit.documentation import first_names, named, page
+
+PAGE = page("docs/benchmarks.md")
+
+
+def burst_figures() -> set[str]:
+    outcome = test_burst.outcome()
+    course = ((5.0, 5.0),)
+    others = {**outcome.others, burst.UNSHED: course, burst.NATIVE: course}
+    return set(burst.figures_of(replace(outcome, others=others), FULL))
+
+
+FIGURES = {
+    "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
+    "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),
+    "burst": burst_figures(),
+}
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_figure_of_a_benchmark(name: str) -> None:
+    assert set(first_names(PAGE.table(name))) == FIGURES[name]
+
+
+def test_every_figure_among_the_results() -> None:
+    shown = {figure for row in PAGE.table("Results") for figure in named(row[1])}
+    assert shown
+    assert shown <= set.union(*FIGURES.values())

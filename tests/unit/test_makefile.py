@@ -1,0 +1,24 @@
+import shutil
+import subprocess
+
+import pytest
+
+from tests.unit.documentation import ROOT
+
+
+def commands_of(*arguments: str) -> str:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("there is no make")
+    told = subprocess.run([make, "--dry-run", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return " ".join(told.stdout.split())
+
+
+def test_benchmarks_replay_the_trace_that_was_named() -> None:
+    assert "bench $name --quick --trace 'my packets.parquet' --json" in commands_of(
+        "bench", "QUICK=1", "TRACE=my packets.parquet"
+    )
+
+
+def test_without_one_they_make_their_own() -> None:
+    assert "bench $name --json" in commands_of("bench")

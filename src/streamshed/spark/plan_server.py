@@ -68,7 +68,7 @@ def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[Base
         wbufsize = -1  # headers and body leave together: the peer acknowledges small packets late
 
         def do_GET(self) -> None:
-            if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, ""), token):
+            if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, "").encode(), token.encode()):
                 self._answer(403, '{"error": "wrong token"}')
                 return
             address = urlsplit(self.path)

@@ -1,0 +1,63 @@
+"""Spark leaves the sampler where it was put: below parsing, unless what identifies a row is in the text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from streamshed.network.sources import folder
+from streamshed.network.stream import Stream, parse_json, stream
+from streamshed.spark.internal_names import OPEN, OPENED, SAMPLING_CODES, SAMPLING_RATE
+from streamshed.spark.sampled_rows import Admission, sampled_rows
+from streamshed.spark.source_frame import folder_frame
+
+RECORDS = "value binary, topic string, partition int, offset bigint, timestamp timestamp"
+COLUMNS = "ts timestamp, id bigint"
+
+
+def _records(path: Path, time: str, identity: str | list[str]) -> Stream:
+    source = folder(path, "parquet", schema=RECORDS)
+    return stream("records", source, time=time, parse=parse_json("value", COLUMNS), identity=identity)
+
+
+def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
+    """What is done to a row, last first."""
+    rows = sampled_rows(folder_frame(spark, known), known, Admission(_plan(spark)))
+    query: Any = rows._jdf.queryExecution()  # noqa: SLF001 - plans have no public way
+    lines: list[str] = query.optimizedPlan().toString().splitlines()
+    return lines
+
+
+def _plan(spark: SparkSession) -> DataFrame:
+    columns = f"id AS {OPEN}, id AS {OPENED}, id + 0.5D AS {SAMPLING_RATE}, '0a' AS {SAMPLING_CODES}"
+    return spark.range(1).selectExpr(*columns.split(", "))
+
+
+def _place(lines: list[str], word: str) -> int:
+    [place, *_] = [number for number, line in enumerate(lines) if word in line]
+    return place
+
+
+@pytest.mark.parametrize("identity", [["topic", "partition", "offset"], "file_row"])
+def test_what_is_shed_is_not_parsed(spark: SparkSession, tmp_path: Path, identity: str | list[str]) -> None:
+    lines = _lines_of_plan(spark, _records(tmp_path, "ts", identity))
+    sampler = _place(lines, "xxhash64")
+    assert "Filter" in lines[sampler]
+    assert "from_json" not in lines[sampler]
+    assert _place(lines, "from_json") < sampler
+
+
+def test_what_is_shed_of_a_folder_of_json_is_not_parsed(spark: SparkSession, tmp_path: Path) -> None:
+    lines = _lines_of_plan(spark, stream("lines", folder(tmp_path, "json", schema=COLUMNS), time="ts"))
+    sampler = _place(lines, "rand(")
+    assert "Filter" in lines[sampler]
+    assert _place(lines, "from_json") < sampler
+
+
+def test_what_identifies_a_row_is_parsed_first(spark: SparkSession, tmp_path: Path) -> None:
+    lines = _lines_of_plan(spark, _records(tmp_path, "timestamp", ["id"]))
+    sampler = _place(lines, "xxhash64")
+    assert any("from_json" in line for line in lines[sampler:])

@@ -1,0 +1,57 @@
+"""No method that Spark generates for a row's way is too large for HotSpot to compile, however many the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from streamshed.bench.networks import PacketSource, packet_network, typed_packets
+from streamshed.bench.workload import packet_queries
+from tests.spark.streaming.files import at, write_parquet
+from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
+
+LARGEST_COMPILED = 8000
+"""Bytecodes; a larger method is interpreted for ever (HotSpot's HugeMethodLimit)."""
+
+
+SCHEMA = pa.schema(
+    {
+        "ts": pa.timestamp("us", "UTC"),
+        "src_host": pa.string(),
+        "dest_host": pa.string(),
+        "src_port": pa.int32(),
+        "dest_port": pa.int32(),
+        "size": pa.int32(),
+        "proto": pa.int16(),
+    }
+)
+PACKET = (at(0), "a", "b", 1, 80, 100, 6)
+
+
+@pytest.mark.parametrize("count", [7, 70])
+def test_every_generated_method_can_be_compiled(spark: SparkSession, tmp_path: Path, count: int) -> None:
+    write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
+    write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
+    source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
+    queries = packet_network(typed_packets(source), packet_queries(count), tmp_path / "hosts.parquet")
+    run = queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK)
+    with run:
+        wait_for_micro_batch(run, 0)
+        [query] = spark.streams.active
+        largest = list(_largest_methods(spark, query))
+    assert len(largest) >= 4, "the way of a row, slices, windows"
+    assert max(largest) <= LARGEST_COMPILED
+
+
+def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:
+    """The size of the largest method of each generated stage of the last micro-batch; Spark's names end here."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - generated code has no public way
+    debug = getattr(getattr(jvm.org.apache.spark.sql.execution.debug, "package$"), "MODULE$")
+    stages = debug.codegenStringSeq(query._jsq.streamingQuery().lastExecution().executedPlan())  # noqa: SLF001
+    for number in range(stages.size()):
+        yield int(stages.apply(number)._3().maxMethodCodeSize())  # noqa: SLF001 - a tuple of Scala

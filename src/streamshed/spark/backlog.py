@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -26,11 +27,17 @@ def waiting_rows(source: FolderSource, taken: Sequence[str], rows: int) -> int:
     takes_youngest = dict(source.options).get("latestFirst", "false").lower() == "true"
     if most is None or len(taken) < most or takes_youngest:
         return 0
-    youngest = max((os.stat(path).st_mtime_ns for path in taken if os.path.exists(path)), default=None)
-    if youngest is None:
-        return 0
-    waiting = sum(modified > youngest for modified in _modified(source.path))
+    youngest = max(map(_modified_at, taken))
+    waiting = sum(modified > youngest for modified in _modified(source.path)) if youngest else 0
     return round(waiting * rows / len(taken))
+
+
+def _modified_at(path: str) -> int:
+    """When a file was modified, nanoseconds; 0 if it is gone."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _modified(folder: str) -> Iterator[int]:
@@ -38,10 +45,11 @@ def _modified(folder: str) -> Iterator[int]:
     for entry in os.scandir(folder):
         if entry.name.startswith(("_", ".")):
             continue
-        if entry.is_dir():
-            yield from _modified(entry.path)
-        else:
-            yield entry.stat().st_mtime_ns
+        with contextlib.suppress(FileNotFoundError):  # it may be gone by now
+            if entry.is_dir():
+                yield from list(_modified(entry.path))
+            else:
+                yield entry.stat().st_mtime_ns
 
 
 def rows_left(source: Mapping[str, Any]) -> int | None:

@@ -14,6 +14,7 @@ from streamshed.network.stream import Stream
 from streamshed.spark.answer_stage import answer_frame
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.session import require_utc
 from streamshed.spark.source_frame import bounded_frame, folder_frame
 
 
@@ -33,6 +34,7 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
         InvalidNetworkError: A stream that does not exist, or aggregates of types that they do not take.
         SourceUnavailableError: A stream without input.
     """
+    require_utc(spark)
     given = dict(inputs or {})
     names = [stream.name for stream in network.streams]
     if unknown := [name for name in given if name not in names]:

@@ -19,7 +19,7 @@ from streamshed.spark.domain_run import DomainRun, DomainSettings
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
-from streamshed.spark.session import settings_for_queries, use_this_python
+from streamshed.spark.session import require_utc, settings_for_queries, use_this_python
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.state_layout import FAMILIES, StateLayout
 from streamshed.spark.storage import Storage
@@ -179,6 +179,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         )
     if not 0 < confidence < 1:
         raise InvalidNetworkError(f"confidence must be between 0 and 1, got {confidence}")
+    require_utc(spark)
     use_this_python(spark)
     target = FunctionSink(sink) if callable(sink) else sink
     _check_sink(target, network)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from pyspark.sql import SparkSession
 
-from streamshed.errors import JavaUnavailableError
+from streamshed.errors import InvalidNetworkError, JavaUnavailableError
 
 OLDEST_JAVA = 17
 
@@ -107,6 +107,23 @@ def use_this_python(session: SparkSession) -> None:
     """Let a local session's Python workers be of this interpreter, which has streamshed; a cluster's are its own."""
     if (session.sparkContext.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable
+
+
+_UTC = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "z", "zulu", "uct", "+00:00", "universal"})
+
+
+def require_utc(session: SparkSession) -> None:
+    """Check that a session tells times in UTC, as answers are in UTC and times without zone are taken for it.
+
+    Raises:
+        InvalidNetworkError: It has another time zone.
+    """
+    zone = session.conf.get("spark.sql.session.timeZone") or ""
+    if zone.lower() not in _UTC:
+        raise InvalidNetworkError(
+            f'the session\'s time zone is "{zone}": set spark.sql.session.timeZone to UTC (answers are in UTC, and SQL'
+            " would read times without a zone in another one)"
+        )
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import assert_never
+from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -26,8 +27,7 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     """
     match stream.source:
         case FolderSource() as source:
-            if "://" not in source.path and not os.path.isdir(source.path):
-                raise SourceUnavailableError(f'stream "{stream.name}": the folder "{source.path}" does not exist')
+            _check_folder(source.path, stream)
             reader = spark.readStream.options(**_options(source))
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
@@ -44,6 +44,14 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             return _identified(frame, stream)
         case _:
             assert_never(stream.source)
+
+
+def _check_folder(path: str, stream: Stream) -> None:
+    local = unquote(urlsplit(path).path) if path.startswith("file:") else path
+    if "://" in local or os.path.isdir(local):
+        return
+    problem = "is a file, not a folder" if os.path.exists(local) else "does not exist"
+    raise SourceUnavailableError(f'stream "{stream.name}": the folder "{path}" {problem}')
 
 
 def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:

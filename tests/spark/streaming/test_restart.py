@@ -200,6 +200,9 @@ def _with_dispersions_and_texts(path: Path) -> QueryNetwork:
     return network(_events(path).window("10 seconds").agg(**calls).query("q", mode="exact"))
 
 
+_PARQUET: dict[str, Any] = {"format": "parquet", "schema": "ts timestamp, v bigint"}
+
+
 def _without_its_folder(path: Path) -> QueryNetwork:
     source = folder(path / "nowhere", "parquet", schema="ts timestamp, v bigint")
     return _one_query(stream("events", source, time="ts"))
@@ -245,6 +248,16 @@ REFUSALS = {
         lambda path: _one_query(_events(path), n="sum(CAST(v AS STRING))"),
     ),
     "a missing folder": Refusal(SourceUnavailableError, '"events".*nowhere" does not exist', _without_its_folder),
+    "a missing folder by its URI": Refusal(
+        SourceUnavailableError,
+        'folder "file:///nowhere" does not exist',
+        lambda _: _one_query(stream("events", folder("file:///nowhere", **_PARQUET), time="ts")),
+    ),
+    "a file for a folder": Refusal(
+        SourceUnavailableError,
+        '0.parquet" is a file, not a folder',
+        lambda path: _one_query(stream("events", folder(path / "in" / "0.parquet", **_PARQUET), time="ts")),
+    ),
     "an unwritable sink": Refusal(
         SinkUnavailableError,
         "cannot write answers to .*a file",

@@ -119,6 +119,14 @@ class TestCsv:
         path = written(tmp_path / "hosts.csv", "Host,host\nA,a\n")
         assert read(path, {"host": TEXT}) == [{"host": "a"}]
 
+    def test_a_folder_is_all_its_files(self, tmp_path: Path) -> None:
+        written(tmp_path / "hosts.csv" / "1.csv", "host,zip\na,01\n")
+        written(tmp_path / "hosts.csv" / "2.csv", "zip,host\n02,b\n")
+        for empty in ("3.csv", "_SUCCESS", ".1.csv.crc"):
+            written(tmp_path / "hosts.csv" / empty, "")
+        rows = read(tmp_path / "hosts.csv", {"host": TEXT, "zip": TEXT})
+        assert rows == [{"host": "a", "zip": "01"}, {"host": "b", "zip": "02"}]
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -135,6 +143,69 @@ class TestCsv:
         path = written(tmp_path / "hosts.csv", text)
         with pytest.raises(SourceUnavailableError, match=message):
             read(path, {"host": TEXT, "zip": WHOLE})
+
+
+class TestJson:
+    def test_values_are_of_the_type_declared(self, tmp_path: Path) -> None:
+        lines = ['{"zip": "00123", "size": 5}', '{"zip": 1.50, "size": "6"}', "", '{"zip": true, "size": null}']
+        rows = read(written(tmp_path / "hosts.json", "\n".join(lines)), {"zip": TEXT, "size": WHOLE})
+        assert rows == [{"zip": "00123", "size": 5}, {"zip": "1.50", "size": 6}, {"zip": "true", "size": None}]
+
+    def test_great_numbers_and_decimals_are_exact(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "hosts.json", '{"k": 9223372036854775807, "money": 0.10}\n')
+        rows = read(path, {"k": pa.int64(), "money": pa.decimal128(10, 2)})
+        assert rows == [{"k": 2**63 - 1, "money": Decimal("0.10")}]
+
+    def test_nested_values_and_bytes(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "hosts.json", '{"k": 1, "tags": [1, 2], "at": {"x": 1.5}, "raw": "AP8="}\n')
+        schema = {
+            "k": WHOLE,
+            "tags": pa.list_(WHOLE),
+            "at": pa.struct([("x", REAL)]),
+            "raw": pa.binary(),
+        }
+        assert read(path, schema) == [{"k": 1, "tags": [1, 2], "at": {"x": 1.5}, "raw": b"\x00\xff"}]
+
+    def test_what_no_object_has_is_null_unless_it_is_the_key(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "hosts.json", '{"Host": "a", "size": 1}\n')
+        assert read(path, {"host": TEXT, "zip": TEXT}) == [{"host": "a", "zip": None}]
+        with pytest.raises(SourceUnavailableError, match='has no column "zip", only: host, size'):
+            read(path, {"zip": TEXT, "host": TEXT})
+
+    def test_a_folder_is_all_its_files(self, tmp_path: Path) -> None:
+        written(tmp_path / "hosts.json" / "1", '{"host": "a"}\n')
+        written(tmp_path / "hosts.json" / "2", '{"host": "b"}\n')
+        assert read(tmp_path / "hosts.json", {"host": TEXT}) == [{"host": "a"}, {"host": "b"}]
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"k": 1.5}', "\"k\" holds '1.5', which is no int"),
+            ("[1]", r"line 1 is no JSON object \(of another kind\), got '\[1\]'"),
+            ('{"k": ', "line 1 is no JSON object .*Expecting value"),
+            ('{"k": 1, "tags": "x"}', 'the column "tags" cannot be read as list'),
+        ],
+    )
+    def test_what_cannot_be_read_is_told(self, tmp_path: Path, line: str, message: str) -> None:
+        with pytest.raises(SourceUnavailableError, match=f'relation "hosts": ".*hosts.json".*{message}'):
+            read(written(tmp_path / "hosts.json", line), {"k": WHOLE, "tags": pa.list_(WHOLE)})
+
+
+class TestText:
+    def test_lines_are_the_one_column(self, tmp_path: Path) -> None:
+        path = tmp_path / "hosts.txt"
+        path.write_bytes("\ufeff007\r\na\u2028b\n null\n".encode())
+        assert read(path, {"line": TEXT}) == [{"line": "007"}, {"line": "a\u2028b"}, {"line": " null"}]
+
+    def test_a_folder_is_all_its_files(self, tmp_path: Path) -> None:
+        written(tmp_path / "hosts.txt" / "1", "a\n")
+        written(tmp_path / "hosts.txt" / "2", "b")
+        assert read(tmp_path / "hosts.txt", {"value": TEXT}) == [{"value": "a"}, {"value": "b"}]
+
+    def test_what_is_no_text_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "hosts.txt").write_bytes(b"\xff\n")
+        with pytest.raises(SourceUnavailableError, match=r"cannot be read as text: .*can't decode"):
+            read(tmp_path / "hosts.txt", {"value": TEXT})
 
 
 class TestParquet:
@@ -162,6 +233,17 @@ class TestParquet:
     def test_what_is_no_parquet_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(SourceUnavailableError, match="cannot be read as parquet"):
             read(written(tmp_path / "hosts.parquet", "host\na\n"), {"host": TEXT})
+
+    def test_folders_of_partitions_add_their_columns(self, tmp_path: Path) -> None:
+        stored(tmp_path / "hosts" / "Day=1" / "area=a%2Fb" / "0.parquet", {"host": ["a", "b"]})
+        stored(tmp_path / "hosts" / "Day=2" / "area=__HIVE_DEFAULT_PARTITION__" / "0.parquet", {"host": ["c"]})
+        assert read(tmp_path / "hosts", {"host": TEXT, "day": WHOLE, "area": TEXT}) == [
+            {"host": "a", "day": 1, "area": "a/b"},
+            {"host": "b", "day": 1, "area": "a/b"},
+            {"host": "c", "day": 2, "area": None},
+        ]
+        only_day = read(tmp_path / "hosts", {"day": WHOLE}, brings_columns=False)
+        assert sorted(row["day"] for row in only_day) == [1, 2]
 
 
 class TestKeys:

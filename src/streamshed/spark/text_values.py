@@ -11,6 +11,7 @@ from streamshed.errors import SourceUnavailableError
 from streamshed.network.footer import spark_type
 
 _KEPT_AS_WRITTEN = (pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+_OFFSET = re.compile(r"(GMT|UTC|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(:?(?P<minutes>\d\d))?")
 _ZONE = r"\d\d:\d\d.*([zZ]|[+-]\d\d(:?\d\d)?)$"
 
 
@@ -68,8 +69,20 @@ def _moments(texts: pa.ChunkedArray, kind: pa.TimestampType, time_zone: str) -> 
     is_zoned = pc.match_substring_regex(texts, _ZONE)
     zoned = pc.if_else(is_zoned, texts, None).cast(kind)
     local = pc.if_else(is_zoned, None, texts).cast(pa.timestamp(kind.unit))
-    zone = re.sub(r"^(GMT|UTC)(?=[+-])", "", time_zone)
-    return pc.coalesce(zoned, pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="latest").cast(kind))
+    moments = pc.assume_timezone(local, arrow_zone(time_zone), ambiguous="earliest", nonexistent="latest")
+    return pc.coalesce(zoned, moments.cast(kind))
+
+
+def arrow_zone(time_zone: str) -> str:
+    """Write a time zone of Spark's as Arrow knows it.
+
+    Example:
+        >>> arrow_zone("Europe/Berlin"), arrow_zone("GMT+2"), arrow_zone("-05:30"), arrow_zone("Z")
+        ('Europe/Berlin', '+02:00', '-05:30', 'UTC')
+    """
+    if offset := _OFFSET.fullmatch(time_zone):
+        return f"{offset['sign']}{offset['hours']:0>2}:{offset['minutes'] or '00'}"
+    return "UTC" if time_zone == "Z" else time_zone
 
 
 def _first_unreadable(values: pa.ChunkedArray, kind: pa.DataType, time_zone: str) -> object:

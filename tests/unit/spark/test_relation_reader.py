@@ -106,6 +106,12 @@ class TestCsv:
             None,
         ]
 
+    @pytest.mark.parametrize("time_zone", ["GMT+2", "UTC+02:00", "+0200"])
+    def test_the_zone_of_the_session_may_be_an_offset(self, tmp_path: Path, time_zone: str) -> None:
+        path = written(tmp_path / "hosts.csv", "at\n2024-01-31 12:00:00\n")
+        (row,) = read(path, {"at": pa.timestamp("us", "UTC")}, time_zone=time_zone)
+        assert row["at"].isoformat() == "2024-01-31T10:00:00+00:00"
+
     def test_a_separator_and_no_header(self, tmp_path: Path) -> None:
         path = written(tmp_path / "hosts.csv", "a\t01\nb\t02\n")
         rows = read(path, {"host": TEXT, "zip": TEXT}, options={"header": "false", "sep": "\\t"})

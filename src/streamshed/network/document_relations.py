@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamshed.network.columns import parse_schema
-from streamshed.network.document_problem import Place
+from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_values import is_given, options_of, path_in, text_at
 from streamshed.network.names import name_problem
-from streamshed.network.relation import Relation, relation
+from streamshed.network.relation import Relation, relation, relation_format
+from streamshed.network.relation_options import check_options
 
 
 def read_relation(place: Place, name: str, body: Mapping[str, object], folder: Path) -> Relation | None:
@@ -41,7 +42,11 @@ def read_relation(place: Place, name: str, body: Mapping[str, object], folder: P
     )
     if wrong:
         return None
-    return place.at("path").attempt(
-        written,
-        lambda: relation(name, path, format=format_name, schema=schema, options=dict(options_of(body))),
-    )
+    kind = place.at("path").attempt(written, lambda: relation_format(path, format_name))
+    if kind is None:
+        return None
+    options, reported = dict(options_of(body)), place.findings.count
+    place.at("options").report_all(body.get("options"), problems_of(lambda: check_options(kind, options)))
+    if place.findings.count > reported:
+        return None
+    return place.at("path").attempt(written, lambda: relation(name, path, format=kind, schema=schema, options=options))

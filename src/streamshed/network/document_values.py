@@ -6,6 +6,7 @@ from pathlib import Path
 
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
+from streamshed.network.relation_options import option_text
 
 
 def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -45,7 +46,7 @@ def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
         >>> options_of({"options": {"sep": ";", "header": True, "maxColumns": 9}})
         (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
     """
-    return tuple(sorted((name, _option(value)) for name, value in mapping_at(body, "options").items()))
+    return tuple(sorted((name, option_text(value)) for name, value in mapping_at(body, "options").items()))
 
 
 def path_in(folder: Path, path: str) -> str:
@@ -56,7 +57,3 @@ def path_in(folder: Path, path: str) -> str:
         ('/data/packets', 's3a://flows/packets')
     """
     return path if "://" in path else os.path.normpath(folder.absolute() / path)
-
-
-def _option(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,14 +1,16 @@
 """Stored relations to look things up in: a static DataFrame, or a file that is re-read when it changes."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import unquote, urlsplit
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
-from streamshed.network.columns import Column, duplicate_names, parse_schema
+from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.footer import parquet_columns
 from streamshed.network.names import check_name
+from streamshed.network.relation_options import check_options, option_text
 from streamshed.network.sources import DataFrameSource, FileFormat, file_format
 
 
@@ -21,7 +23,7 @@ class Relation:
         source: A static DataFrame, or the path of a file or folder.
         columns: Its columns; None: not known before Spark reads it.
         format: How the file is read; None for a DataFrame.
-        options: Spark's reader options, sorted by name.
+        options: Those of Spark's reader options that ours knows, sorted by name.
     """
 
     name: str
@@ -36,11 +38,24 @@ class Relation:
             raise InvalidNetworkError(f'relation "{self.name}": a path needs a format, and a DataFrame has none')
         if problems := duplicate_names(column.name for column in self.columns or ()):
             raise InvalidNetworkError(*(f'relation "{self.name}": {problem}' for problem in problems))
+        if self.format is not None:
+            self._check_files(self.format)
 
     @cached_property
     def types(self) -> Mapping[str, str | None] | None:
         """Type by column name; None where the columns are not known."""
         return None if self.columns is None else {column.name: column.type for column in self.columns}
+
+    def _check_files(self, kind: FileFormat) -> None:
+        try:
+            check_options(kind, dict(self.options))
+        except InvalidNetworkError as error:
+            raise InvalidNetworkError(*(f'relation "{self.name}": {problem}' for problem in error.problems)) from error
+        if kind is FileFormat.TEXT and [column.type for column in self.columns or ()] != ["string"]:
+            raise InvalidNetworkError(
+                f'relation "{self.name}": a text file is one column of type string, got the schema'
+                f' "{format_schema(self.columns or ())}"'
+            )
 
 
 def relation(
@@ -49,7 +64,7 @@ def relation(
     *,
     format: str | None = None,  # noqa: A002 - Spark's own word for it
     schema: str | None = None,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str | bool] | None = None,
 ) -> Relation:
     """Describe a stored relation.
 
@@ -58,10 +73,11 @@ def relation(
         source: A static DataFrame, or the path of a file or folder.
         format: For a path: "parquet", "json", "csv" or "text"; by default what the path ends with.
         schema: For a path: its columns as DDL; Parquet files say it themselves.
-        options: For a path: Spark's reader options, such as {"header": "true"}.
+        options: For a CSV file: "header", whether its first line names the columns (by default it does), and "sep" or
+            "delimiter", the character between two values.
 
     Raises:
-        InvalidNetworkError: A name, format or schema that cannot be.
+        InvalidNetworkError: A name, format, schema or option that cannot be; partitions whose types no schema says.
         SourceUnavailableError: The file is not there.
     """
     if not isinstance(source, str | os.PathLike):
@@ -70,10 +86,19 @@ def relation(
             raise InvalidNetworkError(f'relation "{name}": a DataFrame has its own format, schema and options')
         return Relation(name, handle, handle.columns)
     path = os.fspath(source)
-    ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI
-    kind = file_format(format or ending or FileFormat.PARQUET)
-    reader_options = tuple(sorted((options or {}).items()))
+    kind = relation_format(path, format)
+    reader_options = tuple(sorted((option, option_text(value)) for option, value in (options or {}).items()))
     return Relation(name, path, _columns(path, kind, schema), kind, reader_options)
+
+
+def relation_format(path: str, name: str | None) -> FileFormat:
+    """Look up the format of a relation: the one named, else what the path ends with, else Parquet.
+
+    Raises:
+        InvalidNetworkError: There is no such format.
+    """
+    ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI
+    return file_format(name or ending or FileFormat.PARQUET)
 
 
 def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, ...] | None:
@@ -81,8 +106,27 @@ def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, .
         return parse_schema(schema)
     if kind is FileFormat.TEXT:
         return (Column("value", "string"),)
-    if not os.path.exists(path):  # noqa: PTH110 - may be a URI
-        if "://" in path:
-            return None
+    local = _local_path(path)
+    if local is None:
+        return None
+    if not os.path.exists(local):  # noqa: PTH110 - a path is text here
         raise SourceUnavailableError(f'the relation\'s file "{path}" does not exist')
-    return parquet_columns(path) if kind is FileFormat.PARQUET else None
+    if kind is not FileFormat.PARQUET:
+        return None
+    if partitions := sorted(entry for entry in _entries(local) if "=" in entry):
+        raise InvalidNetworkError(
+            f'the relation\'s folder "{path}" holds the partition "{partitions[0]}": which columns and types are'
+            " there? (schema=...)"
+        )
+    return parquet_columns(local)
+
+
+def _local_path(path: str) -> str | None:
+    """The path of a local file, also where it is given as a URI; None for files elsewhere."""
+    if path.startswith("file://"):
+        return unquote(urlsplit(path).path)
+    return None if "://" in path else path
+
+
+def _entries(path: str) -> Sequence[str]:
+    return os.listdir(path) if os.path.isdir(path) else ()  # noqa: PTH208, PTH112 - a path is text here

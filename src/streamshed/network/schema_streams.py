@@ -104,7 +104,11 @@ RELATION = mapping(
             FORMATS,
         ),
         "schema": text(f"{DDL}; Parquet files tell them.", examples=["host string, subnet string"]),
-        "options": OPTIONS,
+        "options": by_name(
+            "Of csv: `header`, by default true, and `sep` or `delimiter`.",
+            {"type": ["string", "number", "boolean"]},
+            default={},
+        ),
     },
     "path",
 )

@@ -13,6 +13,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
 from streamshed.spark.answer_stage import answer_frame
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
+from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import require_utc
 from streamshed.spark.source_frame import bounded_frame, folder_frame
@@ -32,7 +33,7 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
 
     Raises:
         InvalidNetworkError: A stream that does not exist, or aggregates of types that they do not take.
-        SourceUnavailableError: A stream without input.
+        SourceUnavailableError: A stream without input, a relation that cannot be read or repeats a key of a lookup.
     """
     require_utc(spark)
     given = dict(inputs or {})
@@ -48,6 +49,8 @@ def _domain_answers(
 ) -> DataFrame:
     sources = {stream.name: _source(spark, stream, given) for stream in streams}
     compiled = [compile_stream(stream, network.queries, sources[stream.name], Admission()) for stream in streams]
+    for stream in compiled:
+        read_relations(stream.work.program.instructions)
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]
     rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled}

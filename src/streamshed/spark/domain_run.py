@@ -33,6 +33,7 @@ from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_table import plan_table
 from streamshed.spark.progress import MicroBatchReport, last_report
 from streamshed.spark.progress_listener import ProgressListener
+from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sinks import Sink
@@ -94,6 +95,8 @@ class DomainRun:
             compile_stream(stream, network.queries, source, Admission())
             for stream, source in zip(domain.streams, self._sources, strict=True)
         ]
+        for compiled in trial:
+            read_relations(compiled.work.program.instructions)
         self.manifest = self._continued(trial)
         self._answering = Answering(outputs_of_streams(trial), settings.confidence)
         self._history = History(self._folder.below("journal"))

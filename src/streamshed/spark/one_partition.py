@@ -22,11 +22,16 @@ def one_partition(spark: SparkSession, rows: Callable[[pa.Schema], Iterator[pa.R
         rows: Yields them in batches of the schema it is handed.
         schema: Names and types, as Spark writes them.
     """
-    arrow_schema = to_arrow_schema(cast(StructType, StructType.fromDDL(schema)))
+    expected = arrow_schema(schema)
 
     def filled(nothing: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in nothing:
             pass
-        yield from rows(arrow_schema)
+        yield from rows(expected)
 
     return spark.sql("VALUES 0").mapInArrow(filled, schema)
+
+
+def arrow_schema(ddl: str) -> pa.Schema:
+    """Return the schema in which Spark exchanges rows of columns, given as it writes them, with Python."""
+    return to_arrow_schema(cast(StructType, StructType.fromDDL(ddl)), timezone="UTC")

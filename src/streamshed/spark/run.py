@@ -166,7 +166,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             would confuse.
         IncompatibleCheckpointError: The checkpoint was made for another network.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
-        SourceUnavailableError: A folder that is not there.
+        SourceUnavailableError: A folder that is not there, a relation that cannot be read or repeats a key of a lookup.
         SinkUnavailableError: A checkpoint or sink that cannot be written to.
         PortInUseError: Another program listens on the port.
     """

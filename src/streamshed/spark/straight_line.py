@@ -16,7 +16,7 @@ from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import layers
 from streamshed.spark.internal_names import TIME, UNREADABLE
-from streamshed.spark.relation_reader import relation_frame
+from streamshed.spark.relation_frame import relation_frame
 from streamshed.spark.unfused import unfused
 from streamshed.spark.user_function import guarded_call
 
@@ -96,7 +96,7 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
 
     What no query asks for has a key that is null: it is not looked up, nor is the key computed.
     """
-    theirs = relation_frame(match.relation, match.on, brings_columns=bool(match.outputs))
+    theirs = relation_frame(match)
     keys = [f"{match.matched}_{index}" for index in range(len(match.on))]
     renamed = theirs.select(
         *[F.col(quoted(theirs_name)).alias(key) for (_, theirs_name), key in zip(match.on, keys, strict=True)],

@@ -23,7 +23,7 @@ from tests.spark.exactness.specification import (
 )
 from tests.spark.exactness.tables import Tables
 
-_CSV_SCHEMA = "entry string, sense string, sense_score double"
+_CSV_SCHEMA = "entry string, digits string, sense string, sense_score double"
 
 
 def build_streams(tables: Tables) -> dict[str, Stream]:

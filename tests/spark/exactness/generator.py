@@ -45,7 +45,8 @@ _LOOKUPS: tuple[tuple[str, tuple[tuple[str, str, Kind], ...], tuple[tuple[str, K
     ("labels", (("s", "label_key", Kind.TEXT),), (("label", Kind.TEXT), ("label_score", Kind.DOUBLE))),
     ("ranks", (("i", "rank_key", Kind.INTEGER),), (("region", Kind.TEXT), ("region_score", Kind.DOUBLE))),
     ("ranks", (("n", "rank_key", Kind.INTEGER),), (("region", Kind.TEXT), ("region_score", Kind.DOUBLE))),
-    ("words", (("word", "entry", Kind.TEXT),), (("sense", Kind.TEXT), ("sense_score", Kind.DOUBLE))),
+    ("words", (("word", "entry", Kind.TEXT),), (("digits", Kind.TEXT), ("sense_score", Kind.DOUBLE))),
+    ("words", (("word", "digits", Kind.TEXT),), (("sense", Kind.TEXT), ("sense_score", Kind.DOUBLE))),
     (
         "halves",
         (("i", "half_i", Kind.INTEGER), ("flag", "half_flag", Kind.BOOLEAN)),

@@ -141,7 +141,7 @@ def _relations(chance: random.Random, folder: Path) -> dict[str, Relation]:
     relations = {
         "labels": Relation(_table(chance, "label_key", pa.string(), TEXTS[:9], ("label",)), None),
         "ranks": Relation(_table(chance, "rank_key", pa.int32(), (0, 1, 3, 7), ("region",)), folder / "ranks.parquet"),
-        "words": Relation(_table(chance, "entry", pa.string(), WORDS[:4], ("sense",)), folder / "words.csv"),
+        "words": Relation(_words(chance), folder / "words.csv"),
         "halves": Relation(_pairs(chance), folder / "halves.parquet"),
         "nobody": Relation(_table(chance, "none_key", pa.string(), (), ("nothing",)), folder / "nobody.parquet"),
     }
@@ -163,6 +163,12 @@ def _table(chance: random.Random, key: str, kind: pa.DataType, keys: Sequence[An
         score = [None if chance.random() < 0.2 else round(chance.uniform(-5, 5), 2) for _ in keys]
         columns[f"{name}_score"] = pa.array(score, pa.float64())
     return pa.table(columns)
+
+
+def _words(chance: random.Random) -> pa.Table:
+    """Two texts that are keys, the second of digits only: read as numbers, they would lose their zeros."""
+    words = _table(chance, "entry", pa.string(), WORDS[:4], ("sense",))
+    return words.add_column(1, "digits", pa.array(["0012", "7", "012", "100"], pa.string()))
 
 
 def _pairs(chance: random.Random) -> pa.Table:

@@ -35,6 +35,57 @@ def test_the_columns_of_a_text_file_come_from_a_schema_or_from_spark(tmp_path: P
     assert relation("servers", path, schema="host string").columns == (Column("host", "string"),)
 
 
+def test_options_may_be_truths(tmp_path: Path) -> None:
+    path = tmp_path / "servers.csv"
+    path.touch()
+    servers = relation("servers", path, schema="host string", options={"header": False, "sep": ";"})
+    assert servers.options == (("header", "false"), ("sep", ";"))
+
+
+@pytest.mark.parametrize(
+    ("ending", "options", "message"),
+    [
+        ("csv", {"nullValue": "-"}, 'unknown option "nullValue" of a csv relation, known: header, sep, delimiter'),
+        ("csv", {"hedder": "true"}, r'unknown option "hedder" .*did you mean "header"\?'),
+        ("csv", {"header": "maybe"}, "the option \"header\" is true or false, got 'maybe'"),
+        ("csv", {"sep": "||"}, r"the separator is one character, got '\|\|'"),
+        ("json", {"multiLine": "true"}, 'unknown option "multiLine" of a json relation, which has none'),
+    ],
+)
+def test_options_that_its_reader_does_not_know(
+    tmp_path: Path, ending: str, options: dict[str, str], message: str
+) -> None:
+    path = tmp_path / f"servers.{ending}"
+    path.touch()
+    with pytest.raises(InvalidNetworkError, match=f'relation "servers": {message}'):
+        relation("servers", path, schema="host string", options=options)
+
+
+def test_a_text_file_is_one_column_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "servers.text"
+    path.touch()
+    assert relation("servers", path).columns == (Column("value", "string"),)
+    assert relation("servers", path, schema="host string").columns == (Column("host", "string"),)
+    with pytest.raises(InvalidNetworkError, match='one column of type string, got the schema "host string, size int"'):
+        relation("servers", path, schema="host string, size int")
+
+
+def test_a_folder_of_partitions_needs_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "servers" / "day=1").mkdir(parents=True)
+    pq.write_table(pa.table({"host": ["a"]}), tmp_path / "servers" / "day=1" / "0.parquet")
+    with pytest.raises(InvalidNetworkError, match='holds the partition "day=1"'):
+        relation("servers", tmp_path / "servers")
+    assert relation("servers", tmp_path / "servers", schema="host string, day int").types is not None
+
+
+def test_a_local_file_may_be_given_as_a_uri(tmp_path: Path) -> None:
+    path = tmp_path / "all servers.parquet"
+    pq.write_table(pa.table({"host": ["a"]}), path)
+    assert relation("servers", path.as_uri()).columns == (Column("host", "string"),)
+    with pytest.raises(SourceUnavailableError, match="does not exist"):
+        relation("servers", "file:///nowhere/servers.csv")
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailableError, match="does not exist"):
         relation("servers", tmp_path / "servers.parquet")

@@ -8,10 +8,13 @@ from functools import cached_property
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.columns import declared_name
+from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.operators import Operator, place
 from streamshed.network.problems import Problems, unknown_column
 from streamshed.network.relation import Relation
+
+_WAY_OUT = "leave it out (columns=...) or rename it in the relation"
 
 
 class LookupKind(StrEnum):
@@ -146,4 +149,6 @@ def _column_problems(lookup: Lookup) -> Iterator[str]:
             yield f'adds "{name}" twice'
         elif (present := declared_name(name, lookup.input.columns)) is not None:
             yield f'adds "{name}", but there is "{present}" already: leave it out (columns=...) or rename it'
+        elif (reserved := reserved_problem("column", name, _WAY_OUT)) is not None:
+            yield f"what it adds: {reserved}"
         seen.add(name.lower())

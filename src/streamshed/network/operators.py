@@ -10,6 +10,7 @@ from streamshed.network.columns import declared_name, duplicate_names, normal_ty
 from streamshed.network.expression import Expression, conjuncts, parse_expression
 from streamshed.network.function import FunctionReference, function_reference
 from streamshed.network.given import is_filled_text
+from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems, declared_columns, unknown_column, unknown_columns
 
@@ -142,7 +143,7 @@ class Apply(Operator):
         if not is_filled_text(self.into):
             problems.add(f"the column for the result is text that is not empty, got {self.into!r}")
         else:
-            problems.add_all(time_problems(self.into, self.input))
+            problems.add_all(written_problems(self.into, self.input))
         returns = problems.attempt(lambda: normal_type(self.returns))
         problems.raise_if_any()
         declared = tuple(declared_name(name, self.input.columns) for name in self.arguments)
@@ -212,17 +213,18 @@ def place(node: Node, operator: str) -> str:
     return f'stream "{node.stream.name}", {operator}'
 
 
-def time_problems(name: str, node: Node) -> list[str]:
-    """Tell if a column to be written is the event time, which windows and watermark both need."""
-    if name.lower() != node.stream.time.lower():
-        return []
-    return [f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream']
+def written_problems(name: str, node: Node) -> list[str]:
+    """Tell if a column cannot be written: event time, which windows and watermark both need, and reserved names."""
+    if name.lower() == node.stream.time.lower():
+        return [f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream']
+    reserved = reserved_problem("column", name)
+    return [] if reserved is None else [reserved]
 
 
 def _assignment_problems(assignments: Iterable[tuple[str, Expression]], node: Node) -> Iterator[str]:
     for name, expression in assignments:
         yield from unknown_columns(expression, node.columns)
-        yield from time_problems(name, node)
+        yield from written_problems(name, node)
 
 
 def _type(expression: Expression, columns: Mapping[str, str | None]) -> str | None:

@@ -141,3 +141,10 @@ def test_long_chains_can_be_compared() -> None:
         return node
 
     assert chain() == chain()
+
+
+def test_columns_named_like_those_of_the_engine_cannot_be_written() -> None:
+    with pytest.raises(InvalidNetworkError, match='map: the column "__time" begins with two underscores'):
+        packets().map(__time="ts")
+    with pytest.raises(InvalidNetworkError, match='the column "__call_1" begins with two underscores'):
+        packets().apply(doubled, columns=["size"], into="__call_1", returns="int")

@@ -12,6 +12,7 @@ from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.operators import place
 from streamshed.network.problems import Problems, declared_columns, unknown_columns
+from streamshed.network.view_columns import view_problems
 from streamshed.network.window import WindowSpecification
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
             if name.lower() in seen:
                 yield f'the {kind} "{name}" is given twice'
             seen.add(name.lower())
+    yield from view_problems([key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates])
 
 
 def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:

@@ -73,3 +73,28 @@ def test_aggregates_need_names_and_calls() -> None:
         packets().window("1 minute").agg(**{"total bytes": "sum(size)"})
     with pytest.raises(InvalidNetworkError, match='the aggregate "N" is given twice'):
         packets().window("1 minute").agg(n="count(*)", N="sum(size)")
+
+
+@pytest.mark.parametrize(
+    ("key", "aggregate", "problem"),
+    [
+        ("v", "V", 'the aggregate "V" has the name of another column of the answers, the key "v": name it otherwise'),
+        ("Exact", "n", 'the key "Exact" has the name of another column of the answers, "exact"'),
+        ("v", "window_end", 'the aggregate "window_end" has the name of another column of the answers, "window_end"'),
+        ("v_lower", "v", 'the lower bound of the aggregate "v" has the name of another column .*, the key "v_lower"'),
+        ("__key", "n", 'the key "__key" begins with two underscores'),
+        ("v", "__key", 'the aggregate "__key" begins with two underscores'),
+    ],
+)
+def test_no_two_columns_of_the_answers_have_one_name(key: str, aggregate: str, problem: str) -> None:
+    windowed = packets().window("1 minute").by(**{key: "size"})
+    with pytest.raises(InvalidNetworkError, match=problem):
+        windowed.agg(**{aggregate: "count(*)"})
+
+
+def test_bounds_and_aggregates_share_no_name() -> None:
+    with pytest.raises(InvalidNetworkError) as caught:
+        packets().window("1 minute").agg(v="sum(size)", v_upper="max(size)", V="count(*)")
+    twice, clash = caught.value.problems
+    assert twice.endswith('the aggregate "V" is given twice')
+    assert 'the upper bound of the aggregate "v" has the name of another column of the answers, the agg' in clash

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
+from streamshed.network.given import given_options
 
 
 def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -39,13 +40,8 @@ def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | Non
 
 
 def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Spark's options, as the texts that Spark takes, sorted by name.
-
-    Example:
-        >>> options_of({"options": {"sep": ";", "header": True, "maxColumns": 9}})
-        (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
-    """
-    return tuple(sorted((name, _option(value)) for name, value in mapping_at(body, "options").items()))
+    """Spark's options, as the texts that Spark takes, sorted by name."""
+    return given_options(mapping_at(body, "options"))
 
 
 def path_in(folder: Path, path: str) -> str:
@@ -56,7 +52,3 @@ def path_in(folder: Path, path: str) -> str:
         ('/data/packets', 's3a://flows/packets')
     """
     return path if "://" in path else os.path.normpath(folder.absolute() / path)
-
-
-def _option(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

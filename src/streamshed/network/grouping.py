@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from streamshed.network.aggregate import AggregateCall, parse_aggregate
 from streamshed.network.duration import parse_duration
 from streamshed.network.expression import Expression, parse_expression, quoted
+from streamshed.network.given import is_text
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.operators import place
@@ -152,6 +153,8 @@ class Windowed:
             InvalidNetworkError: Listing all that is wrong.
         """
         problems = Problems(place(self.node, "by"))
+        problems.add_all(_key_problem(key) for key in columns if not is_text(key))
+        problems.raise_if_any()
         named = {**{name: quoted(name) for name in columns}, **expressions}
         keys = list(self.keys)
         for name, sql in named.items():
@@ -195,6 +198,13 @@ def make_windowed(node: Node, size: str, every: str | None, offset: str | None) 
     length = length or 0
     window = problems.require(lambda: WindowSpecification(length, length if slide is None else slide, start or 0))
     return Windowed(node, window)
+
+
+def _key_problem(key: object) -> str:
+    """Phrase what was given instead of the name of a column."""
+    names = [name for name in key if isinstance(name, str)] if isinstance(key, list | tuple) else []
+    written = ", ".join(f'"{name}"' for name in names) or '"column"'
+    return f"a key is a column, or an expression with a name, got {key!r}: write by({written})"
 
 
 def _name_problems(aggregate: Aggregate) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from streamshed.network.columns import declared_name, duplicate_names, normal_type
 from streamshed.network.expression import Expression, conjuncts, parse_expression
 from streamshed.network.function import FunctionReference, function_reference
-from streamshed.network.given import is_filled_text
+from streamshed.network.given import given_names, is_filled_text
 from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems, declared_columns, unknown_column, unknown_columns
@@ -201,11 +201,10 @@ def make_apply(
 ) -> Apply:
     """Add a user's function below a node; see `Node.apply`."""
     problems = Problems(place(node, "apply"))
-    if isinstance(columns, str):
-        problems.add(f'columns is a list, got "{columns}": write ["{columns}"]')
+    names = problems.attempt(lambda: given_names("columns", columns))
     reference = problems.require(lambda: function_reference(function))
     problems.raise_if_any()
-    return Apply(node, reference, tuple(columns), into, returns)
+    return Apply(node, reference, names or (), into, returns)
 
 
 def place(node: Node, operator: str) -> str:

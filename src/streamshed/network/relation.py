@@ -8,6 +8,7 @@ from functools import cached_property
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column, duplicate_names, parse_schema
 from streamshed.network.footer import parquet_columns
+from streamshed.network.given import given_options
 from streamshed.network.names import check_name
 from streamshed.network.sources import DataFrameSource, FileFormat, file_format
 
@@ -72,8 +73,7 @@ def relation(
     path = os.fspath(source)
     ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI
     kind = file_format(format or ending or FileFormat.PARQUET)
-    reader_options = tuple(sorted((options or {}).items()))
-    return Relation(name, path, _columns(path, kind, schema), kind, reader_options)
+    return Relation(name, path, _columns(path, kind, schema), kind, given_options(options))
 
 
 def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, ...] | None:

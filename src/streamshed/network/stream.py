@@ -7,6 +7,7 @@ from functools import cached_property
 
 from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.duration import parse_duration
+from streamshed.network.given import is_a, is_filled_text
 from streamshed.network.identity import Identity, IdentityKind, row_identity
 from streamshed.network.names import name_problem, reserved_problem
 from streamshed.network.node import Node
@@ -132,6 +133,10 @@ def stream(
     problems = Problems(f'stream "{name}"')
     watermark_microseconds = problems.attempt(lambda: parse_duration(watermark)) or 0
     idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
+    if not is_filled_text(time):
+        problems.add(f"its time is the name of a column, got {time!r}")
+    if not (parse is None or is_a(parse, Parse)):
+        problems.add(f'how it is parsed is parse_json("column", "schema") or parse_csv(...), got {parse!r}')
     known_source = problems.require(lambda: as_source(source))
     columns = known_source.columns
     chosen = problems.require(lambda: row_identity(identity, known_source, columns))

@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.columns import declared_name
@@ -61,7 +62,7 @@ class Lookup(Operator):
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and those added."""
         types = self.relation.types or {}
-        return {**self.input.columns, **{name: types.get(name) for name in self.columns_added}}
+        return MappingProxyType({**self.input.columns, **{name: types.get(name) for name in self.columns_added}})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not added, and the key."""

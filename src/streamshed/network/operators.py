@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from streamshed.network.columns import declared_name, duplicate_names, normal_type
@@ -96,7 +97,7 @@ class Map(Operator):
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and those assigned; a copied column keeps its type."""
         types = {name: _type(expression, self.input.columns) for name, expression in self.assignments}
-        return {**self.input.columns, **types}
+        return MappingProxyType({**self.input.columns, **types})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not assigned, and those of the assignments that are used."""
@@ -154,7 +155,7 @@ class Apply(Operator):
     @cached_property
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and that of the result."""
-        return {**self.input.columns, self.into: self.returns}
+        return MappingProxyType({**self.input.columns, self.into: self.returns})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used, those of the arguments instead of that of the result."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column, duplicate_names, parse_schema
@@ -41,7 +42,13 @@ class Relation:
     @cached_property
     def types(self) -> Mapping[str, str | None] | None:
         """Type by column name; None where the columns are not known."""
-        return None if self.columns is None else {column.name: column.type for column in self.columns}
+        if self.columns is None:
+            return None
+        return MappingProxyType({column.name: column.type for column in self.columns})
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is cached."""
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
 
 def relation(

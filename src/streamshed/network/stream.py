@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.duration import parse_duration
@@ -66,10 +67,10 @@ class Stream(Node):
     def columns(self) -> Mapping[str, str | None]:
         """Type by column name: the source's, without the text that is parsed, then the parsed ones."""
         if self.parse is None:
-            return {column.name: column.type for column in self.schema}
+            return MappingProxyType({column.name: column.type for column in self.schema})
         text = self.parse.column.lower()
         rest = [column for column in self.schema if column.name.lower() != text]
-        return {column.name: column.type for column in (*rest, *self.parse.schema)}
+        return MappingProxyType({column.name: column.type for column in (*rest, *self.parse.schema)})
 
     @property
     def stream(self) -> "Stream":

@@ -125,7 +125,7 @@ def test_running_is_left_to_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names_that_differ_in_case_only_are_one_to_spark() -> None:
-    events = network(count(packets("p"), "a")).queries[0]
+    events = count(packets("p"), "a")
     known = count(packets("p").semijoin(hosts("h"), on={"src_host": "host"}), "b")
     unknown = count(packets("P").semijoin(hosts("H"), on={"src_host": "host"}), "c")
     with pytest.raises(InvalidNetworkError) as caught:

@@ -11,9 +11,8 @@ from typing import Self
 import pandas as pd
 from pyspark.sql import SparkSession
 
-from streamshed.control.settings import ControlSettings, Unscalable
-from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.duration import parse_duration
+from streamshed.control.settings import Unscalable
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.spark.domain_run import DomainRun, DomainSettings
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
@@ -21,7 +20,8 @@ from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
-from streamshed.spark.state_layout import FAMILIES, StateLayout
+from streamshed.spark.start_settings import StartSettings
+from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.statistics.load_prior import LoadPrior
 
@@ -162,36 +162,33 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         port: Its port; 0: any that is free.
 
     Raises:
-        InvalidNetworkError: Types that aggregates do not take, an unknown family, a function that several clocks
-            would confuse.
+        InvalidNetworkError: Settings that cannot be, all that are; types that aggregates do not take; a function that
+            several clocks would confuse.
         IncompatibleCheckpointError: The checkpoint was made for another network.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
         SourceUnavailableError: A folder that is not there.
         SinkUnavailableError: A checkpoint or sink that cannot be written to.
         PortInUseError: Another program listens on the port.
     """
-    if unknown := [name for name in reserve if name not in FAMILIES]:
-        raise InvalidNetworkError(
-            *(
-                f'no state family "{name}", known are: {", ".join(FAMILIES)}{near_miss(name, FAMILIES)}'
-                for name in unknown
-            )
-        )
-    if not 0 < confidence < 1:
-        raise InvalidNetworkError(f"confidence must be between 0 and 1, got {confidence}")
-    use_this_python(spark)
-    target = FunctionSink(sink) if callable(sink) else sink
-    _check_sink(target, network)
-    control = ControlSettings(
-        trigger_interval_seconds=parse_duration(trigger) / 1e6,
-        latency_seconds=None if latency is None else parse_duration(latency) / 1e6,
+    settings = StartSettings(
+        trigger=trigger,
+        latency=latency,
         larger_micro_batches=larger_micro_batches,
-        prior=prior or LoadPrior(),
-        headroom=headroom / len(network.time_domains),
+        prior=prior,
+        headroom=headroom,
         policy=policy,
         advisory=advisory,
         unscalable=unscalable,
+        confidence=confidence,
+        partitions=partitions,
+        reserve=reserve,
+        host=host,
+        port=port,
     )
+    target = FunctionSink(sink) if callable(sink) else sink
+    _check_sink(target, network)
+    use_this_python(spark)
+    control = settings.control(len(network.time_domains))
     storage = Storage.at(_root(checkpoint))
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
@@ -220,6 +217,10 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
 
 
 def _check_sink(sink: Sink, network: QueryNetwork) -> None:
+    if not hasattr(sink, "write"):
+        raise InvalidNetworkError(
+            f"sink: answers go to a sink, such as parquet_sink(path), or to a function, got {sink!r}"
+        )
     clocks = [domain.clock for domain in network.time_domains]
     if len(clocks) > 1 and isinstance(sink, FunctionSink) and not sink.takes_query_id:
         raise InvalidNetworkError(

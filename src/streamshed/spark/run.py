@@ -22,7 +22,7 @@ from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.storage import Storage
+from streamshed.spark.storage import Storage, is_uri
 from streamshed.statistics.load_prior import LoadPrior
 
 
@@ -235,7 +235,7 @@ def _domain_folder(checkpoint: str, clock: str) -> str:
 
 
 def _root(checkpoint: str) -> str:
-    return checkpoint if "://" in checkpoint else os.path.abspath(checkpoint)
+    return checkpoint if is_uri(checkpoint) else os.path.abspath(checkpoint)
 
 
 def _is_drained(domain: DomainRun) -> bool:

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamshed.network.aggregate import AggregateCall, parse_aggregate
+from streamshed.network.declared_types import aggregate_problem, key_problem
 from streamshed.network.duration import parse_duration
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
@@ -53,6 +54,7 @@ class Aggregate:
         problems.add_all(_name_problems(self))
         for expression in self._expressions:
             problems.add_all(unknown_columns(expression, self.input.columns))
+        problems.add_all(_type_problems(self))
         problems.raise_if_any()
         columns = self.input.columns
         keys = (GroupKey(key.name, declared_columns(key.expression, columns)) for key in self.keys)
@@ -222,6 +224,12 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
                 yield f'the {kind} "{name}" is given twice'
             seen.add(name.lower())
     yield from view_problems([key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates])
+
+
+def _type_problems(aggregate: Aggregate) -> Iterator[str]:
+    columns = aggregate.input.columns
+    yield from filter(None, (key_problem(key.name, key.expression, columns) for key in aggregate.keys))
+    yield from filter(None, (aggregate_problem(name, call, columns) for name, call in aggregate.aggregates))
 
 
 def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:

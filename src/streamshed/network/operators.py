@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from streamshed.network.columns import declared_name, duplicate_names, normal_type
+from streamshed.network.declared_types import declared_type
 from streamshed.network.expression import Expression, conjuncts, parse_expression
 from streamshed.network.function import FunctionReference, function_reference
 from streamshed.network.given import given_names, is_filled_text
@@ -96,7 +97,7 @@ class Map(Operator):
     @cached_property
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and those assigned; a copied column keeps its type."""
-        types = {name: _type(expression, self.input.columns) for name, expression in self.assignments}
+        types = {name: declared_type(expression, self.input.columns) for name, expression in self.assignments}
         return MappingProxyType({**self.input.columns, **types})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
@@ -225,10 +226,3 @@ def _assignment_problems(assignments: Iterable[tuple[str, Expression]], node: No
     for name, expression in assignments:
         yield from unknown_columns(expression, node.columns)
         yield from written_problems(name, node)
-
-
-def _type(expression: Expression, columns: Mapping[str, str | None]) -> str | None:
-    if len(expression.columns) != 1:
-        return None
-    (name,) = expression.columns
-    return columns[name] if expression.canonical.strip("`") == name.lower() else None

@@ -22,7 +22,7 @@ from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.storage import Storage, is_uri
+from streamshed.spark.storage import Storage, absolute_location
 from streamshed.statistics.load_prior import LoadPrior
 
 
@@ -121,7 +121,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     network: QueryNetwork,
     spark: SparkSession,
     *,
-    checkpoint: str,
+    checkpoint: str | os.PathLike[str],
     sink: Sink | AnswerFunction,
     trigger: str = "2 seconds",
     latency: str | None = None,
@@ -187,9 +187,10 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     )
     target = FunctionSink(sink) if callable(sink) else sink
     _check_sink(target, network)
+    folder = absolute_location(checkpoint)
     use_this_python(spark)
     control = settings.control(len(network.time_domains))
-    storage = Storage.at(_root(checkpoint))
+    storage = Storage.at(folder)
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
     cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
@@ -199,7 +200,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             network,
             domain,
             spark,
-            DomainSettings(_domain_folder(checkpoint, domain.clock), control, confidence, cores, layout),
+            DomainSettings(f"{folder}/{domain.clock}", control, confidence, cores, layout),
             target,
         )
         for domain in network.time_domains
@@ -228,14 +229,6 @@ def _check_sink(sink: Sink, network: QueryNetwork) -> None:
             " (answers, micro_batch_id) cannot tell apart: let it take (answers, micro_batch_id, query_id)"
         )
     sink.check()
-
-
-def _domain_folder(checkpoint: str, clock: str) -> str:
-    return f"{_root(checkpoint)}/{clock}"
-
-
-def _root(checkpoint: str) -> str:
-    return checkpoint if is_uri(checkpoint) else os.path.abspath(checkpoint)
 
 
 def _is_drained(domain: DomainRun) -> bool:

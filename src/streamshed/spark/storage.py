@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import fs
 
-from streamshed.errors import SinkUnavailableError, near_miss
+from streamshed.errors import InvalidNetworkError, SinkUnavailableError, near_miss
+from streamshed.network.given import is_a
 
 _SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 """What PyArrow's file systems are called in URIs."""
@@ -127,6 +128,22 @@ def is_uri(location: str) -> bool:
         (True, True, False)
     """
     return "://" in location or location.startswith("file:")
+
+
+def absolute_location(location: str | os.PathLike[str]) -> str:
+    """Return a path as an absolute one, and a URI as it is.
+
+    Raises:
+        InvalidNetworkError: It is neither.
+
+    Example:
+        >>> absolute_location("/out/../answers"), absolute_location("s3://bucket/answers")
+        ('/answers', 's3://bucket/answers')
+    """
+    if not is_a(location, str, os.PathLike):
+        raise InvalidNetworkError(f'a folder is a path or a URI, such as "out/checkpoint", got {location!r}')
+    text = os.fspath(location)
+    return text if is_uri(text) else os.path.abspath(text)
 
 
 def _reason(location: str, error: Exception) -> str:

@@ -1,10 +1,11 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from streamshed.errors import SinkUnavailableError
+from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.spark.sinks import parquet_sink
-from streamshed.spark.storage import Storage
+from streamshed.spark.storage import Storage, absolute_location
 
 
 def test_a_folder_is_made_and_left_empty(tmp_path: Path) -> None:
@@ -44,3 +45,11 @@ def test_a_sink_to_which_only_spark_knows_the_way_is_left_to_it() -> None:
 
 def test_a_sink_takes_paths(tmp_path: Path) -> None:
     assert parquet_sink(tmp_path).path == str(tmp_path)
+
+
+def test_a_checkpoint_may_be_a_path_and_nothing_else(tmp_path: Path) -> None:
+    assert absolute_location(tmp_path / "checkpoint") == f"{tmp_path}/checkpoint"
+    assert absolute_location("file:/out/checkpoint") == "file:/out/checkpoint"
+    nothing: Any = None
+    with pytest.raises(InvalidNetworkError, match=r'a folder is a path or a URI, such as "out/checkpoint", got None'):
+        absolute_location(nothing)

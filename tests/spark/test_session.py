@@ -27,7 +27,9 @@ def test_a_session_with_another_time_zone_is_refused(spark: SparkSession, zone: 
     elsewhere.conf.set("spark.sql.session.timeZone", zone)
     ticks = stream("ticks", rate(1), time="timestamp").window("1 second").agg(n="count(*)").query("q")
     for refused in (network(ticks).answers, partial(network(ticks).start, checkpoint="/nowhere", sink=print)):
-        with pytest.raises(InvalidNetworkError, match=f"time zone is .{re.escape(zone)}.: set spark.sql.session.timeZone"):
+        with pytest.raises(
+            InvalidNetworkError, match=f"time zone is .{re.escape(zone)}.: set spark.sql.session.timeZone"
+        ):
             refused(elsewhere)
 
 

@@ -1,5 +1,6 @@
 """Problems of a document as lines that editors can follow, and as JSON."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -25,11 +26,17 @@ def problem_lines(file: str, problems: Iterable[DocumentProblem]) -> Iterator[st
 
 
 def problem_object(problem: DocumentProblem) -> dict[str, Any]:
-    """Return a problem as an object for JSON."""
+    """Return a problem as an object for JSON, numbers that JSON does not know as texts.
+
+    Example:
+        >>> from streamshed.network.document_problem import Problem
+        >>> problem_object(Problem("queries.q.weight", float("nan"), "expected a finite number"))["value"]
+        'nan'
+    """
     return {
         "path": problem.path,
         "line": line_of(problem),
-        "value": problem.value,
+        "value": _json_value(problem.value),
         "message": problem.message,
         "near_miss": problem.near_miss,
     }
@@ -39,6 +46,17 @@ def line_of(problem: DocumentProblem) -> int | None:
     """The line a problem stands on; None for a problem of the whole document."""
     line = getattr(problem, "line", None)
     return line if isinstance(line, int) else None
+
+
+def _json_value(value: object) -> object:
+    match value:
+        case dict():
+            return {str(key): _json_value(item) for key, item in value.items()}
+        case list():
+            return [_json_value(item) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+    return value
 
 
 def _shortened(value: object) -> str:

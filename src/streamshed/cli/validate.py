@@ -39,7 +39,7 @@ def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
             problems = error.problems
     if as_json:
         report = _report(file, document, problems, parsers=["streamshed", *(["spark"] if checker else [])])
-        click.echo(json.dumps(report, indent=2, default=str, ensure_ascii=False))
+        click.echo(json.dumps(report, indent=2, default=str, ensure_ascii=False, allow_nan=False))
     elif document is not None:
         click.echo(f"{file}: valid: {_contents(document)}")
     for line in () if as_json else problem_lines(str(file), problems):

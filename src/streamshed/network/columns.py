@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.given import is_filled_text
+from streamshed.network.given import is_filled_text, is_text
 
 _SYNONYMS = {
     "integer": "int",
@@ -90,6 +90,8 @@ def normal_type(text: str) -> str:
         >>> normal_type("Decimal(10, 2)"), normal_type("STRUCT<a: LONG, B array<integer>>")
         ('decimal(10,2)', 'struct<a:bigint,B:array<int>>')
     """
+    if not is_text(text):
+        raise InvalidNetworkError(f'a type is text such as "double", got {text!r}')
     head, bracket, inside = text.strip().partition("<")
     name = head.strip().lower()
     if bracket and name in _NESTED_TYPES and inside.rstrip().endswith(">"):

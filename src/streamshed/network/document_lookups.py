@@ -6,6 +6,7 @@ from streamshed.network.columns import declared_name
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_values import is_given, texts_at
 from streamshed.network.lookup import Lookup, LookupKind, make_join
+from streamshed.network.names import is_reserved
 from streamshed.network.node import Node
 from streamshed.network.operators import make_map
 from streamshed.network.relation import Relation
@@ -62,8 +63,8 @@ def read_join(place: Place, body: Mapping[str, object], node: Node | None, relat
 
 def with_columns(node: Node, names: Iterable[str]) -> Node:
     """The rows of a node with columns of unknown type, in the place of an operator that has problems."""
-    missing = {name: "NULL" for name in names if name and declared_name(name, node.columns) is None}
-    distinct = {name.lower(): name for name in missing}
+    possible = (name for name in names if name and not is_reserved(name))
+    distinct = {name.lower(): name for name in possible if declared_name(name, node.columns) is None}
     return make_map(node, dict.fromkeys(distinct.values(), "NULL")) if distinct else node
 
 

@@ -10,7 +10,7 @@ from streamshed.network.document_sql import SqlReader
 from streamshed.network.document_values import is_given, mapping_at, text_at, texts_at
 from streamshed.network.function import function_reference
 from streamshed.network.node import Node
-from streamshed.network.operators import Apply, make_filter, make_map, time_problems
+from streamshed.network.operators import Apply, make_filter, make_map, written_problems
 from streamshed.network.problems import unknown_column
 from streamshed.network.relation import Relation
 
@@ -93,7 +93,7 @@ def _apply(place: Place, body: Mapping[str, object], node: Node | None) -> Node 
     unknown = [index for index, name in columns.items() if declared_name(name, node.columns) is None]
     for index in unknown:
         place.at("columns", index).report_all(columns[index], [unknown_column(columns[index], node.columns)])
-    misplaced = time_problems(into, node)
+    misplaced = written_problems(into, node)
     place.at("into").report_all(into, misplaced)
     if not (reference and kind and columns) or unknown or misplaced:
         return with_columns(node, [into])

@@ -55,6 +55,17 @@ def path_text(keys: Keys) -> str:
     return text or "document"
 
 
+def is_within(path: str, keys: Keys) -> bool:
+    """Whether a path leads to a value, or to what it holds.
+
+    Example:
+        >>> is_within("queries.tcp.by[1]", ("queries", "tcp")), is_within("queries.tcp_bytes", ("queries", "tcp"))
+        (True, False)
+    """
+    whole = path_text(keys)
+    return path == whole or path.startswith((f"{whole}.", f"{whole}["))
+
+
 class Findings:
     """The problems of one document, collected by those who read it.
 

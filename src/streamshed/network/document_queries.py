@@ -18,7 +18,7 @@ from streamshed.network.query import AnswerMode, Query
 from streamshed.network.window import WindowSpecification
 
 _SOME_WINDOW = WindowSpecification(1, 1)
-_SOME_CALL = ("rows", AggregateCall(AggregateKind.COUNT, None))
+_COUNT = AggregateCall(AggregateKind.COUNT, None)
 
 
 def read_query(
@@ -51,7 +51,7 @@ def read_query(
             return None
         if problems := problems_of(lambda: Aggregate(rows, window, keys, calls)):
             for problem in problems:
-                part = "by" if "the key" in problem else "aggregates"
+                part = "by" if ': the key "' in problem else "aggregates"
                 place.at(part).report_all([*mapping_at(body, part)] or body.get(part), [problem])
             return None
         asked = Aggregate(rows, window, keys, calls)
@@ -99,16 +99,21 @@ def _column_key(place: Place, name: str, node: Node | None) -> GroupKey | None:
     if node is not None and declared_name(name, node.columns) is None:
         place.report_all(name, [unknown_column(name, node.columns)])
         return None
-    return GroupKey(name, parse_expression(quoted(name)))
+    return _key(place, name, GroupKey(name, parse_expression(quoted(name))), node)
 
 
 def _sql_key(place: Place, name: str, text: object, node: Node | None, sql: SqlReader) -> GroupKey | None:
     expression = sql.expression(place, text) if isinstance(text, str) else None
     if expression is None:
         return None
-    key = GroupKey(name, expression)
-    problems = node and problems_of(lambda: Aggregate(node, _SOME_WINDOW, (key,), (_SOME_CALL,)))
-    place.report_all(text, problems or ())
+    return _key(place, text, GroupKey(name, expression), node)
+
+
+def _key(place: Place, written: object, key: GroupKey, node: Node | None) -> GroupKey | None:
+    """Report what the model says of a key by itself."""
+    call = ("b" if key.name.lower().startswith("a") else "a", _COUNT)
+    problems = () if node is None else problems_of(lambda: Aggregate(node, _SOME_WINDOW, (key,), (call,)))
+    place.report_all(written, problems)
     return None if problems else key
 
 

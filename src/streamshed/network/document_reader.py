@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from streamshed.network.document_operators import OperatorReader
 from streamshed.network.document_order import dependence_order
-from streamshed.network.document_problem import Place, Problem
+from streamshed.network.document_problem import Place, Problem, is_within
 from streamshed.network.document_queries import read_query
 from streamshed.network.document_relations import read_relation
 from streamshed.network.document_run import read_run
@@ -20,8 +20,9 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.query import Query
 from streamshed.network.run_settings import RunSettings
-from streamshed.network.yaml_text import read_yaml
+from streamshed.network.yaml_text import YamlText, read_yaml
 
+_MOST_BODIES = 5
 _Entries: TypeAlias = dict[str, tuple[Place, Mapping[str, object]]]
 
 
@@ -50,12 +51,24 @@ def read_document(text: str, *, folder: Path, expression_checker: ExpressionChec
         expression_checker: Tells why an engine cannot parse an SQL expression; None: what streamshed
             parses is taken for right.
     """
-    yaml_text = read_yaml(text)
-    findings = yaml_text.findings
-    if not yaml_text.is_readable:
+    said = read_yaml(text)
+    reading = _read(said, folder, expression_checker)
+    found = {(problem.path, problem.message): problem for problem in reading.problems}
+    for earlier in range(1, min(max(said.repeated.values(), default=1), _MOST_BODIES)):
+        for problem in _read(read_yaml(text, earlier=earlier), folder, expression_checker).problems:
+            if any(is_within(problem.path, keys) for keys in said.repeated):
+                found.setdefault((problem.path, problem.message), problem)
+    problems = sorted(found.values(), key=lambda problem: problem.line or 0)
+    return Reading(reading.document, tuple(problems))
+
+
+def _read(said: YamlText, folder: Path, expression_checker: ExpressionChecker | None) -> Reading:
+    """Read what a text says, where one value counts of each key that is given twice."""
+    findings = said.findings
+    if not said.is_readable:
         return Reading(None, findings.problems)
-    whole = yaml_text.value if isinstance(yaml_text.value, dict) else {}
-    usable = check_shape(yaml_text.value, findings)
+    whole = said.value if isinstance(said.value, dict) else {}
+    usable = check_shape(said.value, findings)
     reader = _DocumentReader(Place(findings), whole, usable, folder, SqlReader(expression_checker))
     document = reader.read()
     problems = findings.problems

@@ -9,7 +9,7 @@ from streamshed.network.columns import Column, declared_name, parse_schema
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_values import duration_at, is_given, mapping_at, options_of, path_in, text_at
 from streamshed.network.identity import Identity, IdentityKind, row_identity
-from streamshed.network.names import name_problem
+from streamshed.network.names import is_reserved, name_problem
 from streamshed.network.parsing import Parse, TextFormat
 from streamshed.network.sources import FileFormat, FolderSource, RateSource, Source
 from streamshed.network.stream import Stream
@@ -19,6 +19,9 @@ _KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile("a clock cannot be named"), ("clock",)),
     (re.compile("what is to be parsed|only text can be parsed"), ("parse", "")),
     (re.compile('".*" is parsed out of|the columns ".*" have the same name'), ("parse", "schema")),
+    (re.compile("its source: "), ("source",)),
+    (re.compile("its source is a folder of JSON"), ("parse", "")),
+    (re.compile("what is parsed"), ("parse", "schema")),
     (re.compile("its time"), ("time",)),
     (re.compile("(its|an|the) identity"), ("identity",)),
     (re.compile("idle_after"), ("idle_after",)),
@@ -123,8 +126,10 @@ def _stand_in(source: Source, columns: tuple[Column, ...], time: str) -> Stream:
     """A stream with the columns that one with problems would have."""
     types: dict[str, str | None] = {}
     for column in columns:
-        if declared_name(column.name, types) is None:
+        if declared_name(column.name, types) is None and not is_reserved(column.name):
             types[column.name] = column.type
+    if is_reserved(time):
+        time = "time"
     types[declared_name(time, types) or time] = "timestamp"
     schema = tuple(Column(name, kind) for name, kind in types.items())
     return Stream("stream", source, schema, time, 0, None, Identity(IdentityKind.NONE))
@@ -146,6 +151,8 @@ def _report(place: Place, name: str, body: Mapping[str, object], problems: Itera
         if found == ("time",) and "time" not in body:
             continue  # that it is missing was reported
         keys = [key or text_format for key in found]
+        if keys == ["source"]:
+            keys.append("schema" if "schema" in mapping_at(body, "source") else "folder")
         value: object = body
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None

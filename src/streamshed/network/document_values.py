@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
-from streamshed.network.relation_options import option_text
+from streamshed.network.given import given_options
 
 
 def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -46,7 +46,7 @@ def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
         >>> options_of({"options": {"sep": ";", "header": True, "maxColumns": 9}})
         (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
     """
-    return tuple(sorted((name, option_text(value)) for name, value in mapping_at(body, "options").items()))
+    return given_options(mapping_at(body, "options"))
 
 
 def path_in(folder: Path, path: str) -> str:

@@ -1,5 +1,9 @@
 """What a user gave, checked at run time whatever the annotations say."""
 
+from collections.abc import Iterable, Mapping
+
+from streamshed.errors import InvalidNetworkError
+
 
 def is_text(value: object) -> bool:
     """Whether a value is text."""
@@ -24,3 +28,54 @@ def is_number(value: object) -> bool:
 def is_a(value: object, *kinds: type) -> bool:
     """Whether a value is of one of some kinds."""
     return isinstance(value, kinds)
+
+
+def given_names(what: str, value: object) -> tuple[str, ...]:
+    """Return the names of a list.
+
+    Args:
+        what: What the list is called, such as "columns".
+        value: What was given.
+
+    Raises:
+        InvalidNetworkError: It is no list of texts.
+
+    Example:
+        >>> given_names("columns", ["size", "ts"])
+        ('size', 'ts')
+        >>> given_names("columns", "size")
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: columns is a list, got "size": write ["size"]
+    """
+    if isinstance(value, str):
+        raise InvalidNetworkError(f'{what} is a list, got "{value}": write ["{value}"]')
+    items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else (value,)
+    names = tuple(item for item in items if isinstance(item, str))
+    if len(names) < len(items) or not isinstance(value, Iterable):
+        raise InvalidNetworkError(f"{what} is a list of names, got {value!r}")
+    return names
+
+
+def given_options(options: object) -> tuple[tuple[str, str], ...]:
+    """Return Spark's options as the texts that Spark takes, sorted by name; None: there are none.
+
+    Raises:
+        InvalidNetworkError: They are no mapping of names to texts, numbers or truth values.
+
+    Example:
+        >>> given_options({"sep": ";", "header": True, "maxColumns": 9})
+        (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
+    """
+    entries = {} if options is None else options
+    if not isinstance(entries, Mapping):
+        raise InvalidNetworkError(f'options are a mapping such as {{"header": "true"}}, got {options!r}')
+    for name, value in entries.items():
+        if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
+            raise InvalidNetworkError(
+                f"an option is a name with a text, a number or a truth value, got {name!r}: {value!r}"
+            )
+    return tuple(sorted((name, _option(value)) for name, value in entries.items()))
+
+
+def _option(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

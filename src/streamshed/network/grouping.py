@@ -6,12 +6,15 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamshed.network.aggregate import AggregateCall, parse_aggregate
+from streamshed.network.declared_types import aggregate_problem, key_problem
 from streamshed.network.duration import parse_duration
 from streamshed.network.expression import Expression, parse_expression, quoted
+from streamshed.network.given import is_text
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.operators import place
 from streamshed.network.problems import Problems, declared_columns, unknown_columns
+from streamshed.network.view_columns import view_problems
 from streamshed.network.window import WindowSpecification
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class Aggregate:
         problems.add_all(_name_problems(self))
         for expression in self._expressions:
             problems.add_all(unknown_columns(expression, self.input.columns))
+        problems.add_all(_type_problems(self))
         problems.raise_if_any()
         columns = self.input.columns
         keys = (GroupKey(key.name, declared_columns(key.expression, columns)) for key in self.keys)
@@ -151,6 +155,8 @@ class Windowed:
             InvalidNetworkError: Listing all that is wrong.
         """
         problems = Problems(place(self.node, "by"))
+        problems.add_all(_key_problem(key) for key in columns if not is_text(key))
+        problems.raise_if_any()
         named = {**{name: quoted(name) for name in columns}, **expressions}
         keys = list(self.keys)
         for name, sql in named.items():
@@ -196,6 +202,13 @@ def make_windowed(node: Node, size: str, every: str | None, offset: str | None) 
     return Windowed(node, window)
 
 
+def _key_problem(key: object) -> str:
+    """Phrase what was given instead of the name of a column."""
+    names = [name for name in key if isinstance(name, str)] if isinstance(key, list | tuple) else []
+    written = ", ".join(f'"{name}"' for name in names) or '"column"'
+    return f"a key is a column, or an expression with a name, got {key!r}: write by({written})"
+
+
 def _name_problems(aggregate: Aggregate) -> Iterator[str]:
     if not aggregate.aggregates:
         yield 'nothing to aggregate, write a name and a call, such as agg(n="count(*)")'
@@ -210,6 +223,13 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
             if name.lower() in seen:
                 yield f'the {kind} "{name}" is given twice'
             seen.add(name.lower())
+    yield from view_problems([key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates])
+
+
+def _type_problems(aggregate: Aggregate) -> Iterator[str]:
+    columns = aggregate.input.columns
+    yield from filter(None, (key_problem(key.name, key.expression, columns) for key in aggregate.keys))
+    yield from filter(None, (aggregate_problem(name, call, columns) for name, call in aggregate.aggregates))
 
 
 def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column
+from streamshed.network.given import given_names
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, RateSource, Source
 
 _BROKER_COLUMNS = ("topic", "partition", "offset")
@@ -51,7 +52,7 @@ def row_identity(asked: str | Sequence[str] | None, source: Source, columns: tup
     if asked is None:
         return _default_identity(source, columns)
     if not isinstance(asked, str):
-        return Identity(IdentityKind.COLUMNS, tuple(asked))
+        return Identity(IdentityKind.COLUMNS, given_names("an identity", asked))
     if asked in {IdentityKind.FILE_ROW, IdentityKind.NONE}:
         return Identity(IdentityKind(asked))
     raise InvalidNetworkError(

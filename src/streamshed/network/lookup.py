@@ -1,17 +1,22 @@
 """Lookups in stored relations: the foreign-key join and the semijoin."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.columns import declared_name
+from streamshed.network.given import given_names, is_a
+from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.operators import Operator, place
 from streamshed.network.problems import Problems, unknown_column
 from streamshed.network.relation import Relation
+
+_WAY_OUT = "leave it out (columns=...) or rename it in the relation"
 
 
 class LookupKind(StrEnum):
@@ -57,7 +62,7 @@ class Lookup(Operator):
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and those added."""
         types = self.relation.types or {}
-        return {**self.input.columns, **{name: types.get(name) for name in self.columns_added}}
+        return MappingProxyType({**self.input.columns, **{name: types.get(name) for name in self.columns_added}})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not added, and the key."""
@@ -88,15 +93,13 @@ def make_join(
     """Add a foreign-key join below a node; see `Node.lookup`."""
     problems = Problems(place(node, "lookup"))
     pairs = problems.require(lambda: _pairs(relation, on))
-    if isinstance(columns, str):
-        problems.add(f'columns is a list, got "{columns}": write ["{columns}"]')
-    elif columns is None and relation.columns is None:
+    if columns is None and relation.columns is None:
         problems.add(f'the columns of "{relation.name}" are not known: say which to add, columns=[...], or its schema')
     problems.raise_if_any()
-    if columns is None:
-        keys = {theirs.lower() for _, theirs in pairs}
-        columns = [column.name for column in relation.columns or () if column.name.lower() not in keys]
-    return Lookup(node, relation, pairs, tuple(columns), LookupKind.JOIN)
+    keys = {theirs.lower() for _, theirs in pairs}
+    others = tuple(column.name for column in relation.columns or () if column.name.lower() not in keys)
+    added = others if columns is None else problems.require(lambda: given_names("columns", columns))
+    return Lookup(node, relation, pairs, added, LookupKind.JOIN)
 
 
 def make_semijoin(
@@ -104,17 +107,28 @@ def make_semijoin(
 ) -> Lookup:
     """Add a semijoin below a node; see `Node.semijoin`."""
     problems = Problems(place(node, "semijoin"))
+    if not is_a(negate, bool):
+        problems.add(f"negate must be True or False, got {negate!r}")
     pairs = problems.require(lambda: _pairs(relation, on))
+    problems.raise_if_any()
     return Lookup(node, relation, pairs, (), LookupKind.SEMIJOIN, negate)
 
 
 def _pairs(relation: object, on: str | Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if not isinstance(relation, Relation):
         raise InvalidNetworkError(f'a lookup needs relation("name", ...), got {type(relation).__name__}: {relation!r}')
+    given: Collection[tuple[object, object]]
     if isinstance(on, Mapping):
-        return tuple(on.items())
-    names = (on,) if isinstance(on, str) else tuple(on)
-    return tuple((name, name) for name in names)
+        given = on.items()
+    else:
+        names: Iterable[object] = (on,) if isinstance(on, str) or not is_a(on, Iterable) else on
+        given = [(name, name) for name in names]
+    pairs = tuple((ours, theirs) for ours, theirs in given if isinstance(ours, str) and isinstance(theirs, str))
+    if len(pairs) < len(given):
+        raise InvalidNetworkError(
+            f"on is a column, a list of columns or {{column of the stream: column of the relation}}, got {on!r}"
+        )
+    return pairs
 
 
 def _key_problems(lookup: Lookup) -> Iterator[str]:
@@ -146,4 +160,6 @@ def _column_problems(lookup: Lookup) -> Iterator[str]:
             yield f'adds "{name}" twice'
         elif (present := declared_name(name, lookup.input.columns)) is not None:
             yield f'adds "{name}", but there is "{present}" already: leave it out (columns=...) or rename it'
+        elif (reserved := reserved_problem("column", name, _WAY_OUT)) is not None:
+            yield f"what it adds: {reserved}"
         seen.add(name.lower())

@@ -1,4 +1,4 @@
-"""Which names streams, relations, queries, keys and aggregates may have."""
+"""Which names streams, relations, queries, columns, keys and aggregates may have."""
 
 import re
 
@@ -6,6 +6,7 @@ from streamshed.errors import InvalidNetworkError
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
 _LONGEST = 100
+_RESERVED = "__"
 
 
 def check_name(kind: str, name: object) -> None:
@@ -34,3 +35,25 @@ def name_problem(kind: str, name: object) -> str | None:
     if len(name) > _LONGEST:
         return f'{article} {kind} cannot be named "{name}": more than {_LONGEST} characters'
     return None
+
+
+def reserved_problem(kind: str, name: str, way_out: str = "rename it") -> str | None:
+    """Tell if a name begins as those of the columns do that streamshed adds to a stream; None where it does not.
+
+    Args:
+        kind: What has the name, such as "column".
+        name: The name.
+        way_out: What to do about it.
+
+    Example:
+        >>> reserved_problem("column", "__time")
+        'the column "__time" begins with two underscores, as only columns of streamshed itself may: rename it'
+    """
+    if not is_reserved(name):
+        return None
+    return f'the {kind} "{name}" begins with two underscores, as only columns of streamshed itself may: {way_out}'
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name begins with two underscores, as those of streamshed's own columns do."""
+    return name.startswith(_RESERVED)

@@ -1,7 +1,7 @@
 """The query network: all queries, and with them the operators and streams they share."""
 
 import importlib
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -162,10 +162,12 @@ def _name_problems(network: QueryNetwork) -> Iterator[str]:
 
 
 def _clashes(kind: str, things: Iterable[_Named]) -> Iterator[str]:
-    by_name: dict[Hashable, _Named] = {}
+    by_name: dict[str, _Named] = {}
     for thing in things:
-        first = by_name.setdefault(thing.name, thing)
-        if first is not thing:
+        first = by_name.setdefault(thing.name.lower(), thing)
+        if first.name != thing.name:
+            yield f'two {kind}s are named "{first.name}" and "{thing.name}", the same to Spark'
+        elif first is not thing:
             yield f'two different {kind}s are named "{thing.name}": {_difference(first, thing)}'
 
 

@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from streamshed.network.columns import declared_name, duplicate_names, normal_type
+from streamshed.network.declared_types import declared_type
 from streamshed.network.expression import Expression, conjuncts, parse_expression
 from streamshed.network.function import FunctionReference, function_reference
-from streamshed.network.given import is_filled_text
+from streamshed.network.given import given_names, is_filled_text
+from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems, declared_columns, unknown_column, unknown_columns
 
@@ -94,8 +97,8 @@ class Map(Operator):
     @cached_property
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and those assigned; a copied column keeps its type."""
-        types = {name: _type(expression, self.input.columns) for name, expression in self.assignments}
-        return {**self.input.columns, **types}
+        types = {name: declared_type(expression, self.input.columns) for name, expression in self.assignments}
+        return MappingProxyType({**self.input.columns, **types})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not assigned, and those of the assignments that are used."""
@@ -142,7 +145,7 @@ class Apply(Operator):
         if not is_filled_text(self.into):
             problems.add(f"the column for the result is text that is not empty, got {self.into!r}")
         else:
-            problems.add_all(time_problems(self.into, self.input))
+            problems.add_all(written_problems(self.into, self.input))
         returns = problems.attempt(lambda: normal_type(self.returns))
         problems.raise_if_any()
         declared = tuple(declared_name(name, self.input.columns) for name in self.arguments)
@@ -153,7 +156,7 @@ class Apply(Operator):
     @cached_property
     def columns(self) -> Mapping[str, str | None]:
         """The columns of its input and that of the result."""
-        return {**self.input.columns, self.into: self.returns}
+        return MappingProxyType({**self.input.columns, self.into: self.returns})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used, those of the arguments instead of that of the result."""
@@ -200,11 +203,10 @@ def make_apply(
 ) -> Apply:
     """Add a user's function below a node; see `Node.apply`."""
     problems = Problems(place(node, "apply"))
-    if isinstance(columns, str):
-        problems.add(f'columns is a list, got "{columns}": write ["{columns}"]')
+    names = problems.attempt(lambda: given_names("columns", columns))
     reference = problems.require(lambda: function_reference(function))
     problems.raise_if_any()
-    return Apply(node, reference, tuple(columns), into, returns)
+    return Apply(node, reference, names or (), into, returns)
 
 
 def place(node: Node, operator: str) -> str:
@@ -212,21 +214,15 @@ def place(node: Node, operator: str) -> str:
     return f'stream "{node.stream.name}", {operator}'
 
 
-def time_problems(name: str, node: Node) -> list[str]:
-    """Tell if a column to be written is the event time, which windows and watermark both need."""
-    if name.lower() != node.stream.time.lower():
-        return []
-    return [f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream']
+def written_problems(name: str, node: Node) -> list[str]:
+    """Tell if a column cannot be written: event time, which windows and watermark both need, and reserved names."""
+    if name.lower() == node.stream.time.lower():
+        return [f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream']
+    reserved = reserved_problem("column", name)
+    return [] if reserved is None else [reserved]
 
 
 def _assignment_problems(assignments: Iterable[tuple[str, Expression]], node: Node) -> Iterator[str]:
     for name, expression in assignments:
         yield from unknown_columns(expression, node.columns)
-        yield from time_problems(name, node)
-
-
-def _type(expression: Expression, columns: Mapping[str, str | None]) -> str | None:
-    if len(expression.columns) != 1:
-        return None
-    (name,) = expression.columns
-    return columns[name] if expression.canonical.strip("`") == name.lower() else None
+        yield from written_problems(name, node)

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column, parse_schema
+from streamshed.network.given import given_options, is_filled_text
 
 
 class TextFormat(StrEnum):
@@ -33,6 +34,8 @@ class Parse:
                 f"{near_miss(str(self.format), TextFormat)}"
             ) from error
         object.__setattr__(self, "options", tuple(sorted(self.options)))
+        if not is_filled_text(self.column):
+            raise InvalidNetworkError(f"what is to be parsed is the name of a column, got {self.column!r}")
         if not self.schema:
             raise InvalidNetworkError(f'parsing "{self.column}" needs a schema, such as "ts timestamp, size int"')
 
@@ -45,9 +48,9 @@ def parse_json(column: str, schema: str, *, options: Mapping[str, str] | None = 
         schema: The columns to take out of it as DDL, such as "ts timestamp, size int".
         options: Spark's options of `from_json`, such as {"timestampFormat": "..."}.
     """
-    return Parse(TextFormat.JSON, column, parse_schema(schema), tuple((options or {}).items()))
+    return Parse(TextFormat.JSON, column, parse_schema(schema), given_options(options))
 
 
 def parse_csv(column: str, schema: str, *, options: Mapping[str, str] | None = None) -> Parse:
     """Say that a column holds a line of CSV; arguments as for `parse_json`."""
-    return Parse(TextFormat.CSV, column, parse_schema(schema), tuple((options or {}).items()))
+    return Parse(TextFormat.CSV, column, parse_schema(schema), given_options(options))

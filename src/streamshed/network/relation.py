@@ -4,13 +4,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.footer import parquet_columns
+from streamshed.network.given import given_options
 from streamshed.network.names import check_name
-from streamshed.network.relation_options import check_options, option_text
+from streamshed.network.relation_options import check_options
 from streamshed.network.sources import DataFrameSource, FileFormat, file_format
 
 
@@ -44,7 +46,13 @@ class Relation:
     @cached_property
     def types(self) -> Mapping[str, str | None] | None:
         """Type by column name; None where the columns are not known."""
-        return None if self.columns is None else {column.name: column.type for column in self.columns}
+        if self.columns is None:
+            return None
+        return MappingProxyType({column.name: column.type for column in self.columns})
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is cached."""
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
     def _check_files(self, kind: FileFormat) -> None:
         try:
@@ -87,8 +95,7 @@ def relation(
         return Relation(name, handle, handle.columns)
     path = os.fspath(source)
     kind = relation_format(path, format)
-    reader_options = tuple(sorted((option, option_text(value)) for option, value in (options or {}).items()))
-    return Relation(name, path, _columns(path, kind, schema), kind, reader_options)
+    return Relation(name, path, _columns(path, kind, schema), kind, given_options(options))
 
 
 def relation_format(path: str, name: str | None) -> FileFormat:

@@ -70,13 +70,3 @@ def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
         )
     if kind is FileFormat.CSV:
         csv_layout(options)
-
-
-def option_text(value: object) -> str:
-    """Write an option's value as the text that Spark takes.
-
-    Example:
-        >>> option_text(True), option_text(9), option_text(";")
-        ('true', '9', ';')
-    """
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -119,8 +119,8 @@ def _node_snapshot(node: Node | Aggregate, ids: Mapping[Node | Aggregate, str]) 
     kind = type(node).__name__.lower()
     if isinstance(node, Stream):
         label = f"{node} (time {node.time}, watermark {format_duration(node.watermark_microseconds)})"
-        return NodeSnapshot(ids[node], kind, label, None, node.columns)
-    columns = {} if isinstance(node, Aggregate) else node.columns
+        return NodeSnapshot(ids[node], kind, label, None, dict(node.columns))
+    columns = {} if isinstance(node, Aggregate) else dict(node.columns)
     above = node.input if isinstance(node, Aggregate) else node.path[-2]
     return NodeSnapshot(ids[node], kind, str(node), ids[above], columns)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.footer import parquet_columns
-from streamshed.network.given import is_whole_number
+from streamshed.network.given import given_options, is_a, is_whole_number
 
 
 class FileFormat(StrEnum):
@@ -132,13 +132,10 @@ def folder(
         >>> folder("data/packets", "json", schema="ts timestamp, size int").columns[1]
         Column(name='size', type='int')
     """
-    return FolderSource(
-        os.fspath(path),
-        file_format(format),
-        schema,
-        tuple((options or {}).items()),
-        max_files_per_micro_batch,
-    )
+    if not is_a(path, str, os.PathLike):
+        raise InvalidNetworkError(f'a folder is a path such as "data/packets", got {path!r}')
+    reader_options = given_options(options)
+    return FolderSource(os.fspath(path), file_format(format), schema, reader_options, max_files_per_micro_batch)
 
 
 def rate(rows_per_second: int) -> RateSource:

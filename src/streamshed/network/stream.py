@@ -1,14 +1,16 @@
 """Streams, the roots of a network: source, event time, how text becomes columns, what identifies a row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.duration import parse_duration
+from streamshed.network.given import is_a, is_filled_text
 from streamshed.network.identity import Identity, IdentityKind, row_identity
-from streamshed.network.names import name_problem
+from streamshed.network.names import name_problem, reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.parsing import Parse, TextFormat, parse_csv, parse_json
 from streamshed.network.problems import Problems, unknown_column
@@ -50,6 +52,7 @@ class Stream(Node):
         problems = Problems(f'stream "{self.name}"')
         problems.add_all(filter(None, (name_problem("stream", self.name), name_problem("clock", self.clock))))
         problems.add_all(duplicate_names(self.columns))
+        problems.add_all(_reserved_problems(self))
         problems.add_all(_parse_problems(self))
         problems.add_all(_time_problems(self))
         problems.add_all(_identity_problems(self))
@@ -64,10 +67,10 @@ class Stream(Node):
     def columns(self) -> Mapping[str, str | None]:
         """Type by column name: the source's, without the text that is parsed, then the parsed ones."""
         if self.parse is None:
-            return {column.name: column.type for column in self.schema}
+            return MappingProxyType({column.name: column.type for column in self.schema})
         text = self.parse.column.lower()
         rest = [column for column in self.schema if column.name.lower() != text]
-        return {column.name: column.type for column in (*rest, *self.parse.schema)}
+        return MappingProxyType({column.name: column.type for column in (*rest, *self.parse.schema)})
 
     @property
     def stream(self) -> "Stream":
@@ -131,11 +134,26 @@ def stream(
     problems = Problems(f'stream "{name}"')
     watermark_microseconds = problems.attempt(lambda: parse_duration(watermark)) or 0
     idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
+    if not is_filled_text(time):
+        problems.add(f"its time is the name of a column, got {time!r}")
+    if not (parse is None or is_a(parse, Parse)):
+        problems.add(f'how it is parsed is parse_json("column", "schema") or parse_csv(...), got {parse!r}')
     known_source = problems.require(lambda: as_source(source))
     columns = known_source.columns
     chosen = problems.require(lambda: row_identity(identity, known_source, columns))
     problems.raise_if_any()
     return Stream(name, known_source, columns, time, watermark_microseconds, parse, chosen, idle, clock)
+
+
+def _reserved_problems(stream: Stream) -> Iterator[str]:
+    is_frame = isinstance(stream.source, DataFrameSource)
+    way_out = "rename it (.withColumnRenamed)" if is_frame else "rename it, or leave it out of the schema"
+    for column in stream.schema:
+        if (problem := reserved_problem("column", column.name, way_out)) is not None:
+            yield f"its source: {problem}"
+    for column in stream.parse.schema if stream.parse else ():
+        if (problem := reserved_problem("column", column.name, "leave it out of the schema")) is not None:
+            yield f"what is parsed: {problem}"
 
 
 def _parse_problems(stream: Stream) -> list[str]:

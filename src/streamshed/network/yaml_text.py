@@ -4,9 +4,9 @@ Scalars are those of YAML 1.2: `on`, `off`, `yes` and `no` are text, `010` is te
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -14,6 +14,7 @@ from streamshed.network.document_problem import Findings, Keys, Place
 
 _TAG = "tag:yaml.org,2002:"
 _MOST_VALUES = 200_000
+_Entry: TypeAlias = tuple[yaml.Node, yaml.Node]
 _CORE_SCALARS = (
     ("bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
     ("int", re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), list("-+0123456789")),
@@ -50,18 +51,25 @@ class YamlText:
         value: Mappings, lists and scalars; None where it is no YAML.
         findings: Its problems so far, and the lines of its values.
         is_readable: Whether it is YAML at all.
+        repeated: How often keys were given of which one value counts, by the way to them.
     """
 
     value: object
     findings: Findings
     is_readable: bool
+    repeated: Mapping[Keys, int] = field(default_factory=dict)
 
 
-def read_yaml(text: str) -> YamlText:
+def read_yaml(text: str, *, earlier: int = 0) -> YamlText:
     r"""Read one YAML document.
 
     Reported are: what is no YAML, with line and column; keys given twice; keys that are no text; values that
     contain themselves.
+
+    Args:
+        text: The document.
+        earlier: Of a key given several times, the value so many before the last one counts, or the first. Of one at
+            the top all values count together where they are mappings.
 
     Example:
         >>> said = read_yaml("tcp: {on: 010}\ntcp: 2")
@@ -76,7 +84,8 @@ def read_yaml(text: str) -> YamlText:
             if root is None:
                 findings.report((), None, "the document is empty", line=1)
                 return YamlText(None, findings, is_readable=False)
-            return YamlText(_Reader(loader, findings).value(root, ()), findings, is_readable=True)
+            reader = _Reader(loader, findings, earlier)
+            return YamlText(reader.value(root, ()), findings, is_readable=True, repeated=reader.repeated)
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
@@ -104,9 +113,11 @@ def write_yaml(value: object) -> str:
 class _Reader:
     """Turns the nodes of one document into values."""
 
-    def __init__(self, loader: _Loader, findings: Findings) -> None:
+    def __init__(self, loader: _Loader, findings: Findings, earlier: int) -> None:
+        self.repeated: dict[Keys, int] = {}
         self._loader = loader
         self._findings = findings
+        self._earlier = earlier
         self._open: set[int] = set()
         self._checked: set[int] = set()
         self._values = 0
@@ -135,8 +146,10 @@ class _Reader:
             self._open.discard(id(node))
 
     def _entries(self, node: yaml.MappingNode, keys: Keys) -> Iterator[tuple[str, object]]:
-        """The entries in the order written; of merged ones (`<<`) and keys given twice, the last counts."""
-        self._report_duplicates(node, keys)
+        """The entries in the order written; of merged ones (`<<`) and keys given twice, one counts."""
+        if id(node) not in self._checked:
+            self._checked.add(id(node))
+            node.value = self._without_repeated(node, keys)
         self._loader.flatten_mapping(node)
         for key_node, value in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
@@ -150,22 +163,42 @@ class _Reader:
                 self._findings.lines[(*keys, key)] = _line(key_node)
                 yield key, self.value(value, (*keys, key))
 
-    def _report_duplicates(self, node: yaml.MappingNode, keys: Keys) -> None:
-        if id(node) in self._checked:
-            return
-        self._checked.add(id(node))
-        first_lines: dict[str, int] = {}
+    def _without_repeated(self, node: yaml.MappingNode, keys: Keys) -> list[_Entry]:
+        """The entries with one value per key; keys given twice are reported."""
+        by_key: dict[str, list[_Entry]] = {}
         for key_node, value in node.value:
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _TAG + "merge":
+            if isinstance(key_node, yaml.ScalarNode) and key_node.tag != _TAG + "merge":
+                by_key.setdefault(key_node.value, []).append((key_node, value))
+        superseded: set[int] = set()
+        merged: dict[int, yaml.Node] = {}
+        for key, entries in by_key.items():
+            if len(entries) == 1:
                 continue
-            if (first_line := first_lines.get(key_node.value)) is not None:
-                self._findings.report(
-                    (*keys, key_node.value),
-                    _shown(value),
-                    f"this key is given twice, first on line {first_line}",
-                    line=_line(key_node),
-                )
-            first_lines.setdefault(key_node.value, _line(key_node))
+            self._report_repeated((*keys, key), entries)
+            values = [value for _, value in entries]
+            counting, _ = entries[max(len(entries) - 1 - self._earlier, 0)]
+            superseded.update(id(key_node) for key_node, _ in entries if key_node is not counting)
+            if not keys and all(isinstance(value, yaml.MappingNode) for value in values):
+                merged[id(counting)] = _together(values)
+            else:
+                self.repeated[(*keys, key)] = len(entries)
+        return [
+            (key_node, merged.get(id(key_node), value))
+            for key_node, value in node.value
+            if id(key_node) not in superseded
+        ]
+
+    def _report_repeated(self, keys: Keys, entries: list[_Entry]) -> None:
+        message = f"this key is given twice, first on line {_line(entries[0][0])}"
+        for key_node, value in entries[1:]:
+            self._findings.report(keys, _shown(value), message, line=_line(key_node))
+
+
+def _together(mappings: list[yaml.Node]) -> yaml.Node:
+    """All entries of several mappings as one, at the place of the last."""
+    entries = [entry for mapping in dict.fromkeys(mappings) for entry in mapping.value]
+    last = mappings[-1]
+    return yaml.MappingNode(last.tag, entries, last.start_mark, last.end_mark)
 
 
 def _line(node: yaml.Node) -> int:

@@ -11,9 +11,8 @@ from typing import Self
 import pandas as pd
 from pyspark.sql import SparkSession
 
-from streamshed.control.settings import ControlSettings, Unscalable
-from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.duration import parse_duration
+from streamshed.control.settings import Unscalable
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.spark.domain_run import DomainRun, DomainSettings
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
@@ -21,8 +20,9 @@ from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.session import require_utc, settings_for_queries, use_this_python
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
-from streamshed.spark.state_layout import FAMILIES, StateLayout
-from streamshed.spark.storage import Storage
+from streamshed.spark.start_settings import StartSettings
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.storage import Storage, absolute_location
 from streamshed.statistics.load_prior import LoadPrior
 
 
@@ -121,7 +121,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     network: QueryNetwork,
     spark: SparkSession,
     *,
-    checkpoint: str,
+    checkpoint: str | os.PathLike[str],
     sink: Sink | AnswerFunction,
     trigger: str = "2 seconds",
     latency: str | None = None,
@@ -162,38 +162,36 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         port: Its port; 0: any that is free.
 
     Raises:
-        InvalidNetworkError: Types that aggregates do not take, an unknown family, a function that several clocks
-            would confuse.
+        InvalidNetworkError: Settings that cannot be, all that are; types that aggregates do not take; a function that
+            several clocks would confuse.
         IncompatibleCheckpointError: The checkpoint was made for another network.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
         SourceUnavailableError: A folder that is not there, a relation that cannot be read or repeats a key of a lookup.
         SinkUnavailableError: A checkpoint or sink that cannot be written to.
         PortInUseError: Another program listens on the port.
     """
-    if unknown := [name for name in reserve if name not in FAMILIES]:
-        raise InvalidNetworkError(
-            *(
-                f'no state family "{name}", known are: {", ".join(FAMILIES)}{near_miss(name, FAMILIES)}'
-                for name in unknown
-            )
-        )
-    if not 0 < confidence < 1:
-        raise InvalidNetworkError(f"confidence must be between 0 and 1, got {confidence}")
-    require_utc(spark)
-    use_this_python(spark)
-    target = FunctionSink(sink) if callable(sink) else sink
-    _check_sink(target, network)
-    control = ControlSettings(
-        trigger_interval_seconds=parse_duration(trigger) / 1e6,
-        latency_seconds=None if latency is None else parse_duration(latency) / 1e6,
+    settings = StartSettings(
+        trigger=trigger,
+        latency=latency,
         larger_micro_batches=larger_micro_batches,
-        prior=prior or LoadPrior(),
-        headroom=headroom / len(network.time_domains),
+        prior=prior,
+        headroom=headroom,
         policy=policy,
         advisory=advisory,
         unscalable=unscalable,
+        confidence=confidence,
+        partitions=partitions,
+        reserve=reserve,
+        host=host,
+        port=port,
     )
-    storage = Storage.at(_root(checkpoint))
+    target = FunctionSink(sink) if callable(sink) else sink
+    _check_sink(target, network)
+    require_utc(spark)
+    folder = absolute_location(checkpoint)
+    use_this_python(spark)
+    control = settings.control(len(network.time_domains))
+    storage = Storage.at(folder)
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
     cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
@@ -203,7 +201,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             network,
             domain,
             spark,
-            DomainSettings(_domain_folder(checkpoint, domain.clock), control, confidence, cores, layout),
+            DomainSettings(f"{folder}/{domain.clock}", control, confidence, cores, layout),
             target,
         )
         for domain in network.time_domains
@@ -221,6 +219,10 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
 
 
 def _check_sink(sink: Sink, network: QueryNetwork) -> None:
+    if not hasattr(sink, "write"):
+        raise InvalidNetworkError(
+            f"sink: answers go to a sink, such as parquet_sink(path), or to a function, got {sink!r}"
+        )
     clocks = [domain.clock for domain in network.time_domains]
     if len(clocks) > 1 and isinstance(sink, FunctionSink) and not sink.takes_query_id:
         raise InvalidNetworkError(
@@ -228,14 +230,6 @@ def _check_sink(sink: Sink, network: QueryNetwork) -> None:
             " (answers, micro_batch_id) cannot tell apart: let it take (answers, micro_batch_id, query_id)"
         )
     sink.check()
-
-
-def _domain_folder(checkpoint: str, clock: str) -> str:
-    return f"{_root(checkpoint)}/{clock}"
-
-
-def _root(checkpoint: str) -> str:
-    return checkpoint if "://" in checkpoint else os.path.abspath(checkpoint)
 
 
 def _is_drained(domain: DomainRun) -> bool:

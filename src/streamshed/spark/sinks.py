@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.errors import SinkUnavailableError
+from streamshed.spark.storage import Storage, is_uri
 
 AnswerFunction = Callable[..., None]
 """A function of (answers, micro_batch_id), or of (answers, micro_batch_id, query_id)."""
@@ -54,8 +55,9 @@ class ParquetSink:
     path: str
 
     def check(self) -> None:
-        """Make the folder, if it is local, and see that it can be written to."""
-        if "://" in self.path:
+        """Make the folder and see that it can be written to; not where only Spark may know the way."""
+        if is_uri(self.path):
+            self._check_uri()
             return
         try:
             os.makedirs(self.path, exist_ok=True)
@@ -63,6 +65,16 @@ class ParquetSink:
             raise SinkUnavailableError(f'cannot write answers to "{self.path}": {error.strerror}') from error
         if not os.access(self.path, os.W_OK):
             raise SinkUnavailableError(f'cannot write answers to "{self.path}": permission denied')
+
+    def _check_uri(self) -> None:
+        try:
+            storage = Storage.reached(self.path)
+        except (OSError, pa.ArrowException):
+            return
+        try:
+            storage.try_writing()
+        except (OSError, pa.ArrowException) as error:
+            raise SinkUnavailableError(f'cannot write answers to "{self.path}": {error}') from error
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Write one folder."""
@@ -178,9 +190,9 @@ class NoopSink:
         answers.write.format("noop").mode("overwrite").save()
 
 
-def parquet_sink(path: str) -> ParquetSink:
+def parquet_sink(path: str | os.PathLike[str]) -> ParquetSink:
     """Write answers as Parquet, exactly once; read them with `spark.read.parquet(path)`."""
-    return ParquetSink(path)
+    return ParquetSink(os.fspath(path))
 
 
 def console_sink(rows: int = 40) -> ConsoleSink:

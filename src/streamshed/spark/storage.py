@@ -6,10 +6,14 @@ import os
 import uuid
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyarrow import fs
 
-from streamshed.errors import SinkUnavailableError
+from streamshed.errors import InvalidNetworkError, SinkUnavailableError, near_miss
+from streamshed.network.given import is_a
 
+_SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
+"""What PyArrow's file systems are called in URIs."""
 _DRAFT = ".tmp"
 
 
@@ -29,18 +33,30 @@ class Storage:
         """
         try:
             storage = cls.reached(location)
-            storage.write_text(".writable", "")
-            storage.delete(".writable")
-        except OSError as error:
-            raise SinkUnavailableError(f'cannot write to "{location}": {error}') from error
+            storage.try_writing()
+        except (OSError, pa.ArrowException) as error:
+            raise SinkUnavailableError(f'cannot write to "{location}": {_reason(location, error)}') from error
         return storage
 
     @classmethod
     def reached(cls, location: str) -> Storage:
-        """Return the storage at a path or URI that is known to be there."""
-        if "://" in location or location.startswith("file:"):
+        """Return the storage at a path or URI that is known to be there.
+
+        Raises:
+            OSError, pyarrow.ArrowException: PyArrow does not know the URI's scheme, or the way there.
+        """
+        if is_uri(location):
             return cls(*fs.FileSystem.from_uri(location))
         return cls(fs.LocalFileSystem(), os.path.abspath(location))
+
+    def try_writing(self) -> None:
+        """Write a small file and delete it.
+
+        Raises:
+            OSError, pyarrow.ArrowException: It cannot be written.
+        """
+        self.write_text(".writable", "")
+        self.delete(".writable")
 
     @property
     def is_local(self) -> bool:
@@ -102,6 +118,40 @@ class Storage:
     def _infos(self) -> list[fs.FileInfo]:
         found: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
         return found
+
+
+def is_uri(location: str) -> bool:
+    """Whether a location is a URI; else it is a path on this machine.
+
+    Example:
+        >>> is_uri("s3a://bucket/answers"), is_uri("file:/tmp/answers"), is_uri("out/answers")
+        (True, True, False)
+    """
+    return "://" in location or location.startswith("file:")
+
+
+def absolute_location(location: str | os.PathLike[str]) -> str:
+    """Return a path as an absolute one, and a URI as it is.
+
+    Raises:
+        InvalidNetworkError: It is neither.
+
+    Example:
+        >>> absolute_location("/out/../answers"), absolute_location("s3://bucket/answers")
+        ('/answers', 's3://bucket/answers')
+    """
+    if not is_a(location, str, os.PathLike):
+        raise InvalidNetworkError(f'a folder is a path or a URI, such as "out/checkpoint", got {location!r}')
+    text = os.fspath(location)
+    return text if is_uri(text) else os.path.abspath(text)
+
+
+def _reason(location: str, error: Exception) -> str:
+    scheme = location.partition(":")[0]
+    if not isinstance(error, pa.ArrowInvalid) or scheme in _SCHEMES:
+        return str(error)
+    question = near_miss(scheme, _SCHEMES)
+    return f'Spark and PyArrow must both find the way there, and PyArrow knows no scheme "{scheme}"{question}'
 
 
 def _is_draft(name: str) -> bool:

@@ -15,12 +15,12 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
+from streamshed.network.view_columns import EXACT_COLUMN, WINDOW_COLUMNS, bound_columns
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.row_answers import TIMES
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.source_frame import empty_frame
 
-_WINDOW = ("window_start", "window_end")
 _LARGEST_PRECISION = 38
 
 
@@ -52,14 +52,11 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
     own = answers.where(F.col("query") == query_name)
     if query.aggregate is None:
         return _row_view(own, query, compiled)
-    return _window_view(own, query_name, query.aggregate, compiled)
+    return _window_view(own, query.aggregate, compiled)
 
 
-def _window_view(answers: DataFrame, name: str, aggregate: Aggregate, compiled: CompiledStream) -> DataFrame:
+def _window_view(answers: DataFrame, aggregate: Aggregate, compiled: CompiledStream) -> DataFrame:
     keys = [key.name for key in aggregate.keys]
-    aggregates = [name for name, _ in aggregate.aggregates]
-    bounds = [f"{aggregate}_{side}" for aggregate in aggregates for side in ("lower", "upper")]
-    _refuse_duplicates(name, [*_WINDOW, *keys, *aggregates, *bounds, "exact"])
     slot = compiled.work.slots[0]
     types = compiled.values.types
     of_key = [typed_text(F.col("__key")[index], types[sql]).alias(keys[index]) for index, sql in enumerate(slot.keys)]
@@ -68,15 +65,16 @@ def _window_view(answers: DataFrame, name: str, aggregate: Aggregate, compiled: 
     for call_name, call in aggregate.aggregates:
         argument = arguments[call_name] if call.argument is not None else None
         kind = aggregate_type(call.kind, None if argument is None else types[argument])
+        lower, upper = bound_columns(call_name)
         figures += [
             _only(call_name, _value(kind)).alias(call_name),
-            _only(call_name, F.col("lower")).alias(f"{call_name}_lower"),
-            _only(call_name, F.col("upper")).alias(f"{call_name}_upper"),
+            _only(call_name, F.col("lower")).alias(lower),
+            _only(call_name, F.col("upper")).alias(upper),
         ]
-    grouped = answers.where(F.col("kind") == ANSWER).groupBy(*_WINDOW, F.col("key").alias("__key"))
-    rows = grouped.agg(*figures, F.bool_and("exact").alias("exact"))
-    plain = [F.col(f"`{name}`") for call in aggregates for name in (call, f"{call}_lower", f"{call}_upper")]
-    return rows.select(*_WINDOW, *of_key, *plain, "exact")
+    grouped = answers.where(F.col("kind") == ANSWER).groupBy(*WINDOW_COLUMNS, F.col("key").alias("__key"))
+    rows = grouped.agg(*figures, F.bool_and("exact").alias(EXACT_COLUMN))
+    plain = [F.col(f"`{column}`") for call, _ in aggregate.aggregates for column in (call, *bound_columns(call))]
+    return rows.select(*WINDOW_COLUMNS, *of_key, *plain, EXACT_COLUMN)
 
 
 def _row_view(answers: DataFrame, query: Query, compiled: CompiledStream) -> DataFrame:
@@ -142,7 +140,7 @@ def _refuse_duplicates(query: str, columns: Sequence[str]) -> None:
     if twice:
         raise InvalidNetworkError(
             *(
-                f'query "{query}": its view would have two columns "{name}": give the key or aggregate another name'
+                f'query "{query}": its view would have two columns "{name}": rename that column before the query'
                 for name in twice
             )
         )

@@ -145,8 +145,8 @@ def test_an_unknown_query_is_refused_with_a_near_miss(spark: SparkSession, event
 
 
 def test_two_columns_of_one_name_are_refused(spark: SparkSession, events: Stream) -> None:
-    queries = network(events.window("1 minute").by("v").agg(V="sum(v)").query("q"))
-    with pytest.raises(InvalidNetworkError, match='two columns "v": give the key or aggregate another name'):
+    queries = network(events.map(Exact="v").query("q"))
+    with pytest.raises(InvalidNetworkError, match='two columns "exact": rename that column before the query'):
         _view(spark, queries)
 
 

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -61,6 +62,20 @@ def test_json(tmp_path: Path) -> None:
     assert report["parsers"] == ["streamshed"]
     assert {"path", "line", "value", "message", "near_miss"} == set(report["problems"][0])
     assert {"queries.total.from", "queries.total.window.sise"} <= {p["path"] for p in report["problems"]}
+
+
+def test_json_knows_no_numbers_that_are_not_finite(tmp_path: Path) -> None:
+    text = GOOD.replace("{from: ticks,", "{from: ticks, weight: .nan, priority: [-.inf],")
+    output = streamshed("validate", written(tmp_path, text), "--no-spark", "--json").output
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    problems = json.loads(output, parse_constant=refuse)["problems"]
+    assert {problem["path"]: problem["value"] for problem in problems} == {
+        "queries.total.weight": "nan",
+        "queries.total.priority": ["-inf"],
+    }
 
 
 def test_json_of_a_valid_document_names_what_is_in_it(tmp_path: Path) -> None:

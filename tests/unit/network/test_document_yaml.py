@@ -68,3 +68,22 @@ def test_deep_nesting_is_a_problem_and_no_crash() -> None:
 def test_unknown_tags_run_nothing() -> None:
     said = read_yaml("a: !!python/object/apply:os.getcwd []")
     assert not said.is_readable or said.value == {"a": []}
+
+
+def test_of_a_key_given_twice_either_value_can_be_read() -> None:
+    text = "a: {x: 1}\nb: 1\na: {x: 2, y: 3}\nb: 2\nc: {d: 1, d: 2, d: 3}"
+    said = [read_yaml(text, earlier=earlier).value for earlier in range(4)]
+    assert said == [
+        {"a": {"x": 2, "y": 3}, "b": 2, "c": {"d": 3}},
+        {"a": {"x": 1, "y": 3}, "b": 1, "c": {"d": 2}},
+        {"a": {"x": 1, "y": 3}, "b": 1, "c": {"d": 1}},
+        {"a": {"x": 1, "y": 3}, "b": 1, "c": {"d": 1}},
+    ]
+    assert read_yaml(text).repeated == {("b",): 2, ("a", "x"): 2, ("c", "d"): 3}
+
+
+def test_what_a_merged_mapping_holds_is_not_given_twice() -> None:
+    text = "a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}"
+    for earlier in (0, 1):
+        said = read_yaml(text, earlier=earlier)
+        assert (said.value, said.repeated) == ({"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}}, {})

@@ -2,7 +2,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.window import WindowSpecification
-from tests.unit.network.examples import packets
+from tests.unit.network.examples import FakeFrame, packets
 
 
 def test_windows_tumble_unless_told_otherwise() -> None:
@@ -73,3 +73,76 @@ def test_aggregates_need_names_and_calls() -> None:
         packets().window("1 minute").agg(**{"total bytes": "sum(size)"})
     with pytest.raises(InvalidNetworkError, match='the aggregate "N" is given twice'):
         packets().window("1 minute").agg(n="count(*)", N="sum(size)")
+
+
+@pytest.mark.parametrize(
+    ("key", "aggregate", "problem"),
+    [
+        ("v", "V", 'the aggregate "V" has the name of another column of the answers, the key "v": name it otherwise'),
+        ("Exact", "n", 'the key "Exact" has the name of another column of the answers, "exact"'),
+        ("v", "window_end", 'the aggregate "window_end" has the name of another column of the answers, "window_end"'),
+        ("v_lower", "v", 'the lower bound of the aggregate "v" has the name of another column .*, the key "v_lower"'),
+        ("__key", "n", 'the key "__key" begins with two underscores'),
+        ("v", "__key", 'the aggregate "__key" begins with two underscores'),
+    ],
+)
+def test_no_two_columns_of_the_answers_have_one_name(key: str, aggregate: str, problem: str) -> None:
+    windowed = packets().window("1 minute").by(**{key: "size"})
+    with pytest.raises(InvalidNetworkError, match=problem):
+        windowed.agg(**{aggregate: "count(*)"})
+
+
+def test_bounds_and_aggregates_share_no_name() -> None:
+    with pytest.raises(InvalidNetworkError) as caught:
+        packets().window("1 minute").agg(v="sum(size)", v_upper="max(size)", V="count(*)")
+    twice, clash = caught.value.problems
+    assert twice.endswith('the aggregate "V" is given twice')
+    assert 'the upper bound of the aggregate "v" has the name of another column of the answers, the agg' in clash
+
+
+TYPED = FakeFrame(
+    [
+        ("ts", "timestamp"),
+        ("host", "string collate UTF8_LCASE"),
+        ("open", "boolean"),
+        ("price", "decimal(10,2)"),
+        ("tags", "map<string,int>"),
+        ("ports", "array<int>"),
+        ("gap", "interval day to second"),
+        ("odd", "void"),
+    ]
+)
+
+
+@pytest.mark.parametrize("call", ["sum(price)", "max(open)", "min(HOST)", "count(tags)", "sum(odd + 1)", "max(`host`)"])
+def test_aggregates_of_types_that_they_take(call: str) -> None:
+    packets(frame=TYPED).window("1 minute").agg(a=call)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        ("sum(host)", r'sum does not take string .*\(aggregate "a" of "host"\): cast it to a number first\?'),
+        ("avg(`TS`)", 'avg does not take timestamp .aggregate "a" of "`TS`".'),
+        ("variance(open)", "variance does not take boolean"),
+        ("max(tags)", r"max does not take map<string,int> .*: it has no order, name a field or element of it\?"),
+        ("min(ports)", "min does not take array<int>"),
+        ("max(gap)", "max does not take interval day to second"),
+    ],
+)
+def test_aggregates_of_types_that_they_do_not_take(call: str, problem: str) -> None:
+    with pytest.raises(InvalidNetworkError, match=problem):
+        packets(frame=TYPED).map(copied="host").window("1 minute").agg(a=call)
+
+
+def test_what_a_map_copies_keeps_its_type() -> None:
+    copied = packets(frame=TYPED).map(name="host", size="tags['size']")
+    with pytest.raises(InvalidNetworkError, match="sum does not take string"):
+        copied.window("1 minute").agg(a="sum(name)", b="sum(size)")
+    copied.window("1 minute").agg(b="sum(size)")
+
+
+def test_maps_are_no_keys() -> None:
+    problem = r'the key "t" is of type map<string,int>, which rows cannot be grouped by: name an entry of it\?'
+    with pytest.raises(InvalidNetworkError, match=problem):
+        packets(frame=TYPED).window("1 minute").by("host", "ports", t="tags").agg(a="count(*)")

@@ -5,7 +5,7 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.lookup import Lookup
 from streamshed.network.relation import Relation, relation
-from tests.unit.network.examples import HOSTS_FRAME, FakeFrame, hosts, packets
+from tests.unit.network.examples import HOST_COLUMNS, HOSTS_FRAME, FakeFrame, hosts, packets
 
 
 def test_a_join_adds_all_columns_but_the_key() -> None:
@@ -90,3 +90,10 @@ def test_a_column_is_not_added_over_another() -> None:
 def test_a_lookup_needs_a_relation() -> None:
     with pytest.raises(InvalidNetworkError, match=r'a lookup needs relation\("name", ...\), got str'):
         packets().lookup("hosts", on="src_host")  # type: ignore[arg-type]
+
+
+def test_columns_named_like_those_of_the_engine_cannot_be_added() -> None:
+    partners = hosts(frame=FakeFrame([*HOST_COLUMNS, ("__open", "int")]))
+    assert "subnet" in packets().lookup(partners, on={"src_host": "host"}, columns=["subnet"]).columns
+    with pytest.raises(InvalidNetworkError, match=r'"__open" begins with two .*: leave it out \(columns='):
+        packets().lookup(partners, on={"src_host": "host"})

@@ -122,3 +122,15 @@ def test_running_is_left_to_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = network(count(packets(), "a"))
     assert asked.start("session", trigger="1 s") == ("started", (asked, "session"), {"trigger": "1 s"})
     assert asked.answers("session") == ("answered", (asked, "session"), {})
+
+
+def test_names_that_differ_in_case_only_are_one_to_spark() -> None:
+    events = count(packets("p"), "a")
+    known = count(packets("p").semijoin(hosts("h"), on={"src_host": "host"}), "b")
+    unknown = count(packets("P").semijoin(hosts("H"), on={"src_host": "host"}), "c")
+    with pytest.raises(InvalidNetworkError) as caught:
+        network(events, known, unknown)
+    assert caught.value.problems == (
+        'two streams are named "P" and "p", the same to Spark',
+        'two relations are named "H" and "h", the same to Spark',
+    )

@@ -1,3 +1,4 @@
+import copy
 import pickle
 
 import pandas as pd
@@ -5,9 +6,10 @@ import pytest
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
 from streamshed.network.operators import Filter, Map
+from streamshed.network.relation import relation
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
-from tests.unit.network.examples import PACKET_COLUMNS, FakeFrame, packets
+from tests.unit.network.examples import PACKET_COLUMNS, FakeFrame, hosts, packets
 
 
 def doubled(values: pd.Series) -> pd.Series:
@@ -122,9 +124,9 @@ def test_functions_that_cannot_be_applied(settings: dict[str, object], problem: 
 def test_nodes_survive_pickling() -> None:
     node = stream("ticks", rate(1), time="timestamp").filter("value > 1").map(a="value")
     hash(node)
-    copy = pickle.loads(pickle.dumps(node))
-    assert copy == node
-    assert isinstance(copy, Map)
+    again = pickle.loads(pickle.dumps(node))
+    assert again == node
+    assert isinstance(again, Map)
     assert "_hash" not in pickle.loads(pickle.dumps(node)).__dict__
 
 
@@ -141,3 +143,35 @@ def test_long_chains_can_be_compared() -> None:
         return node
 
     assert chain() == chain()
+
+
+def test_columns_named_like_those_of_the_engine_cannot_be_written() -> None:
+    with pytest.raises(InvalidNetworkError, match='map: the column "__time" begins with two underscores'):
+        packets().map(__time="ts")
+    with pytest.raises(InvalidNetworkError, match='the column "__call_1" begins with two underscores'):
+        packets().apply(doubled, columns=["size"], into="__call_1", returns="int")
+
+
+def test_what_columns_there_are_cannot_be_changed() -> None:
+    source = packets()
+    nodes = (
+        source,
+        source.filter("size > 3"),
+        source.map(kb="size / 1024"),
+        source.apply(doubled, columns=["size"], into="twice", returns="int"),
+        source.lookup(hosts(), on={"src_host": "host"}),
+    )
+    for node in nodes:
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            node.columns["more"] = "int"  # type: ignore[index]
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        hosts().types["more"] = "int"  # type: ignore[index]
+
+
+def test_a_node_can_be_pickled_and_copied_after_its_columns_were_asked_for() -> None:
+    owners = relation("owners", "owners.json", schema="value bigint, owner string")
+    joined = stream("ticks", rate(1), time="timestamp").lookup(owners, on="value").map(half="value / 2")
+    assert list(joined.columns) == ["timestamp", "value", "owner", "half"]
+    for again in (pickle.loads(pickle.dumps(joined)), copy.deepcopy(joined)):
+        assert again == joined
+        assert again.columns == joined.columns

@@ -105,3 +105,22 @@ def test_the_lines_of_a_json_folder_are_not_parsed_again() -> None:
     source = folder("/in", "json", schema="ts timestamp, value string")
     with pytest.raises(InvalidNetworkError, match=r"its source is a folder of JSON.*from_json"):
         stream("events", source, time="ts", parse=parse_json("value", "v int"))
+
+
+def test_columns_named_like_those_of_the_engine_are_refused() -> None:
+    columns = [*PACKET_COLUMNS, ("__open", "int")]
+    with pytest.raises(InvalidNetworkError) as of_a_frame:
+        packets(frame=FakeFrame(columns))
+    assert str(of_a_frame.value) == (
+        'stream "packets": its source: the column "__open" begins with two underscores, as only columns of streamshed'
+        " itself may: rename it (.withColumnRenamed)"
+    )
+    with pytest.raises(InvalidNetworkError, match="or leave it out of the schema"):
+        stream("p", folder("x", "json", schema="ts timestamp, __OPEN int"), time="ts")
+    parse = parse_json("value", "__time timestamp, size int")
+    with pytest.raises(InvalidNetworkError, match='what is parsed: the column "__time" begins with two underscores'):
+        stream("p", FakeFrame([("value", "string")]), time="__time", parse=parse)
+
+
+def test_one_underscore_keeps_nothing_apart() -> None:
+    assert "_open" in packets(frame=FakeFrame([*PACKET_COLUMNS, ("_open", "int")])).columns

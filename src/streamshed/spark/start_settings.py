@@ -1,0 +1,125 @@
+"""What `start` is asked beside network, session, checkpoint and sink: checked all at once, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from streamshed.control.settings import ControlSettings, Unscalable
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.document_problem import problems_of
+from streamshed.network.duration import parse_duration
+from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
+from streamshed.network.run_settings import RunSettings
+from streamshed.planning.policies import POLICIES
+from streamshed.spark.state_layout import FAMILIES
+from streamshed.statistics.load_prior import LoadPrior
+
+_HIGHEST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSettings:
+    """The settings of `streamshed.spark.start`, by its keywords.
+
+    Raises:
+        InvalidNetworkError: Listing all that is wrong.
+
+    Example:
+        >>> StartSettings(headroom=1.5, policy="unifrom")
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: 2 problems:
+          the headroom must be more than 0 and at most 1, got 1.5
+          no policy "unifrom", known are: uniform (did you mean "uniform"?)
+    """
+
+    trigger: str = "2 seconds"
+    latency: str | None = None
+    larger_micro_batches: bool = False
+    prior: LoadPrior | None = None
+    headroom: float = 0.8
+    policy: str = "uniform"
+    advisory: bool = False
+    unscalable: Unscalable = "refuse"
+    confidence: float = 0.95
+    partitions: int | None = None
+    reserve: Sequence[str] = ()
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        problems = [*_type_problems(self), *_goal_problems(self), *_name_problems(self), *_place_problems(self)]
+        if problems:
+            raise InvalidNetworkError(*problems)
+
+    def control(self, domains: int) -> ControlSettings:
+        """Return what the control loop of one of several time domains is asked; they share the headroom evenly."""
+        return ControlSettings(
+            trigger_interval_seconds=parse_duration(self.trigger) / 1e6,
+            latency_seconds=None if self.latency is None else parse_duration(self.latency) / 1e6,
+            larger_micro_batches=self.larger_micro_batches,
+            prior=self.prior or LoadPrior(),
+            headroom=self.headroom / domains,
+            policy=self.policy,
+            advisory=self.advisory,
+            unscalable=self.unscalable,
+        )
+
+
+def _type_problems(settings: StartSettings) -> Iterator[str]:
+    for name in ("larger_micro_batches", "advisory"):
+        if not is_a(getattr(settings, name), bool):
+            yield f"{name} must be True or False, got {getattr(settings, name)!r}"
+    for name in ("headroom", "confidence"):
+        if not is_number(getattr(settings, name)):
+            yield f"the {name} must be a number, got {getattr(settings, name)!r}"
+    if not (settings.prior is None or is_a(settings.prior, LoadPrior)):
+        yield f"the prior must be a LoadPrior(...), got {settings.prior!r}"
+
+
+def _goal_problems(settings: StartSettings) -> Iterator[str]:
+    """What is wrong with settings that documents have, too, in the same words."""
+    goals: dict[str, Any] = {
+        name: value for name in ("headroom", "confidence") if is_number(value := getattr(settings, name))
+    }
+    for name in ("trigger", "latency"):
+        text = getattr(settings, name)
+        if text is None and name == "latency":
+            continue
+        try:
+            goals[f"{name}_microseconds"] = parse_duration(text)
+        except InvalidNetworkError as error:
+            yield from (f"the {name}: {problem}" for problem in error.problems)
+    if "trigger_microseconds" not in goals:
+        goals.pop("latency_microseconds", None)
+    yield from problems_of(lambda: RunSettings(**goals))
+
+
+def _name_problems(settings: StartSettings) -> Iterator[str]:
+    yield from _unknown("policy", settings.policy, [policy.name for policy in POLICIES])
+    choices = get_args(Unscalable)
+    if settings.unscalable not in choices:
+        question = near_miss(str(settings.unscalable), choices)
+        yield f'unscalable is "refuse" or "keep", got {settings.unscalable!r}{question}'
+    try:
+        families = given_names("reserve", settings.reserve)
+    except InvalidNetworkError as error:
+        yield from error.problems
+        return
+    for family in families:
+        yield from _unknown("state family", family, FAMILIES)
+
+
+def _unknown(kind: str, name: object, known: Collection[str]) -> Iterator[str]:
+    if name not in known:
+        yield f'no {kind} "{name}", known are: {", ".join(known)}{near_miss(str(name), known)}'
+
+
+def _place_problems(settings: StartSettings) -> Iterator[str]:
+    if settings.partitions is not None and not is_whole_number(settings.partitions, at_least=1):
+        yield f"partitions must be a whole number of at least 1, got {settings.partitions!r}"
+    if not is_filled_text(settings.host):
+        yield f'the host is an address such as "127.0.0.1", got {settings.host!r}'
+    if not is_whole_number(settings.port, at_least=0) or settings.port > _HIGHEST_PORT:
+        yield f"the port must be a whole number from 0 to {_HIGHEST_PORT}, got {settings.port!r}"

@@ -79,9 +79,21 @@ class Answering:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         exact = kept_rate >= 1.0
         known = values(shape, partials)
-        error = np.sqrt(sampled_variances(shape, partials))
+        variance = sampled_variances(shape, partials)
+        error = np.sqrt(variance)
         counted = partials.longs("rows" if shape.counts_rows else "present")
-        lower, upper = self._bounds(shape, known, error, counted, kept_rate, exact)
+        if shape.function is AggregateKind.COUNT:
+            bounds = count_interval(
+                partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"),
+                variance,
+                partials.doubles("greatest_weight"),
+                kept_rows=counted,
+                kept_rate=kept_rate,
+                confidence=self._confidence,
+            )
+        else:
+            bounds = normal_interval(known.to_numpy(zero_copy_only=False), error, self._confidence)
+        lower, upper = _bounds(known, bounds, exact)
         estimated = partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")
         nothing = partials.longs("rows") == 0
         reasons = pa.array(np.where(nothing, NO_ROW_KEPT, SAMPLED), pa.string(), mask=exact)
@@ -105,21 +117,6 @@ class Answering:
             "reason": reasons,
         }
         return _batch(ANSWER, len(partials), columns)
-
-    def _bounds(
-        self, shape: Shape, known: pa.Array, error: Doubles, counted: Longs, kept_rate: Doubles, exact: Truths
-    ) -> tuple[pa.Array, pa.Array]:
-        estimated: Doubles = known.to_numpy(zero_copy_only=False)
-        unbounded = known.is_null().to_numpy(zero_copy_only=False)
-        if shape.function is AggregateKind.COUNT:
-            bounds = count_interval(estimated, error, counted, kept_rate, self._confidence)
-        else:
-            bounds = normal_interval(estimated, error, self._confidence)
-            unbounded = unbounded | (~exact & (error == 0.0))
-        return (
-            pa.array(np.where(exact, estimated, bounds[0]), mask=unbounded),
-            pa.array(np.where(exact, estimated, bounds[1]), mask=unbounded),
-        )
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
@@ -153,6 +150,14 @@ class Answering:
     def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
         return _batch(LATE, len(partials), columns)
+
+
+def _bounds(known: pa.Array, bounds: tuple[Doubles, Doubles], exact: Truths) -> tuple[pa.Array, pa.Array]:
+    """The value itself where it is exact; nothing where there is no value, or no bound of it."""
+    estimated: Doubles = known.to_numpy(zero_copy_only=False)
+    unbounded = known.is_null().to_numpy(zero_copy_only=False) | (~exact & np.isnan(bounds[0]) & ~np.isnan(estimated))
+    lower, upper = (pa.array(np.where(exact, estimated, bound), mask=unbounded) for bound in bounds)
+    return lower, upper
 
 
 def _unreadable(partials: WindowPartials) -> pa.RecordBatch:

@@ -6,30 +6,96 @@ import math
 from statistics import NormalDist
 
 import numpy as np
+from scipy import special
 
 from streamshed.answering.window_partials import Doubles, Longs
 
 
 def count_interval(
-    estimated: Doubles, error: Doubles, kept_rows: Longs, kept_rate: Doubles, confidence: float
+    estimated: Doubles,
+    variance: Doubles,
+    greatest_weight: Doubles,
+    *,
+    kept_rows: Longs,
+    kept_rate: Doubles,
+    confidence: float,
 ) -> tuple[Doubles, Doubles]:
-    """Return the bounds of counts: at least what was kept, and of nothing sampled at most ln(1/(1−confidence))/P more.
+    """Return the bounds of counts, which hold with at least the confidence asked for.
+
+    Where all rows were kept with one rate P, k of N rows are kept with binomial probability; the bounds are the N under
+    which as many as k, or as few, would be kept with probability (1 − c)/2 (Clopper and Pearson's, for N instead of P).
+
+    Where rates have changed within a window, the rows have a mean weight and a variance V = Σ(1−P)/P² in all. For the
+    lower bound they are treated as rows of one rate P̄ with the same sum and variance. For the upper bound, where few
+    rows of a small rate say least, as rows kept at the least rate 1/w, as many as have the variance V, and the rest as
+    certain; and to what came at a still lower rate, of which no row was kept, ln(2/(1−c))/P rows are granted.
+
+    Where no row at all was kept at a rate below 1, the lower bound is what was seen, the upper ln(2/(1−c))/P more.
 
     Args:
-        estimated: The counts, scaled.
-        error: Their standard errors; 0 where no row was kept at a rate below 1.
+        estimated: The counts, scaled: Σ1/P.
+        variance: V.
+        greatest_weight: w, the largest 1/P of the rows kept.
         kept_rows: The rows kept.
-        kept_rate: P, the least rate in force.
-        confidence: Of the interval.
+        kept_rate: The least rate in force.
+        confidence: c, in (0, 1).
 
-    >>> bounds = count_interval(np.array([0.0]), np.array([0.0]), np.array([0]), np.array([0.1]), 0.95)
-    >>> [round(float(bound[0]), 1) for bound in bounds]
-    [0.0, 30.0]
+    Example:
+        100 rows kept at 0.25, and none at 0.1.
+
+        >>> lower, upper = count_interval(
+        ...     np.array([400.0, 0.0]), np.array([1200.0, 0.0]), np.array([4.0, np.nan]),
+        ...     kept_rows=np.array([100, 0]), kept_rate=np.array([0.25, 0.1]), confidence=0.95)
+        >>> lower.round(1).tolist(), upper.round(1).tolist()
+        ([335.0, 0.0], [475.0, 36.9])
     """
-    spread = error * _quantile(confidence)
-    unseen = math.log(1 / (1 - confidence)) / kept_rate
-    lower = np.maximum(estimated - spread, kept_rows.astype(float))
-    return lower, estimated + np.where(error == 0.0, unseen, spread)
+    tail = (1 - confidence) / 2
+    granted = math.log(1 / tail) / kept_rate
+    sampled = variance > 0
+    scaled = np.where(sampled, estimated, 1.0)
+    mean_rate = scaled / (scaled + variance)
+    weight = np.where(sampled, greatest_weight, 2.0)
+    rows = np.where(sampled, variance / (weight * (weight - 1)), 0.0)
+    lower = _lower(estimated * mean_rate, mean_rate, tail)
+    upper = estimated - rows * weight + _upper(rows, 1 / weight, tail)
+    unseen = np.where(kept_rate * weight < _NEARLY, granted, 0.0)
+    return (
+        np.maximum(np.where(sampled, lower, estimated), kept_rows),
+        np.where(sampled, upper + unseen, estimated + granted),
+    )
+
+
+_NEARLY = 1 - 1e-9
+"""Rates are equal that differ by less than this factor: they are computed from codes and back."""
+
+
+def _lower(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
+    """The N of which as many rows would be kept with the tail's probability.
+
+    The k-th row that is kept is the N-th or an earlier one with probability I_P(k, N − k + 1), the regularized
+    incomplete beta function.
+    """
+    (kept, rate), places = _distinct(rows, sampling_rate)
+    some = np.maximum(kept, _NEXT_TO_NONE)
+    found = np.where(kept > 0, special.btdtrib(some, tail, rate) + some - 1, 0.0)
+    least: Doubles = np.minimum(found, kept / rate)
+    return least[places]
+
+
+def _upper(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
+    """The N of which as few rows would be kept with the tail's probability."""
+    (kept, rate), places = _distinct(rows, sampling_rate)
+    most: Doubles = np.maximum(special.btdtrib(kept + 1, 1 - tail, rate) + kept, kept / rate)
+    return most[places]
+
+
+_NEXT_TO_NONE = 1e-6
+
+
+def _distinct(rows: Doubles, sampling_rate: Doubles) -> tuple[Doubles, Longs]:
+    """Distinct pairs and where each is: many groups have few rows each, and functions of beta are not cheap."""
+    cases, places = np.unique(np.stack((rows, sampling_rate)), axis=1, return_inverse=True)
+    return cases, places.ravel()
 
 
 def normal_interval(estimated: Doubles, error: Doubles, confidence: float) -> tuple[Doubles, Doubles]:
@@ -38,9 +104,5 @@ def normal_interval(estimated: Doubles, error: Doubles, confidence: float) -> tu
     >>> [round(float(bound[0]), 2) for bound in normal_interval(np.array([10.0]), np.array([1.0]), 0.95)]
     [8.04, 11.96]
     """
-    spread = np.where(error == 0.0, np.nan, error * _quantile(confidence))
+    spread = np.where(error == 0.0, np.nan, error * NormalDist().inv_cdf(0.5 + confidence / 2))
     return estimated - spread, estimated + spread
-
-
-def _quantile(confidence: float) -> float:
-    return NormalDist().inv_cdf(0.5 + confidence / 2)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from streamshed.answering.aggregate_value import sampled_variances, values
 from streamshed.answering.asked import Asked
 from streamshed.answering.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR, keys_written
-from streamshed.answering.interval import count_interval
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.written import decimals_written, halves_written
@@ -71,14 +70,6 @@ def test_keys_joined_into_one_text_are_found_again(groups: list[list[str | None]
     texts = pa.array([SEPARATOR.join(map(joined, group)) for group in groups])
     written = keys_written(pa.nulls(len(groups), pa.int64()), texts, [Notation.TEXT, Notation.TEXT])
     assert written.to_pylist() == groups
-
-
-@given(st.integers(0, 1000), RATES, st.floats(0.5, 0.999))
-def test_count_intervals_hold_the_estimate_and_what_was_seen(rows: int, rate: float, confidence: float) -> None:
-    estimated, error = np.array([rows / rate]), np.array([np.sqrt(rows * (1 - rate)) / rate])
-    lower, upper = count_interval(estimated, error, np.array([rows]), np.array([rate]), confidence)
-    assert rows <= lower[0] <= estimated[0] * (1 + 1e-12) + 1e-12
-    assert upper[0] >= estimated[0]
 
 
 @given(

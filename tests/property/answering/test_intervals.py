@@ -1,0 +1,93 @@
+"""The bounds of counts hold as often as they say, whatever is counted and at whichever rates it was kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from streamshed.answering.interval import count_interval
+from streamshed.answering.window_partials import Doubles, Longs
+from streamshed.planning.quantization import sampling_rate_of
+
+CODES = st.integers(1, 96)
+CONFIDENCES = st.sampled_from((0.5, 0.9, 0.95, 0.99))
+
+
+def bounds(kept: Longs, rates: list[float], confidence: float) -> tuple[Doubles, Doubles]:
+    """The bounds of windows.
+
+    Args:
+        kept: Rows kept at each rate; shape (windows, rates).
+        rates: The rates, all of which were in force.
+        confidence: Of the bounds.
+    """
+    weights = 1 / np.array(rates)
+    return count_interval(
+        kept @ weights,
+        kept @ (weights * (weights - 1)),
+        np.where(kept > 0, weights, 1.0).max(axis=1),
+        kept_rows=kept.sum(axis=1),
+        kept_rate=np.full(len(kept), min(rates)),
+        confidence=confidence,
+    )
+
+
+@given(st.integers(0, 2000), CODES, CONFIDENCES)
+def test_at_one_rate_they_hold_at_least_as_often_as_they_say(rows: int, code: int, confidence: float) -> None:
+    """By summing up the binomial distribution: no simulation, no tolerance."""
+    rate = sampling_rate_of(code)
+    kept = np.arange(rows + 1)
+    lower, upper = bounds(kept[:, np.newaxis], [rate], confidence)
+    holds = (lower <= rows * (1 + 1e-9)) & (upper >= rows * (1 - 1e-9))
+    assert stats.binom.pmf(kept, rows, rate)[holds].sum() >= confidence - 1e-9
+
+
+@given(st.integers(500, 5000), st.integers(8, 32))
+def test_they_are_not_much_wider_than_they_have_to_be(rows: int, code: int) -> None:
+    """Of many rows: half as far again as the normal distribution at the most."""
+    rate = sampling_rate_of(code)
+    kept = np.array([[round(rows * rate)]])
+    lower, upper = bounds(kept, [rate], 0.95)
+    normal = 2 * 1.96 * np.sqrt(kept[0] * (1 - rate)) / rate
+    assert upper - lower <= 1.5 * normal
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 64)), min_size=2, max_size=4),
+    CONFIDENCES,
+    st.integers(0, 2**32 - 1),
+)
+def test_where_rates_have_changed_they_hold_as_often_as_they_say(
+    parts: list[tuple[int, int]], confidence: float, seed: int
+) -> None:
+    """By simulation, within four standard errors."""
+    random, windows = np.random.default_rng(seed), 2000
+    rates = [sampling_rate_of(code) for _, code in parts]
+    kept = np.stack(
+        [random.binomial(rows, rate, windows) for (rows, _), rate in zip(parts, rates, strict=True)], axis=1
+    )
+    lower, upper = bounds(kept, rates, confidence)
+    total = sum(rows for rows, _ in parts)
+    holds = (lower <= total * (1 + 1e-9)) & (upper >= total * (1 - 1e-9))
+    assert holds.mean() >= confidence - 4 * np.sqrt(confidence * (1 - confidence) / windows)
+
+
+@given(st.integers(0, 1000), CODES, CONFIDENCES)
+def test_they_hold_the_estimate_and_what_was_seen(rows: int, code: int, confidence: float) -> None:
+    rate = sampling_rate_of(code)
+    lower, upper = bounds(np.array([[rows]]), [rate], confidence)
+    assert rows <= lower[0] <= rows / rate * (1 + 1e-9) + 1e-9
+    assert upper[0] >= rows / rate * (1 - 1e-9)
+
+
+@given(st.integers(1, 1000), CODES)
+def test_what_was_kept_whole_is_certain(rows: int, code: int) -> None:
+    """For the lower bound it is as sure as it gets with one rate for all."""
+    rate = sampling_rate_of(code)
+    alone, beside = (bounds(np.array([[certain, 50]]), [1.0, rate], 0.95) for certain in (0, rows))
+    assert beside[1][0] - alone[1][0] == pytest.approx(rows)
+    assert rows + 50 <= beside[0][0] <= rows + 50 / rate
+    assert beside[0][0] - rows >= alone[0][0] * 0.9 - 50

@@ -36,6 +36,10 @@ class InvalidExpressionError(InvalidNetworkError):
     """An SQL expression cannot be parsed, or holds something that is not allowed where it stands."""
 
 
+class InvalidStatisticsError(StreamshedError, ValueError):
+    """Statistics of a network cannot be read, or nothing can be planned on them."""
+
+
 class DocumentProblem(Protocol):
     """One thing that is wrong with a document; what `InvalidDocumentError` reports."""
 

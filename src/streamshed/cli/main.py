@@ -5,6 +5,7 @@ import click
 from streamshed import __version__
 from streamshed.cli.bench import bench
 from streamshed.cli.demo.command import demo
+from streamshed.cli.explain import explain
 from streamshed.cli.group import CommandGroup
 from streamshed.cli.replay import replay
 from streamshed.cli.run import run
@@ -23,7 +24,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load at their inputs when overloaded."""
 
 
-for command in (demo, validate, run, replay, bench):
+for command in (demo, validate, explain, run, replay, bench):
     cli.add_command(command)
 
 

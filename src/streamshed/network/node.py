@@ -34,6 +34,11 @@ class Node(ABC):
     def path(self) -> "tuple[Node, ...]":
         """The nodes from the stream, first, to this one, last."""
 
+    @property
+    def address(self) -> str:
+        """Its name among all nodes of a network: its stream and the operators on the way to it, " > " between them."""
+        return " > ".join(map(str, self.path))
+
     @abstractmethod
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns it needs of its input where only some of its own are used."""

@@ -72,3 +72,15 @@ class GroupSizes:
             smallest = rows
             missing -= rows * groups
         return smallest
+
+    def thinned(self, share: float) -> GroupSizes:
+        """Return the groups that a share of all rows falls into, each with the rows it then has.
+
+        >>> thinned = GroupSizes(((100.0, 3.0), (1.0, 10.0))).thinned(0.1)
+        >>> [(round(rows, 2), round(groups, 2)) for rows, groups in thinned.sizes]
+        [(10.0, 3.0), (1.0, 1.0)]
+        """
+        met = [
+            (rows, -math.expm1(rows * math.log1p(-share)) if share < 1 else 1.0, groups) for rows, groups in self.sizes
+        ]
+        return GroupSizes(tuple((max(1.0, rows * share / chance), groups * chance) for rows, chance, groups in met))

@@ -1,0 +1,68 @@
+"""An explanation as text: the network as a tree with its samplers, and what its queries may expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamshed.dashboard.wording import count_text, share_text
+from streamshed.planning.explanation import Explanation, Outlook, Step
+
+
+def explained(explanation: Explanation) -> str:
+    """Write an explanation for a person.
+
+    Example:
+        >>> step = Step(name="packets", address="packets", depth=0, seconds=3.0, effective_sampling_rate=0.4,
+        ...     sampling_rate=0.4)
+        >>> outlook = Outlook(query="tcp", effective_sampling_rate=0.4, expected_error=0.012, bound_by="packets",
+        ...     is_protected=False)
+        >>> print(explained(Explanation(policy="least_error", load_factor=3.0, rows_per_second=2e6,
+        ...     trigger_interval_seconds=2.0, budget_seconds=1.6, unshed_seconds=4.1, unsheddable_seconds=0.4,
+        ...     expected_seconds=1.6, steps=(step,), outlooks=(outlook,))))
+        3 times what is sustained: 2 M rows/s, 4.1 s of work for 1.6 s, 0.4 s of it for reading and fixed cost
+        policy least_error: 1.6 s
+        <BLANKLINE>
+        P        sampler      work s
+        0.4      × 0.4         3.000  packets
+        <BLANKLINE>
+        query                                 P    error  bound by
+        tcp                              0.4       1.2 %  packets
+    """
+    e = explanation
+    load = f"{e.load_factor:g} times what is sustained: {count_text(e.rows_per_second)} rows/s"
+    work = f"{e.unshed_seconds:.3g} s of work for {e.budget_seconds:.3g} s"
+    lines = [
+        f"{load}, {work}, {e.unsheddable_seconds:.3g} s of it for reading and fixed cost",
+        f"policy {e.policy}: {e.expected_seconds:.3g} s{_saturation(e)}",
+        "",
+        f"{'P':<8} {'sampler':<10} {'work s':>8}",
+        *_tree(e.steps),
+        "",
+        f"{'query':<32} {'P':>6} {'error':>8}  bound by",
+        *map(_line, e.outlooks),
+    ]
+    return "\n".join(lines)
+
+
+def _saturation(explanation: Explanation) -> str:
+    if not explanation.is_saturated:
+        return ""
+    return ", more than there is: what nothing can save, and what is protected, takes too long by itself"
+
+
+def _tree(steps: Sequence[Step]) -> list[str]:
+    return [f"{_figures(step)}  {'  ' * step.depth}{step.name}" for step in steps]
+
+
+def _figures(step: Step) -> str:
+    return f"{step.effective_sampling_rate:<8.3g} {_sampler(step):<10} {step.seconds:>8.3f}"
+
+
+def _sampler(step: Step) -> str:
+    return "" if step.sampling_rate is None else f"× {step.sampling_rate:.3g}"
+
+
+def _line(outlook: Outlook) -> str:
+    notes = "never shed" if outlook.is_protected else outlook.bound_by or ""
+    error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
+    return f"{outlook.query:<32} {outlook.effective_sampling_rate:<6.3g} {error:>8}  {notes}".rstrip()

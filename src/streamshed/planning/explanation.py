@@ -1,0 +1,202 @@
+"""What would be shed at some load, where, and what that would cost the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamshed.errors import InvalidStatisticsError
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.network_load import NetworkLoad, network_load
+from streamshed.planning.placement import Sampler, samplers
+from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY, rate_policy_named
+from streamshed.planning.work_tree import Vector
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+_LEAST_RATE = 1e-8
+_HALVINGS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is to be expected of a query.
+
+    Attributes:
+        query: Its name.
+        effective_sampling_rate: P; 1: its answers are exact.
+        expected_error: The relative standard error of its worst aggregate, of the smallest group that counts.
+        bound_by: The operator or query whose cost keeps P from being higher; None at P = 1.
+        is_protected: Whether it is never shed.
+    """
+
+    query: str
+    effective_sampling_rate: float
+    expected_error: float
+    bound_by: str | None
+    is_protected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A node on the way of rows to answers.
+
+    Attributes:
+        name: What it does; of a query, its name.
+        address: Of a stream or an operator, its `Node.address`; None: it is a query's own work.
+        depth: How many nodes are above it.
+        seconds: What its work takes if nothing is shed.
+        effective_sampling_rate: P of the rows that it gets.
+        sampling_rate: p of the sampler on the edge into it; None: there is none.
+    """
+
+    name: str
+    address: str | None
+    depth: int
+    seconds: float
+    effective_sampling_rate: float
+    sampling_rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """A plan for a load, in full.
+
+    Attributes:
+        policy: By which policy.
+        load_factor: Rows per second ÷ those sustained without shedding.
+        rows_per_second: All streams together.
+        trigger_interval_seconds: How often a micro-batch starts.
+        budget_seconds: What it may take.
+        unshed_seconds: What it would take.
+        unsheddable_seconds: What of that nothing can save.
+        expected_seconds: What it takes under the plan.
+        steps: The nodes, each directly or indirectly below the last one of lower depth.
+        outlooks: Per query.
+    """
+
+    policy: str
+    load_factor: float
+    rows_per_second: float
+    trigger_interval_seconds: float
+    budget_seconds: float
+    unshed_seconds: float
+    unsheddable_seconds: float
+    expected_seconds: float
+    steps: tuple[Step, ...]
+    outlooks: tuple[Outlook, ...]
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether even that fits no longer which nothing can save."""
+        return self.expected_seconds > self.budget_seconds * (1 + 1e-6)
+
+
+def explain(
+    network: QueryNetwork,
+    known: NetworkStatistics,
+    *,
+    load_factor: float,
+    policy: str = DEFAULT_RATE_POLICY,
+    trigger_interval_seconds: float = 2.0,
+    headroom: float = 0.8,
+) -> Explanation:
+    """Plan for a multiple of the load that is sustained without shedding.
+
+    Args:
+        network: The network.
+        known: What is known of it.
+        load_factor: The multiple, above 0.
+        policy: One of `RATE_POLICIES`.
+        trigger_interval_seconds: How often a micro-batch starts.
+        headroom: The share of it that a plan may fill.
+
+    Raises:
+        InvalidNetworkError: There is no such policy.
+        InvalidStatisticsError: No load is sustained, since the fixed cost takes all of the time; or every load is,
+            since nothing costs anything.
+    """
+    rates_of = rate_policy_named(policy)
+    budget_seconds = headroom * trigger_interval_seconds
+
+    def load(factor: float) -> NetworkLoad:
+        return network_load(network, known, trigger_interval_seconds=trigger_interval_seconds, load_factor=factor)
+
+    factor = load_factor * _sustained(lambda times: load(times).unshed_seconds, budget_seconds)
+    asked = load(factor)
+    rates = np.maximum(rates_of(asked.tree, asked.demands, budget_seconds - asked.unsheddable_seconds), _LEAST_RATE)
+    node_rates = asked.tree.node_rates(rates)
+    placed = {sampler.node: sampler for sampler in samplers(asked.tree, rates)}
+    return Explanation(
+        policy=policy,
+        load_factor=load_factor,
+        rows_per_second=factor * sum(stream.rows_per_second for stream in known.streams.values()),
+        trigger_interval_seconds=trigger_interval_seconds,
+        budget_seconds=budget_seconds,
+        unshed_seconds=asked.unshed_seconds,
+        unsheddable_seconds=asked.unsheddable_seconds,
+        expected_seconds=asked.unsheddable_seconds + asked.tree.load_seconds(rates),
+        steps=tuple(_step(asked, index, node_rates, placed.get(index)) for index in _from_the_top(asked)),
+        outlooks=tuple(_outlook(asked, number, rates, node_rates) for number in range(len(asked.demands))),
+    )
+
+
+def _sustained(unshed_seconds: Callable[[float], float], budget_seconds: float) -> float:
+    """The factor on all rows per second at which everything just fits."""
+    if unshed_seconds(0.0) >= budget_seconds:
+        raise InvalidStatisticsError(
+            f"no load is sustained: a micro-batch without rows takes {unshed_seconds(0.0):.3g} s already, of the"
+            f" {budget_seconds:.3g} s that it may: a longer trigger?"
+        )
+    high = 1.0
+    while unshed_seconds(high) < budget_seconds:
+        high *= 2
+        if high > 1e18:
+            raise InvalidStatisticsError("no row costs anything: do the statistics hold rows per second and costs?")
+    low = 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if unshed_seconds(middle) < budget_seconds else (low, middle)
+    return low
+
+
+def _from_the_top(load: NetworkLoad) -> list[int]:
+    """The nodes in order of a walk down the tree."""
+    waiting = [index for index, node in enumerate(load.tree.nodes) if node.parent is None][::-1]
+    order = []
+    while waiting:
+        index = waiting.pop()
+        order.append(index)
+        waiting += load.tree.children[index][::-1]
+    return order
+
+
+def _step(load: NetworkLoad, index: int, node_rates: Vector, sampler: Sampler | None) -> Step:
+    node, depth, above = load.tree.nodes[index], 0, load.tree.nodes[index].parent
+    while above is not None:
+        depth, above = depth + 1, load.tree.nodes[above].parent
+    return Step(
+        name=node.name,
+        address=load.addresses[index],
+        depth=depth,
+        seconds=node.seconds,
+        effective_sampling_rate=float(node_rates[index]),
+        sampling_rate=None if sampler is None else sampler.sampling_rate,
+    )
+
+
+def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) -> Outlook:
+    demand, rate = load.demands[number], float(rates[number])
+    path = [load.tree.query_nodes[number]]
+    while (above := load.tree.nodes[path[-1]].parent) is not None:
+        path.append(above)
+    alike = [index for index in path if node_rates[index] <= rate * (1 + 1e-9)]
+    dearest = max(alike, key=lambda index: load.tree.nodes[index].seconds)
+    return Outlook(
+        query=demand.query,
+        effective_sampling_rate=rate,
+        expected_error=demand.relative_error(rate),
+        bound_by=None if rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
+        is_protected=demand.is_protected,
+    )

@@ -1,0 +1,190 @@
+"""A network and what is known of it as a work tree and demands: what planners of sampling rates plan on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from streamshed.errors import near_miss
+from streamshed.network.aggregate import AggregateCall, AggregateKind
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.query import AnswerMode, Query
+from streamshed.network.stream import Stream
+from streamshed.planning.demand import Demand
+from streamshed.planning.scalability import obstacle
+from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.statistics.network_statistics import (
+    Moments,
+    NetworkStatistics,
+    OperatorStatistics,
+    QueryStatistics,
+    StreamStatistics,
+)
+
+CARRYING_SHARE = 0.95
+"""A query by groups is judged by the smallest of the groups that carry this share of its rows."""
+
+_UNKNOWN_MOMENTS = Moments(mean=1.0, deviation=1.0)
+"""Of values of which nothing is known: they spread as far as their mean is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkLoad:
+    """What a micro-batch asks for, as planners see it.
+
+    Attributes:
+        tree: The work that shedding can save, node by node.
+        demands: The queries, in the tree's order.
+        addresses: Of each node of the tree, `Node.address` of its stream or operator; None: it is a query's own work.
+        unsheddable_seconds: Fixed cost and reading.
+    """
+
+    tree: WorkTree
+    demands: tuple[Demand, ...]
+    addresses: tuple[str | None, ...]
+    unsheddable_seconds: float
+
+    @property
+    def unshed_seconds(self) -> float:
+        """What it takes if nothing is shed."""
+        return self.unsheddable_seconds + float(self.tree.node_seconds.sum())
+
+
+def network_load(
+    network: QueryNetwork, known: NetworkStatistics, *, trigger_interval_seconds: float, load_factor: float = 1.0
+) -> NetworkLoad:
+    """Return what the rows of a trigger interval ask for.
+
+    An operator's node takes n · Π s · t seconds, n the rows of its stream and Π s the selectivities above it. A query's
+    own node takes what its rows cost on their way into slices; where it groups them, one more what its groups cost.
+
+    Args:
+        network: The network.
+        known: Its statistics; what is missing costs nothing and passes all rows.
+        trigger_interval_seconds: How long rows gather.
+        load_factor: Times the rows per second that are known.
+    """
+    return _Builder(network, known, trigger_interval_seconds, load_factor).built()
+
+
+def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
+    """Tell what statistics say of streams, operators and queries that a network does not have.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = network(stream("ticks", rate(1), time="timestamp").query("rows"))
+        >>> strangers(ticks, NetworkStatistics(queries={"row": QueryStatistics()}))
+        ['there is no query "row" (did you mean "rows"?)']
+    """
+    addresses = [node.address for node in network.nodes if isinstance(node, Node)]
+    there = {
+        "stream": (known.streams, [stream.name for stream in network.streams]),
+        "operator": (known.operators, addresses),
+        "query": (known.queries, [query.name for query in network.queries]),
+    }
+    return [
+        f'there is no {kind} "{name}"{near_miss(name, names)}'
+        for kind, (told, names) in there.items()
+        for name in told
+        if name not in names
+    ]
+
+
+class _Builder:
+    def __init__(self, network: QueryNetwork, known: NetworkStatistics, interval: float, load_factor: float) -> None:
+        self._network, self._known = network, known
+        self._interval, self._load_factor = interval, load_factor
+        self._nodes: list[WorkNode] = []
+        self._addresses: list[str | None] = []
+        self._reach: dict[Node, float] = {}
+        self._place: dict[Node, int] = {}
+
+    def built(self) -> NetworkLoad:
+        for node in self._network.nodes:
+            if isinstance(node, Node):
+                self._add_operator(node)
+        for number, query in enumerate(self._network.queries):
+            self._add_query(number, query)
+        reading = sum(self._rows(stream) * self._of(stream).read_seconds_per_row for stream in self._network.streams)
+        return NetworkLoad(
+            tree=WorkTree(tuple(self._nodes)),
+            demands=tuple(map(self._demand, self._network.queries)),
+            addresses=tuple(self._addresses),
+            unsheddable_seconds=self._known.fixed_seconds + reading,
+        )
+
+    def _add_operator(self, node: Node) -> None:
+        if isinstance(node, Stream):
+            self._reach[node] = 1.0
+            self._place[node] = self._add_node(node, None, self._rows(node) * self._of(node).parse_seconds_per_row)
+            return
+        above = node.path[-2]
+        known = self._known.operators.get(node.address, OperatorStatistics())
+        seconds = self._rows(node.stream) * self._reach[above] * known.seconds_per_row
+        self._reach[node] = self._reach[above] * known.selectivity
+        self._place[node] = self._add_node(node, self._place[above], seconds)
+
+    def _add_query(self, number: int, query: Query) -> None:
+        known = self._about(query)
+        rows = self._rows(query.stream) * self._reach[query.rows]
+        above = self._place[query.rows]
+        groups = known.groups
+        row_seconds = rows * known.seconds_per_row
+        if groups is None or known.seconds_per_group == 0:
+            self._add(WorkNode(name=query.name, parent=above, seconds=row_seconds, query=number))
+            return
+        place = self._add(WorkNode(name=query.name, parent=above, seconds=row_seconds))
+        met = groups.thinned(min(1.0, rows / groups.rows))
+        seconds = met.groups * known.seconds_per_group
+        self._add(WorkNode(name=f"{query.name}: groups", parent=place, seconds=seconds, query=number, groups=met))
+
+    def _add_node(self, node: Node, parent: int | None, seconds: float) -> int:
+        return self._add(WorkNode(name=str(node), parent=parent, seconds=seconds), node.address)
+
+    def _add(self, node: WorkNode, address: str | None = None) -> int:
+        self._nodes.append(node)
+        self._addresses.append(address)
+        return len(self._nodes) - 1
+
+    def _of(self, stream: Stream) -> StreamStatistics:
+        return self._known.streams.get(stream.name, StreamStatistics(rows_per_second=0.0))
+
+    def _about(self, query: Query) -> QueryStatistics:
+        return self._known.queries.get(query.name, QueryStatistics())
+
+    def _rows(self, stream: Stream) -> float:
+        return self._of(stream).rows_per_second * self._load_factor * self._interval
+
+    def _demand(self, query: Query) -> Demand:
+        calls = () if query.aggregate is None else query.aggregate.aggregates
+        unscalable = any(obstacle(call.kind) is not None for _, call in calls)
+        return Demand(
+            query=query.name,
+            coefficient=max((self._coefficient(query, name, call) for name, call in calls), default=1.0),
+            weight=query.weight,
+            priority=query.priority,
+            is_protected=query.mode is not AnswerMode.APPROXIMATE or unscalable,
+        )
+
+    def _coefficient(self, query: Query, name: str, call: AggregateCall) -> float:
+        """C = (σ²+μ²)/(N·μ²); of an average, whose count is estimated along with its sum, σ²/(N·μ²)."""
+        rows = self._rows_of_window(query)
+        if rows <= 0:
+            return 1.0
+        counts = call.kind is AggregateKind.COUNT
+        moments = self._about(query).moments.get(name, Moments() if counts else _UNKNOWN_MOMENTS)
+        spread = moments.relative_variance if call.kind is AggregateKind.AVG else moments.relative_square
+        return min(1.0, spread / rows) if math.isfinite(spread) else 1.0
+
+    def _rows_of_window(self, query: Query) -> float:
+        """N: the rows of a window, or of the smallest group of it that counts."""
+        known = self._about(query)
+        if known.groups is not None:
+            return known.groups.rows_of_smallest(CARRYING_SHARE) * self._load_factor
+        if query.aggregate is None:
+            return 0.0
+        per_second = self._of(query.stream).rows_per_second * self._load_factor * self._reach[query.rows]
+        return per_second * query.aggregate.window.size_microseconds / 1e6

@@ -1,0 +1,77 @@
+"""Ways to choose effective sampling rates, all behind one signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.planning.demand import Demand
+from streamshed.planning.effective_rates import effective_rates
+from streamshed.planning.hoeffding import hoeffding_rates
+from streamshed.planning.least_error import equal_error_rates, least_error_rates
+from streamshed.planning.work_tree import Truths, Vector, WorkTree
+
+RatePolicy = Callable[[WorkTree, Sequence[Demand], float], Vector]
+"""(tree, demands, seconds that the tree's work may take) to the effective sampling rate of each query."""
+
+
+def uniform_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds: float) -> Vector:
+    """Drop rows at the inputs only, all queries alike: the baseline of [B04] §5.1.
+
+    A stream with a protected query is kept whole for all.
+
+    Example:
+        >>> from streamshed.planning.work_tree import WorkNode
+        >>> tree = WorkTree((
+        ...     WorkNode(name="packets", parent=None, seconds=1.0),
+        ...     WorkNode(name="cheap", parent=0, seconds=1.0, query=0),
+        ...     WorkNode(name="dear", parent=0, seconds=4.0, query=1),
+        ... ))
+        >>> uniform_rates(tree, [Demand(query=name, coefficient=0.01) for name in ("cheap", "dear")], 1.5).tolist()
+        [0.25, 0.25]
+    """
+    kept = {
+        query
+        for below, node in zip(tree.queries_below, tree.nodes, strict=True)
+        if node.parent is None and any(demands[query].is_protected for query in below)
+        for query in below
+    }
+    alike = [
+        Demand(query=demand.query, coefficient=1.0, is_protected=number in kept)
+        for number, demand in enumerate(demands)
+    ]
+
+    def slopes(_tree: WorkTree, _seconds: Vector, _sunk: Truths, members: Truths) -> Vector:
+        return members.astype(np.float64)
+
+    return effective_rates(tree, alike, budget_seconds, slopes)
+
+
+RATE_POLICIES: dict[str, RatePolicy] = {
+    "uniform": uniform_rates,
+    "hoeffding": hoeffding_rates,
+    "least_error": least_error_rates,
+    "equal_error": equal_error_rates,
+}
+"""By name, the simplest first."""
+
+DEFAULT_RATE_POLICY = "least_error"
+
+
+def rate_policy_named(name: str) -> RatePolicy:
+    """Return a policy by its name.
+
+    Raises:
+        InvalidNetworkError: There is none of that name.
+
+    Example:
+        >>> rate_policy_named("hoefding")
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: unknown policy "hoefding", known are: ... (did you mean "hoeffding"?)
+    """
+    if name not in RATE_POLICIES:
+        known = ", ".join(RATE_POLICIES)
+        raise InvalidNetworkError(f'unknown policy "{name}", known are: {known}{near_miss(name, RATE_POLICIES)}')
+    return RATE_POLICIES[name]

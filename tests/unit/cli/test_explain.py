@@ -1,0 +1,58 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from streamshed.cli.exit_code import ExitCode
+from streamshed.network.document import load_network
+from streamshed.statistics.guess import guessed_statistics
+from tests.unit.cli.command_line import streamshed
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "packets_json.yaml"
+PNG = b"\x89PNG"
+
+
+def test_where_samplers_go_is_told() -> None:
+    outcome = streamshed("explain", EXAMPLE, "--load", 5, "--policy", "hoeffding")
+    assert outcome.code == ExitCode.DONE
+    assert "guessed" in outcome.errors
+    lines = outcome.output.splitlines()
+    assert lines[0].startswith("5 times what is sustained: ")
+    assert lines[1] == "policy hoeffding: 1.6 s"
+    assert any("× 0." in line and line.endswith("filter proto = 17") for line in lines)
+    assert any(line.startswith("dns_packets") and line.endswith("dns_packets") for line in lines)
+
+
+def test_a_machine_reads_the_same(tmp_path: Path) -> None:
+    network = load_network(EXAMPLE).network
+    known = tmp_path / "statistics.json"
+    known.write_text(guessed_statistics(network).to_json())
+    outcome = streamshed("explain", EXAMPLE, "--statistics", known, "--load", 2, "--json", "--trigger", "4s")
+    assert (outcome.code, outcome.errors) == (ExitCode.DONE, "")
+    plan = json.loads(outcome.output)
+    assert (plan["policy"], plan["load_factor"], plan["trigger_interval_seconds"]) == ("least_error", 2.0, 4.0)
+    assert [outlook["query"] for outlook in plan["outlooks"]] == [query.name for query in network.queries]
+    assert plan["expected_seconds"] == pytest.approx(plan["budget_seconds"])
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "network.png"
+    assert streamshed("explain", EXAMPLE, "--picture", picture).code == ExitCode.DONE
+    assert picture.read_bytes()[:4] == PNG
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["--statistics", "/nowhere.json"], ExitCode.REFUSED, "statistics /nowhere.json: cannot be read"),
+        (["--statistics", EXAMPLE], ExitCode.REFUSED, "packets_json.yaml: statistics: this is no JSON"),
+        (["--picture", "/nowhere/network.png"], ExitCode.REFUSED, "cannot be written"),
+        (["--trigger", "200 ms"], ExitCode.REFUSED, "no load is sustained"),
+        (["--load", "0"], ExitCode.USAGE, "above 0"),
+        (["--policy", "best"], ExitCode.USAGE, "best"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: list[str], code: ExitCode, problem: str) -> None:
+    outcome = streamshed("explain", EXAMPLE, *arguments)
+    assert outcome.code == code
+    assert problem in outcome.errors

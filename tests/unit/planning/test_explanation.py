@@ -1,0 +1,92 @@
+import pytest
+
+from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
+from streamshed.network.network import network
+from streamshed.planning.explanation import explain
+from streamshed.planning.rate_policies import RATE_POLICIES
+from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.network_statistics import (
+    NetworkStatistics,
+    OperatorStatistics,
+    StreamStatistics,
+)
+from tests.unit.planning.networks import rows_of
+
+PACKETS = rows_of("packets")
+DEAR = PACKETS.filter("value > 9")
+NETWORK = network(
+    PACKETS.window("1 minute").agg(n="count(*)").query("all"),
+    DEAR.window("1 minute").agg(n="count(*)").query("dear"),
+)
+KNOWN = NetworkStatistics(
+    fixed_seconds=0.4,
+    streams={"packets": StreamStatistics(rows_per_second=1000.0, parse_seconds_per_row=1e-4)},
+    operators={DEAR.address: OperatorStatistics(seconds_per_row=3e-4)},
+)
+
+
+@pytest.mark.parametrize("policy", RATE_POLICIES)
+def test_what_is_sustained_is_kept_whole(policy: str) -> None:
+    plan = explain(NETWORK, KNOWN, load_factor=0.999, policy=policy)
+    assert {outlook.effective_sampling_rate for outlook in plan.outlooks} == {1.0}
+    assert plan.rows_per_second == pytest.approx(0.999 * 1.2 / (2 * 4e-4))
+    assert [step.sampling_rate for step in plan.steps] == [None] * len(plan.steps)
+
+
+@pytest.mark.parametrize("policy", RATE_POLICIES)
+def test_the_load_is_tight_beyond(policy: str) -> None:
+    plan = explain(NETWORK, KNOWN, load_factor=3.0, policy=policy)
+    assert plan.unshed_seconds == pytest.approx(0.4 + 3 * 1.2)
+    assert plan.expected_seconds == pytest.approx(1.6)
+    assert not plan.is_saturated
+
+
+def test_a_dear_operator_is_bound_by_its_own_cost_alone() -> None:
+    plan = explain(NETWORK, KNOWN, load_factor=2.0)
+    every, dear = plan.outlooks
+    assert every.effective_sampling_rate > dear.effective_sampling_rate
+    assert every.bound_by == "packets"
+    assert dear.bound_by == DEAR.address
+    samplers = {step.name: step.sampling_rate for step in plan.steps if step.sampling_rate is not None}
+    assert samplers == {
+        "packets": pytest.approx(every.effective_sampling_rate),
+        "filter value > 9": pytest.approx(dear.effective_sampling_rate / every.effective_sampling_rate),
+    }
+
+
+def test_steps_are_a_walk_down_the_network() -> None:
+    plan = explain(NETWORK, KNOWN, load_factor=2.0)
+    assert [(step.depth, step.name) for step in plan.steps] == [
+        (0, "packets"),
+        (1, "filter value > 9"),
+        (2, "dear"),
+        (1, "all"),
+    ]
+    assert [step.address for step in plan.steps] == ["packets", DEAR.address, None, None]
+
+
+def test_what_nothing_can_save_saturates() -> None:
+    reading = NetworkStatistics(streams={"packets": StreamStatistics(rows_per_second=1.0, read_seconds_per_row=1e-3)})
+    assert explain(NETWORK, reading, load_factor=1.5).is_saturated
+
+
+@pytest.mark.parametrize(
+    ("known", "problem"),
+    [
+        (NetworkStatistics(fixed_seconds=1.7), "a micro-batch without rows takes 1.7 s already"),
+        (NetworkStatistics(), "no row costs anything"),
+    ],
+)
+def test_where_there_is_nothing_to_plan_it_is_said(known: NetworkStatistics, problem: str) -> None:
+    with pytest.raises(InvalidStatisticsError, match=problem):
+        explain(NETWORK, known, load_factor=2.0)
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    with pytest.raises(InvalidNetworkError, match='did you mean "least_error"'):
+        explain(NETWORK, KNOWN, load_factor=2.0, policy="last_error")
+
+
+def test_guesses_are_enough_to_plan_on() -> None:
+    plan = explain(NETWORK, guessed_statistics(NETWORK), load_factor=1.5)
+    assert plan.expected_seconds == pytest.approx(plan.budget_seconds)

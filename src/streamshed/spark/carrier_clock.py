@@ -38,6 +38,7 @@ class CarrierClock:
         self._since: dict[str, int | None] = {}
         self._first_event: dict[str, int] = {}
         self._longest_to_drain: int | None = None
+        self._shown_before_draining = 0
         self._unread: set[str] = set()
         self._begun_at_seconds: float | None = None
         self._now_seconds = 0.0
@@ -105,13 +106,14 @@ class CarrierClock:
     def drain(self, longest_window: int) -> None:
         """Let all carriers show a time past the end of every window, of those, too, that rows still to come open."""
         self._longest_to_drain = longest_window
+        self._shown_before_draining = max(self._until.values(), default=0)
 
     @property
     def drained_at(self) -> int | None:
         """The watermark at which every window is closed, microseconds; None: nobody asked to drain."""
         if self._longest_to_drain is None:
             return None
-        latest = max([*self.latest_event.values(), *self._until.values()], default=0)
+        latest = max([*self.latest_event.values(), self._shown_before_draining])
         after = latest + 2 * self._longest_to_drain + _SECOND
         return -(-after // _MILLISECOND) * _MILLISECOND
 

@@ -90,3 +90,19 @@ def test_a_stream_without_any_row_has_no_time() -> None:
     for number in range(100):
         told(clock, number, {})
     assert set(clock.interval("a").values()) == {None}
+
+
+def test_where_time_moves_on_with_the_clock_draining_has_an_end() -> None:
+    clock = CarrierClock([a_stream("a")])
+    told(clock, 0, {"a": at(0)})
+    for number in range(1, 100):
+        told(clock, number, {})
+    shown = until(clock, "a")
+    assert shown is not None
+    clock.drain(10 * SECOND)
+    target = clock.drained_at
+    assert target is not None
+    assert target > shown + 2 * 10 * SECOND
+    told(clock, 100, {})
+    assert clock.drained_at == target
+    assert clock.interval("a")["carrier_time"] == target + SECOND, "the watermark lags by a second"

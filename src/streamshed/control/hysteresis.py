@@ -14,8 +14,8 @@ class HysteresisSettings:
     """Where the edges lie.
 
     Args:
-        enter_share: Shedding begins at once when everything would need more than this share of the budget;
-            and when it would not be in time at all.
+        enter_share: Shedding begins at once when everything would need more than this share of the budget; and
+            when the budget itself lies beyond the deadline, as what cannot be shed needs more than there is.
         loaded_micro_batches: It begins as well with so many micro-batches in a row that would not fit the budget
             as a whole: one alone may be there for noise in what was measured before it.
         leave_share: Shedding ends at once when everything would fit this share of the budget.
@@ -75,23 +75,20 @@ class Hysteresis:
     in_a_row: int = 0
 
     def updated(self, *, unshed_seconds: float, budget_seconds: float, utmost_seconds: float) -> "Hysteresis":
-        """Take in how long the coming micro-batch would take unshed, how long it may, and when it is late.
-
-        Where what cannot be shed needs more than there is, the budget may lie beyond `utmost_seconds`.
-        """
+        """Take in how long the coming micro-batch would take unshed, how long it may, and when it is late."""
         fits = unshed_seconds <= budget_seconds
         if fits is not self.shedding:
             return replace(self, in_a_row=0)
-        clearly, enough = self._edges(unshed_seconds / budget_seconds, late=unshed_seconds > utmost_seconds)
+        clearly, enough = self._edges(unshed_seconds / budget_seconds, is_late=budget_seconds > utmost_seconds)
         if clearly or self.in_a_row + 1 >= enough:
             return replace(self, shedding=not self.shedding, in_a_row=0)
         return replace(self, in_a_row=self.in_a_row + 1)
 
-    def _edges(self, load: float, *, late: bool) -> tuple[bool, int]:
+    def _edges(self, load: float, *, is_late: bool) -> tuple[bool, int]:
         """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""
         if self.shedding:
             return load <= self.settings.leave_share, self.settings.calm_micro_batches
-        return late or load > self.settings.enter_share, self.settings.loaded_micro_batches
+        return is_late or load > self.settings.enter_share, self.settings.loaded_micro_batches
 
 
 def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:

@@ -41,6 +41,14 @@ def test_what_would_be_late_is_shed_at_once_although_the_budget_lies_beyond() ->
     assert not Hysteresis().updated(unshed_seconds=0.99, **beyond).shedding
 
 
+def test_a_single_one_that_would_just_be_late_may_be_noise() -> None:
+    """Where the budget has grown to nearly the deadline, because shedding could save next to nothing."""
+    nearly = {"budget_seconds": 1.24, "utmost_seconds": 1.25}
+    once = Hysteresis().updated(unshed_seconds=1.3, **nearly)
+    assert not once.shedding
+    assert once.updated(unshed_seconds=1.3, **nearly).shedding
+
+
 def test_just_below_the_edge_the_mildest_rate_stays() -> None:
     known = statistics(packets=1_350_000, alerts=1000)
     plan = plan_uniform(counting("packets", "alerts", exact=("alerts",)), known, BUDGET)

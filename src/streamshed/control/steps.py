@@ -29,7 +29,11 @@ def decide(
     """Decide the sampling rates of the coming micro-batch: estimate, plan, settle, guard, apply."""
     elapsed_seconds = _elapsed_seconds(settings, state, upcoming)
     statistics = _estimated(network, state, upcoming, elapsed_seconds)
-    allowed_time = allotted(settings, elapsed_seconds=elapsed_seconds, backlog_rows=upcoming.backlog_rows)
+    last = state.last_outcome
+    is_warm = last is None or not last.is_cold
+    # How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
+    waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
+    allowed_time = allotted(settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows)
     planner = policy_named(settings.policy).plan
     proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(
@@ -37,9 +41,8 @@ def decide(
         budget_seconds=proposed.allowed_seconds,
         utmost_seconds=budget.utmost_seconds,
     )
-    last = state.last_outcome
     steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
-    steady = limited(steady, None if last is None or last.is_cold else last, statistics=statistics, budget=budget)
+    steady = limited(steady, last if is_warm else None, statistics=statistics, budget=budget)
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
     sampling_codes = allowed.plan.sampling_codes

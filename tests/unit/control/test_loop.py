@@ -152,6 +152,16 @@ def test_queries_that_cannot_be_answered_are_refused_or_kept_whole() -> None:
     assert not loop.plan(upcoming(0, {"packets": 90_000_000})).shedding
 
 
+@pytest.mark.parametrize(("is_cold", "sheds"), [(True, False), (False, True)])
+def test_a_cold_micro_batch_that_was_late_costs_no_rows(*, is_cold: bool, sheds: bool) -> None:
+    """What nearly fills the time is kept whole after it; after any other one that was late it has to catch up."""
+    loop = control_loop("packets")
+    loop.plan(upcoming(0, {"packets": 0}))
+    loop.record(replace(outcome(0, {"packets": 0}, {}, 0.5), is_cold=is_cold))
+    decision = loop.plan(replace(upcoming(1, {"packets": 1_000_000}), now_seconds=upcoming(0, {}).now_seconds + 2.9))
+    assert decision.shedding is sheds
+
+
 def test_how_long_a_cold_micro_batch_took_teaches_nothing() -> None:
     loop = control_loop()
     before = loop.state

@@ -19,6 +19,8 @@ class HysteresisSettings:
         loaded_micro_batches: It begins as well with so many micro-batches in a row that would not fit the budget
             as a whole: one alone may be there for noise in what was measured before it.
         leave_share: Shedding ends at once when everything would fit this share of the budget.
+        fallen_share: It ends at once as well when everything would fit the budget and takes at most this share of what
+            the micro-batch before would have: the load has fallen, it is not at the edge.
         calm_micro_batches: It ends as well after so many micro-batches in a row that would fit the budget
             as a whole.
 
@@ -29,13 +31,16 @@ class HysteresisSettings:
     enter_share: float = 1.15
     loaded_micro_batches: int = 2
     leave_share: float = 0.9
+    fallen_share: float = 0.8
     calm_micro_batches: int = 2
 
     def __post_init__(self) -> None:
         if not self.enter_share >= 1:
             raise ValueError(f"hysteresis: enter_share must be at least 1, got {self.enter_share}")
-        if not 0 < self.leave_share <= 1:
-            raise ValueError(f"hysteresis: leave_share must be in (0, 1], got {self.leave_share}")
+        for field_name in ("leave_share", "fallen_share"):
+            share = getattr(self, field_name)
+            if not 0 < share <= 1:
+                raise ValueError(f"hysteresis: {field_name} must be in (0, 1], got {share}")
         for field_name in ("loaded_micro_batches", "calm_micro_batches"):
             count = getattr(self, field_name)
             if count < 1:
@@ -54,6 +59,7 @@ class Hysteresis:
         settings: The edges.
         shedding: Whether shedding is on.
         in_a_row: How many micro-batches in a row were on the other side of the edge.
+        unshed_seconds: How long the last one would have taken unshed; None where that is not known.
 
     Example:
         Budget 1 s of 1.25 s; the load rises to just above it, and comes down to just below it.
@@ -73,21 +79,27 @@ class Hysteresis:
     settings: HysteresisSettings = field(default_factory=HysteresisSettings)
     shedding: bool = False
     in_a_row: int = 0
+    unshed_seconds: float | None = None
 
     def updated(self, *, unshed_seconds: float, budget_seconds: float, utmost_seconds: float) -> "Hysteresis":
         """Take in how long the coming micro-batch would take unshed, how long it may, and when it is late."""
         fits = unshed_seconds <= budget_seconds
+        known = replace(self, unshed_seconds=unshed_seconds)
         if fits is not self.shedding:
-            return replace(self, in_a_row=0)
-        clearly, enough = self._edges(unshed_seconds / budget_seconds, is_late=budget_seconds > utmost_seconds)
+            return replace(known, in_a_row=0)
+        has_fallen = self.unshed_seconds is not None and (
+            unshed_seconds <= self.settings.fallen_share * self.unshed_seconds
+        )
+        is_late = budget_seconds > utmost_seconds
+        clearly, enough = self._edges(unshed_seconds / budget_seconds, is_late=is_late, has_fallen=has_fallen)
         if clearly or self.in_a_row + 1 >= enough:
-            return replace(self, shedding=not self.shedding, in_a_row=0)
-        return replace(self, in_a_row=self.in_a_row + 1)
+            return replace(known, shedding=not self.shedding, in_a_row=0)
+        return replace(known, in_a_row=self.in_a_row + 1)
 
-    def _edges(self, load: float, *, is_late: bool) -> tuple[bool, int]:
+    def _edges(self, load: float, *, is_late: bool, has_fallen: bool) -> tuple[bool, int]:
         """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""
         if self.shedding:
-            return load <= self.settings.leave_share, self.settings.calm_micro_batches
+            return has_fallen or load <= self.settings.leave_share, self.settings.calm_micro_batches
         return is_late or load > self.settings.enter_share, self.settings.loaded_micro_batches
 
 

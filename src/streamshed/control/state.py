@@ -82,6 +82,7 @@ class ControlState:
                 "hysteresis": {
                     "shedding": self.hysteresis.shedding,
                     "in_a_row": self.hysteresis.in_a_row,
+                    "unshed_seconds": self.hysteresis.unshed_seconds,
                 },
                 "decisions": [_fields(decision) for decision in self.decisions],
                 "last_outcome": None if self.last_outcome is None else _fields(self.last_outcome),

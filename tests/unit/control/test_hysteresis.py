@@ -26,6 +26,8 @@ def after(*unshed_seconds: float) -> Hysteresis:
         ((1.16, 0.95, 1.01, 0.95), True),
         ((1.16, 0.9), False),
         ((0.95, 0.95), False),
+        ((3.0, 0.99), False),
+        ((3.0, 1.2, 0.99), True),
     ],
 )
 def test_shedding_begins_beyond_the_edge_or_with_the_second_and_ends_below_it(
@@ -85,6 +87,7 @@ def test_a_plan_that_sheds_is_left_alone_and_so_is_calm() -> None:
         {"loaded_micro_batches": 0},
         {"leave_share": 0.0},
         {"leave_share": 1.1},
+        {"fallen_share": 0.0},
         {"calm_micro_batches": 0},
     ],
 )

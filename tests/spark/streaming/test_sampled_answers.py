@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from scipy.stats import binom
 
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
@@ -125,11 +126,27 @@ def test_answers_are_those_of_the_kept_rows_scaled(sampled: Sampled, query: str)
             continue
         assert row.sampling_rate == pytest.approx(len(rates) / (1 / rates).sum())
         assert row.standard_error == pytest.approx(error, rel=1e-6, abs=1e-6)
-        assert row.upper == pytest.approx(value + QUANTILE * error, rel=1e-6)
-        least = len(values) if row.aggregate == "n" else -math.inf
-        assert row.lower == pytest.approx(max(value - QUANTILE * error, least), rel=1e-6)
+        if row.aggregate in {"n", "values"}:
+            _check_bounds_of_count(row, rates)
+        else:
+            assert row.upper == pytest.approx(value + QUANTILE * error, rel=1e-6)
+            assert row.lower == pytest.approx(value - QUANTILE * error, rel=1e-6)
         assert (row.confidence, row.reason, row.value_text) == (CONFIDENCE, "sampled", None)
         assert row.low == (row.rows_used < 100)
+
+
+def _check_bounds_of_count(row: Found, rates: np.ndarray) -> None:
+    """Under a count at its bounds, so many or so few rows are kept at one rate with the probability of a tail."""
+    assert row.lower is not None
+    assert row.upper is not None
+    assert row.value is not None
+    count, tail = len(rates), (1 - CONFIDENCE) / 2
+    assert count <= row.lower <= row.value * (1 + 1e-9)
+    assert row.upper >= row.value
+    if count and len(set(rates)) == 1:
+        assert binom.cdf(count, math.ceil(row.upper), rates[0]) <= tail * (1 + 1e-6)
+        assert binom.sf(count - 1, math.floor(row.lower), rates[0]) <= max(tail, rates[0] ** count) * (1 + 1e-6)
+        assert binom.sf(count - 1, math.ceil(row.lower), rates[0]) >= tail * (1 - 1e-6)
 
 
 def _estimate(aggregate: str, values: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
@@ -204,7 +221,7 @@ def test_windows_of_which_no_row_was_kept_are_answered(sampled: Sampled) -> None
             assert (row.value, row.lower, row.upper) == (None, None, None)
         else:
             assert (row.value, row.lower) == (0.0, 0.0)
-            assert row.upper == pytest.approx(math.log(1 / (1 - CONFIDENCE)) / rate)
+            assert row.upper == pytest.approx(math.log(2 / (1 - CONFIDENCE)) / rate)
     empty = [row for row in answers if row.exact and row.rows_used == 0]
     assert {(row.aggregate, row.value, row.upper) for row in empty} == {
         ("n", 0.0, 0.0),

@@ -33,7 +33,7 @@ STREAM = Problem("queries.b.from", "pakets", "unknown stream", "packets")
 def test_every_error_has_the_one_base() -> None:
     classes = [member for _, member in inspect.getmembers(errors, inspect.isclass)]
     raised = [member for member in classes if issubclass(member, BaseException)]
-    assert len(raised) == 11
+    assert len(raised) == 12
     assert all(issubclass(member, StreamshedError) for member in raised)
 
 

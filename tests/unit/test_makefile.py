@@ -1,15 +1,12 @@
 import shutil
 import subprocess
 
-import pytest
-
 from tests.unit.documentation import ROOT
 
 
 def commands_of(*arguments: str) -> str:
     make = shutil.which("make")
-    if make is None:
-        pytest.skip("there is no make")
+    assert make is not None, "it runs these tests"
     told = subprocess.run([make, "--dry-run", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
     return " ".join(told.stdout.split())
 

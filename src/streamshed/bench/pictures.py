@@ -13,11 +13,10 @@ from matplotlib.ticker import EngFormatter
 
 from streamshed.bench.burst_course import BurstCourse, Course
 from streamshed.bench.ratios import MedianInterval
-from streamshed.errors import SinkUnavailableError
+from streamshed.dashboard.png import write_png
 
 _BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
 _DELAY_COLORS = (_BLUE, _RED, _GRAY)
-_DOTS_PER_INCH = 110
 
 
 def draw_throughput(
@@ -46,7 +45,7 @@ def draw_throughput(
     contestants.set_xlim(right=max(bars.values()) * 4)
     _draw_growth(queries, by_queries, "queries in one network")
     _draw_growth(keys, by_keys, "groups of one query")
-    _write(figure, path)
+    write_png(figure, path)
 
 
 def draw_overhead(path: Path, *, ratios: Sequence[float], interval: MedianInterval) -> None:
@@ -76,7 +75,7 @@ def draw_overhead(path: Path, *, ratios: Sequence[float], interval: MedianInterv
     axes.set_xlabel("pair")
     axes.set_ylabel("rows per second, with ÷ without")
     axes.legend(fontsize=8, frameon=False)
-    _write(figure, path)
+    write_png(figure, path)
 
 
 def draw_burst(path: Path, course: BurstCourse) -> None:
@@ -106,7 +105,7 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
     load.set_xlabel("seconds")
     for axes in (delay, kept, load):
         axes.axvspan(*course.burst_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
-    _write(figure, path)
+    write_png(figure, path)
 
 
 def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
@@ -129,10 +128,3 @@ def _figure(size_inches: tuple[float, float], title: str) -> Figure:
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=12, fontweight="bold")
     return figure
-
-
-def _write(figure: Figure, path: Path) -> None:
-    try:
-        figure.savefig(path, dpi=_DOTS_PER_INCH, format="png")
-    except OSError as error:
-        raise SinkUnavailableError(f"picture {path}: cannot be written: {error}") from error

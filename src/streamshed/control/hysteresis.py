@@ -90,17 +90,17 @@ class Hysteresis:
         has_fallen = self.unshed_seconds is not None and (
             unshed_seconds <= self.settings.fallen_share * self.unshed_seconds
         )
-        is_late = budget_seconds > utmost_seconds
-        clearly, enough = self._edges(unshed_seconds / budget_seconds, is_late=is_late, has_fallen=has_fallen)
+        is_saturated = budget_seconds > utmost_seconds
+        clearly, enough = self._edges(unshed_seconds / budget_seconds, is_saturated=is_saturated, has_fallen=has_fallen)
         if clearly or self.in_a_row + 1 >= enough:
             return replace(known, shedding=not self.shedding, in_a_row=0)
         return replace(known, in_a_row=self.in_a_row + 1)
 
-    def _edges(self, load: float, *, is_late: bool, has_fallen: bool) -> tuple[bool, int]:
+    def _edges(self, load: float, *, is_saturated: bool, has_fallen: bool) -> tuple[bool, int]:
         """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""
         if self.shedding:
             return has_fallen or load <= self.settings.leave_share, self.settings.calm_micro_batches
-        return is_late or load > self.settings.enter_share, self.settings.loaded_micro_batches
+        return is_saturated or load > self.settings.enter_share, self.settings.loaded_micro_batches
 
 
 def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:

@@ -11,13 +11,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 
+from streamshed.dashboard.png import write_png
 from streamshed.dashboard.wording import count_text, share_text
-from streamshed.errors import SinkUnavailableError
 from streamshed.planning.explanation import Explanation, Step
 
 _LONGEST_LABEL = 44
 _ROW_INCHES, _COLUMN_INCHES = 0.42, 3.1
-_DOTS_PER_INCH = 110
 _RED = "#c0392b"
 
 
@@ -31,11 +30,7 @@ def write_network_picture(explanation: Explanation, path: Path) -> None:
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = draw_network(explanation)
-    try:
-        figure.savefig(path, dpi=_DOTS_PER_INCH, format="png")
-    except OSError as error:
-        raise SinkUnavailableError(f"picture {path}: cannot be written: {error}") from error
+    write_png(draw_network(explanation), path)
 
 
 def draw_network(explanation: Explanation) -> Figure:

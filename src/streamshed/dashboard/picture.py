@@ -8,14 +8,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from streamshed.dashboard.png import write_png
 from streamshed.dashboard.timeline import Course, Timeline
 from streamshed.dashboard.wording import count_text
-from streamshed.errors import SinkUnavailableError
 
 _BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
 _QUERY_COLORS = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]
 _SIZE_INCHES = (10.0, 9.0)
-_DOTS_PER_INCH = 110
 
 
 def write_picture(timeline: Timeline, path: Path, *, title: str) -> None:
@@ -29,11 +28,7 @@ def write_picture(timeline: Timeline, path: Path, *, title: str) -> None:
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = draw(timeline, title=title)
-    try:
-        figure.savefig(path, dpi=_DOTS_PER_INCH, format="png")
-    except OSError as error:
-        raise SinkUnavailableError(f"picture {path}: cannot be written: {error}") from error
+    write_png(draw(timeline, title=title), path)
 
 
 def draw(timeline: Timeline, *, title: str) -> Figure:

@@ -15,7 +15,9 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     work on rows that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
     to a representable rate. Allowed is the budget. But headroom, the share H of the deadline that a budget is, is
     there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so what fits
-    U/H, less what is in doubt, and the deadline is kept whole; and where U exceeds the budget, allowed is 1.1·U.
+    U/H, less what is in doubt, and the deadline is kept whole. Beyond that, allowed falls as the excess grows, second
+    by second, until it is the budget: just over the edge nearly everything is kept. Where U exceeds the budget it
+    falls to 1.1·U.
 
     Args:
         network: Whose streams are shed; those of queries that need every row are kept whole.
@@ -70,9 +72,10 @@ def _allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: 
     spared_seconds = min(unsheddable_seconds / budget.headroom / budget.caution, budget.utmost_seconds)
     if unshed_seconds <= spared_seconds:
         return max(budget.seconds, spared_seconds)
-    if unsheddable_seconds < budget.seconds:
-        return budget.seconds
-    return (1 + WORTH_SAVING) * unsheddable_seconds
+    least_seconds = budget.seconds
+    if unsheddable_seconds >= budget.seconds:
+        least_seconds = (1 + WORTH_SAVING) * unsheddable_seconds
+    return max(least_seconds, spared_seconds - (unshed_seconds - spared_seconds))
 
 
 def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds: float) -> int:

@@ -1,11 +1,12 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.planning.budget import Budget
-from streamshed.planning.plan import Remedy
+from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.quantization import WHOLE, code_of
 from streamshed.planning.uniform import plan_uniform
 from streamshed.statistics.forecast import Statistics
@@ -110,6 +111,16 @@ def test_what_is_allowed_is_the_budget_or_has_headroom_of_its_own(
         assert plan.unshed_seconds <= plan.allowed_seconds * (1 + 1e-9)
     elif not plan.saturated:
         assert plan.expected_seconds <= plan.allowed_seconds * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("fixed_seconds", [0.1, 1.2, 1.4, 1.5, 1.7])
+def test_a_few_rows_more_never_cost_many(fixed_seconds: float) -> None:
+    def plan_of(rows: int) -> SheddingPlan:
+        return plan_uniform(counting("packets"), slow(fixed_seconds, packets=rows), BUDGET)
+
+    expected_seconds = [plan_of(rows).expected_seconds for rows in range(10_000, 2_000_000, 10_000)]
+    falls = [earlier - later for earlier, later in pairwise(expected_seconds)]
+    assert max(falls) < 0.08
 
 
 def test_when_nothing_may_be_shed_overload_is_saturation() -> None:

@@ -16,6 +16,7 @@ from streamshed.dashboard.wording import count_text, seconds_text, share_text
 _SHOWN_MOMENTS = 40
 _REASON_STYLES = {
     "within_budget": "green",
+    "catching_up": "green",
     "not_worth_shedding": "green",
     "overload": "yellow",
     "saturated": "bold red",

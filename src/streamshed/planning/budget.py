@@ -57,6 +57,11 @@ class Budget:
         return self.headroom * self.deadline_seconds - self.drain_seconds
 
     @property
+    def undrained_seconds(self) -> float:
+        """What a plan may fill where nothing has to be caught up."""
+        return self.headroom * self.deadline_seconds / self.caution
+
+    @property
     def utmost_seconds(self) -> float:
         """As `seconds`, but without headroom: a micro-batch that takes longer makes the next one late."""
         return (self.deadline_seconds - self.drain_seconds) / self.caution

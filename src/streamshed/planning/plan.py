@@ -23,7 +23,7 @@ class SheddingPlan:
     Args:
         sampling_codes: The quantized sampling rate of every stream of the network, see `quantization`.
         reason: Short and stable, for filtering a journal: `within_budget`, `larger_micro_batch`,
-            `not_worth_shedding`, `overload` or `saturated`.
+            `catching_up`, `not_worth_shedding`, `overload` or `saturated`.
         explanation: The same as a sentence with figures.
         remedy: What is done; `refuse` says that shedding cannot suffice and queries or streams have to go.
         expected_seconds: How long the micro-batch is predicted to take under this plan.

@@ -15,9 +15,10 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     work on rows that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
     to a representable rate. Allowed is the budget. But headroom, the share H of the deadline that a budget is, is
     there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so what fits
-    U/H, less what is in doubt, and the deadline is kept whole. Beyond that, allowed falls as the excess grows, second
-    by second, until it is the budget: just over the edge nearly everything is kept. Where U exceeds the budget it
-    falls to 1.1·U.
+    U/H, less what is in doubt, and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
+    if nothing had to be caught up is kept whole, and takes less time than there is until the next. Beyond that, allowed
+    falls as the excess grows, second by second, until it is the budget: just over the edge nearly everything is kept.
+    Where U exceeds the budget it falls to 1.1·U.
 
     Args:
         network: Whose streams are shed; those of queries that need every row are kept whole.
@@ -38,10 +39,9 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
     expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
     remedy = _remedy(unshed_seconds, unsheddable_seconds, allowed_seconds, budget)
-    spared = remedy is Remedy.NONE and unshed_seconds > budget.seconds
     return SheddingPlan(
         sampling_codes=sampling_codes,
-        reason=SPARED if spared else REASONS[remedy],
+        reason=_reason(remedy, unshed_seconds, budget),
         explanation=_explanation(remedy, unshed_seconds, unsheddable_seconds, budget, code),
         remedy=remedy,
         expected_seconds=expected_seconds,
@@ -65,11 +65,20 @@ REASONS = {
 }
 
 
-SPARED = "not_worth_shedding"
+SPARED, CATCHING_UP = "not_worth_shedding", "catching_up"
+
+
+def _reason(remedy: Remedy, unshed_seconds: float, budget: Budget) -> str:
+    if unshed_seconds <= budget.seconds or remedy in {Remedy.SHED, Remedy.REFUSE}:
+        return REASONS[remedy]
+    return CATCHING_UP if unshed_seconds <= budget.undrained_seconds else SPARED
 
 
 def _allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> float:
-    spared_seconds = min(unsheddable_seconds / budget.headroom / budget.caution, budget.utmost_seconds)
+    spared_seconds = max(
+        min(unsheddable_seconds / budget.headroom / budget.caution, budget.utmost_seconds),
+        budget.undrained_seconds,
+    )
     if unshed_seconds <= spared_seconds:
         return max(budget.seconds, spared_seconds)
     least_seconds = budget.seconds
@@ -90,8 +99,9 @@ def _largest_fitting(unshed_seconds: float, work_seconds: float, budget_seconds:
 def _remedy(unshed_seconds: float, unsheddable_seconds: float, allowed_seconds: float, budget: Budget) -> Remedy:
     if unshed_seconds <= budget.lossless_seconds:
         return Remedy.NONE
-    if unshed_seconds <= budget.seconds:
-        return Remedy.LARGER_MICRO_BATCH
+    if unshed_seconds <= budget.undrained_seconds:
+        keeps_pace = unshed_seconds <= budget.headroom * budget.trigger_interval_seconds / budget.caution
+        return Remedy.NONE if keeps_pace else Remedy.LARGER_MICRO_BATCH
     if unsheddable_seconds >= budget.seconds:
         return Remedy.REFUSE
     return Remedy.NONE if unshed_seconds <= allowed_seconds else Remedy.SHED
@@ -100,6 +110,8 @@ def _remedy(unshed_seconds: float, unsheddable_seconds: float, allowed_seconds: 
 def _explanation(remedy: Remedy, unshed_seconds: float, unsheddable_seconds: float, budget: Budget, code: int) -> str:
     need = f"{unshed_seconds:.3g} s of work for {budget.seconds:.3g} s"
     match remedy:
+        case Remedy.NONE | Remedy.LARGER_MICRO_BATCH if budget.seconds < unshed_seconds <= budget.undrained_seconds:
+            return f"{need}, as it starts late; but it ends before the next has to start, so everything is kept"
         case Remedy.NONE if unshed_seconds > budget.seconds:
             saved = unshed_seconds - unsheddable_seconds
             return f"{need}, of which shedding could save {saved:.3g} s at most: everything is kept"

@@ -80,7 +80,7 @@ def two_micro_batches_later_all_is_whole_again(run: Burst) -> bool:
 
 def reasons_match_what_is_done(run: Burst) -> bool:
     decisions = [done.decision for done in run.trace]
-    lossless = {"within_budget", "larger_micro_batch", "entering", "not_worth_shedding"}
+    lossless = {"within_budget", "larger_micro_batch", "entering", "not_worth_shedding", "catching_up"}
     return all(known.shedding == (known.reason not in lossless) for known in decisions) and all(
         known.decision.offered_rows[STREAM] == known.offered_rows[STREAM] for known in run.trace
     )

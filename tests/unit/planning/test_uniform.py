@@ -90,6 +90,17 @@ def test_headroom_is_no_reason_to_give_up_answers_for_next_to_no_time() -> None:
     assert "shedding could save 0.16 s at most" in plan.explanation
 
 
+def test_nothing_is_shed_to_catch_up_what_catches_up_by_itself() -> None:
+    late = replace(BUDGET, drain_seconds=0.9)
+    assert late.seconds == pytest.approx(0.7)
+    plan = plan_uniform(counting("packets"), slow(0.5, packets=1_000_000), late)
+    assert plan.unshed_seconds == pytest.approx(1.5)
+    assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.NONE)
+    overloaded = plan_uniform(counting("packets"), slow(0.5, packets=3_000_000), late)
+    assert overloaded.unsheddable_seconds == pytest.approx(1.1)
+    assert overloaded.sheds
+
+
 def test_but_what_must_be_shed_in_any_case_is_shed_to_the_headroom() -> None:
     plan = plan_uniform(counting("packets"), slow(1.3, packets=1_000_000), BUDGET)
     assert plan.unsheddable_seconds == pytest.approx(1.5)

@@ -15,7 +15,7 @@ from streamshed.cli.main import cli
 from streamshed.control.journal import JournalEntry
 from streamshed.planning.plan import Remedy
 from streamshed.planning.policies import POLICIES
-from streamshed.planning.uniform import REASONS, SPARED
+from streamshed.planning.uniform import CATCHING_UP, REASONS, SPARED
 from streamshed.spark import sinks
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.run import Run, start
@@ -40,7 +40,7 @@ def journal_columns() -> list[str]:
     )
     entry = JournalEntry(decision=None, outcome=outcome, model_seconds=1.0, learned=True)
     run = SimpleNamespace(status=RunStatus(clock="time"))
-    completed = vars(DomainRun)["_history_row"](run, entry.to_row())
+    completed = vars(DomainRun)["_history_row"](run, entry.to_row(), {})
     return list(completed)
 
 
@@ -124,7 +124,7 @@ def test_every_column_of_the_journal() -> None:
 
 def test_every_reason_and_remedy() -> None:
     control = "".join(file.read_text() for file in (ROOT / "src/streamshed/control").glob("*.py"))
-    reasons = {*REASONS.values(), SPARED, *re.findall(r'reason="((?!guard_)\w+)"', control), "unplanned"}
+    reasons = {*REASONS.values(), SPARED, CATCHING_UP, *re.findall(r'reason="((?!guard_)\w+)"', control), "unplanned"}
     assert set(first_names(JOURNAL.table("Reasons"))) == reasons
     remedies = next(row[1] for row in tables(JOURNAL.text)[0] if named(row[0]) == ["remedy"])
     assert set(Remedy) <= set(named(remedies))

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.answering.central_sums import CentralSums
 from streamshed.answering.output import Shape
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.window_partials import Doubles, WindowPartials
@@ -26,7 +27,8 @@ def values(shape: Shape, partials: WindowPartials) -> pa.Array:
     """Return the aggregate as doubles; a time is its seconds since the epoch, a text has none.
 
     Of no value, counts are 0 and all else is null, as in SQL. Of rows kept with rates P: COUNT Σ1/P, SUM Σv/P, AVG
-    their quotient; all else is only asked for where nothing was sampled.
+    their quotient, variances Σ(v−AVG)²/P by the estimated count, less 1 where SQL's divisor is; MIN and MAX are only
+    asked for where nothing was sampled.
     """
     nothing = partials.longs("present") == 0
     match shape.function:
@@ -70,7 +72,8 @@ def exact_texts(shape: Shape, partials: WindowPartials, known: pa.Array) -> pa.A
 def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     """Estimate the variance of the value, rows kept independently with their rates P.
 
-    COUNT: Σ(1−P)/P². SUM: Σv²(1−P)/P². AVG: that of Σ(v−mean)/N, the ratio estimator's first order. 0 of all else.
+    With e = (1−P)/P², summed over the rows kept: COUNT Σe. SUM Σv²e. AVG Σ(v−m)²e/N², m the average: the first order of
+    a quotient. VARIANCE Σ((v−m)²−s²)²e/N², s² the variance, likewise; of its root, a (2s)²-th of that. 0 of all else.
     """
     match shape.function:
         case AggregateKind.COUNT:
@@ -78,16 +81,52 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
         case AggregateKind.SUM:
             found = partials.doubles("squares_excess")
         case AggregateKind.AVG:
-            present = partials.doubles("present_weighted")
-            squares, total = partials.doubles("squares_excess"), partials.doubles("total_excess")
             with np.errstate(invalid="ignore", divide="ignore"):
-                mean = partials.doubles("total_weighted") / present
-                residuals = squares - 2 * mean * total + mean * mean * partials.doubles("present_excess")
-                found = residuals / (present * present)
-        case _:
+                found = (
+                    np.nan_to_num(_centered(partials, "excess").power(2)) / partials.doubles("present_weighted") ** 2
+                )
+        case AggregateKind.MIN | AggregateKind.MAX:
             return np.zeros(len(partials))
+        case _:
+            found = _variances_of_dispersions(shape.function, partials)
     known: Doubles = np.where((partials.longs("present") == 0) & (not shape.counts_rows), 0.0, found)
     return np.maximum(known, 0.0)
+
+
+def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
+    """Return n_eff = (Σq)²/Σq² of the rows kept, q = r²(1−P)/P², r what a row contributes: v, or of an average v − m.
+
+    That of rows which contribute alike is their number; where few large values carry the sum, it is the number of those
+    few, however many rows were kept besides. Spreads are judged by r = v − m, too.
+    """
+    kept = partials.doubles("present")
+    if shape.function is AggregateKind.SUM:
+        first, second = partials.doubles("squares_excess"), partials.doubles("quads_excess_squared")
+    else:
+        first = _centered(partials, "excess").power(2)
+        second = _centered(partials, "excess_squared").power(4)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        found = first * first / second
+    return np.asarray(np.where(np.isfinite(found), np.minimum(found, kept), kept), np.float64)
+
+
+def _centered(partials: WindowPartials, factor: str) -> CentralSums:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = partials.doubles("total_weighted") / partials.doubles("present_weighted")
+    return CentralSums.of(partials, factor, np.nan_to_num(mean))
+
+
+def _variances_of_dispersions(function: AggregateKind, partials: WindowPartials) -> Doubles:
+    variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
+    sums = _centered(partials, "excess")
+    fourth, second = np.nan_to_num(sums.power(4)), np.nan_to_num(sums.power(2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.maximum(fourth - 2 * variance * second + variance**2 * sums.sums[0], 0.0)
+        found = spread / partials.doubles("present_weighted") ** 2
+        if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}:
+            found = np.where(variance > 0, found / (4 * variance), 0.0)
+    known: Doubles = np.nan_to_num(found)
+    return known
 
 
 def _travels(shape: Shape) -> Carriage | None:
@@ -126,12 +165,13 @@ def _extremes_written(side: str, value: ValueKind | None, partials: WindowPartia
 
 
 def _dispersions(function: AggregateKind, partials: WindowPartials) -> pa.Array:
-    """Variances and deviations from the slices' moments: Σ(M2 + n·(mean_slice − mean)²), where no digits cancel."""
+    """Variances and deviations from the slices' moments: Σ(M2 + n·(mean_slice − mean)²)/P, where no digits cancel."""
     lists = partials.array("moments")
     windows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    present, mean, dispersion = (
+    present, mean, dispersion, weight = (
         pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False) for column in pc.list_flatten(lists).flatten()
     )
+    present, dispersion = present * weight, dispersion * weight
     count = len(partials)
     whole = np.bincount(windows, present, count)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

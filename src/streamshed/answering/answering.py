@@ -8,19 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.answering.aggregate_value import exact_texts, sampled_variances, values
+from streamshed.answering.aggregate_value import effective_rows, exact_texts, sampled_variances, values
 from streamshed.answering.answer_schema import ANSWER, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
 from streamshed.answering.group_key import keys_written
-from streamshed.answering.interval import count_interval, normal_interval
+from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.output import Output, Shape
-from streamshed.answering.shed_interval import ShedInterval
+from streamshed.answering.shed_interval import ShedInterval, share_name
 from streamshed.answering.unreadable import unreadable_fields
 from streamshed.answering.window_partials import Doubles, Longs, Truths, WindowPartials
 from streamshed.network.aggregate import AggregateKind
-
-FEW_ROWS = 100
-"""With fewer rows than this behind it, the interval of a sampled answer is flagged `low`."""
 
 SAMPLED, NO_ROW_KEPT = "sampled", "no row kept"
 
@@ -91,8 +88,12 @@ class Answering:
                 kept_rate=kept_rate,
                 confidence=self._confidence,
             )
+            supporting = counted.astype(np.float64)
         else:
-            bounds = normal_interval(known.to_numpy(zero_copy_only=False), error, self._confidence)
+            supporting = effective_rows(shape, partials)
+            bounds = normal_interval(
+                known.to_numpy(zero_copy_only=False), error, self._confidence, effective_rows=supporting
+            )
         lower, upper = _bounds(known, bounds, exact)
         estimated = partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")
         nothing = partials.longs("rows") == 0
@@ -113,7 +114,7 @@ class Answering:
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(estimated),
             "exact": pa.array(exact),
-            "low": pa.array(~exact & (counted < FEW_ROWS)),
+            "low": pa.array(~exact & (supporting < ENOUGH_ROWS)),
             "reason": reasons,
         }
         return _batch(ANSWER, len(partials), columns)
@@ -125,9 +126,12 @@ class Answering:
         rates = 1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0)
         start, end = partials.longs("window_start"), partials.longs("window_end")
         for interval in shed:
-            of_stream = np.array([output.stream == interval.stream for output in self._outputs])
-            touches = of_stream[outputs] & (end > interval.start) & (start <= interval.until)
-            rates = np.where(touches, np.minimum(rates, interval.sampling_rate), rates)
+            told = interval.sampling_rates
+            least_of = np.array(
+                [told.get(share_name(output.definition_id, output.slot), 1.0) for output in self._outputs]
+            )
+            touches = (end > interval.start) & (start <= interval.until)
+            rates = np.where(touches, np.minimum(rates, least_of[outputs]), rates)
         least: Doubles = np.minimum(rates, 1.0)
         return least
 

@@ -98,11 +98,27 @@ def _distinct(rows: Doubles, sampling_rate: Doubles) -> tuple[Doubles, Longs]:
     return cases, places.ravel()
 
 
-def normal_interval(estimated: Doubles, error: Doubles, confidence: float) -> tuple[Doubles, Doubles]:
-    """Return the bounds of sums and averages; NaN, no bounds, where nothing is known of what was shed.
+ENOUGH_ROWS = 100
+"""With as many effective rows, a sum is nearly normal."""
 
-    >>> [round(float(bound[0]), 2) for bound in normal_interval(np.array([10.0]), np.array([1.0]), 0.95)]
-    [8.04, 11.96]
+
+def normal_interval(
+    estimated: Doubles, error: Doubles, confidence: float, *, effective_rows: Doubles
+) -> tuple[Doubles, Doubles]:
+    """Return the bounds of sums, averages and spreads; NaN, no bounds, where nothing is known of what was shed.
+
+    They are the estimate ± z standard errors, z the normal quantile. With less than 100 effective rows the standard
+    error is known badly itself: there z is the quantile of Student's distribution of one degree of freedom less than
+    there are effective rows.
+
+    >>> few, many = normal_interval(
+    ...     np.array([10.0, 10.0]), np.array([1.0, 1.0]), 0.95, effective_rows=np.array([5.0, 500.0]))[1] - 10
+    >>> round(float(few), 2), round(float(many), 2)
+    (2.78, 1.96)
     """
-    spread = np.where(error == 0.0, np.nan, error * NormalDist().inv_cdf(0.5 + confidence / 2))
+    normal = NormalDist().inv_cdf(0.5 + confidence / 2)
+    freedom = np.maximum(np.nan_to_num(effective_rows) - 1, 1.0)
+    students = special.stdtrit(freedom, 0.5 + confidence / 2)
+    quantile = np.where(effective_rows < ENOUGH_ROWS, students, normal)
+    spread = np.where(error == 0.0, np.nan, error * quantile)
     return estimated - spread, estimated + spread

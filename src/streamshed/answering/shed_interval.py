@@ -1,8 +1,8 @@
-"""Which event times were shed: what decides whether an answer is exact."""
+"""Which event times were shed, for whom: what decides whether an answer is exact."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 
@@ -14,24 +14,34 @@ class ShedInterval:
         stream: Of which stream.
         start: First such event time, microseconds.
         until: Last such event time.
-        sampling_rate: The least rate at which they were sampled.
+        sampling_rates: The least rate at which they were sampled for a value of a query, by `share_name`; a value that
+            is missing was given all rows.
     """
 
     stream: str
     start: int
     until: int
-    sampling_rate: float
+    sampling_rates: Mapping[str, float]
+
+
+def share_name(definition_id: int, slot: int) -> str:
+    """Return the name of a query's value: it stays the same whatever other queries there are.
+
+    >>> share_name(7, 0)
+    '7.0'
+    """
+    return f"{definition_id}.{slot}"
 
 
 def remembered(shed: Sequence[ShedInterval], *, since: int) -> tuple[ShedInterval, ...]:
     """Join intervals of a stream that overlap, and forget those that ended before any open window began.
 
-    Joined intervals keep the least rate, so the list stays short however long a burst lasts.
+    Joined intervals keep the least rates, so the list stays short however long a burst lasts.
 
-    >>> first = ShedInterval(stream="s", start=0, until=10, sampling_rate=0.5)
-    >>> second = ShedInterval(stream="s", start=10, until=20, sampling_rate=0.2)
+    >>> first = ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.5})
+    >>> second = ShedInterval(stream="s", start=10, until=20, sampling_rates={"7.0": 0.2, "8.0": 0.9})
     >>> remembered([first, second], since=5)
-    (ShedInterval(stream='s', start=0, until=20, sampling_rate=0.2),)
+    (ShedInterval(stream='s', start=0, until=20, sampling_rates={'7.0': 0.2, '8.0': 0.9}),)
     >>> remembered([first, second], since=30)
     ()
     """
@@ -42,8 +52,12 @@ def remembered(shed: Sequence[ShedInterval], *, since: int) -> tuple[ShedInterva
             joined[-1] = replace(
                 last,
                 until=max(last.until, interval.until),
-                sampling_rate=min(last.sampling_rate, interval.sampling_rate),
+                sampling_rates=_least(last.sampling_rates, interval.sampling_rates),
             )
         else:
             joined.append(interval)
     return tuple(interval for interval in joined if interval.until >= since)
+
+
+def _least(some: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
+    return {name: min(some.get(name, 1.0), others.get(name, 1.0)) for name in {**some, **others}}

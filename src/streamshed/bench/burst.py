@@ -20,6 +20,7 @@ from streamshed.bench.burst_sizes import BURST_FACTOR, CALM_LOAD, FULL, HEADROOM
 from streamshed.bench.calibration import Capacity, calibrated
 from streamshed.bench.contract import BenchOptions, BenchResult
 from streamshed.bench.known_hosts import write_known_hosts
+from streamshed.bench.networks import PacketSource, packet_network, packet_records
 from streamshed.bench.packet_input import packet_trace
 from streamshed.bench.pictures import draw_burst
 from streamshed.bench.workload import SEVEN_QUERIES
@@ -123,7 +124,9 @@ def _measured(
         place,
         sizes,
         files=records,
-        known_hosts=known_hosts,
+        network_over=lambda watched: packet_network(
+            packet_records(PacketSource(watched=watched, known_hosts=known_hosts)), SEVEN_QUERIES, known_hosts
+        ),
         progress=step("calibrating", 0.05, 0.3),
     )
     feed = stage_burst(

@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from streamshed.bench.burst_feed import place_files
-from streamshed.bench.burst_sizes import CALM_LOAD, HEADROOM, BurstSizes
+from streamshed.bench.burst_sizes import CALM_LOAD, HEADROOM
 from streamshed.bench.cost_fit import LinearCost, fit_cost
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.native import micro_batch_of
-from streamshed.bench.networks import PacketSource, packet_network, packet_records
-from streamshed.bench.workload import SEVEN_QUERIES
 from streamshed.bench.workplace import Workplace
 from streamshed.statistics.load_prior import LoadPrior
 
@@ -81,13 +79,37 @@ class Capacity:
         return self.unsheddable.seconds(rows) / self.cost.seconds(rows)
 
 
+class CalibrationSizes(Protocol):
+    """How much is measured."""
+
+    @property
+    def calibration_rows_per_file(self) -> int:
+        """Rows of a file."""
+
+    @property
+    def calibration_warm_up(self) -> int:
+        """Micro-batches of `calibration_files[0]` files that do not count."""
+
+    @property
+    def calibration_files(self) -> tuple[int, ...]:
+        """Files of the micro-batches that do, in turn."""
+
+    @property
+    def calibration_rounds(self) -> int:
+        """How many turns."""
+
+    @property
+    def calibration_file_count(self) -> int:
+        """Files in all."""
+
+
 def calibrated(
     spark: SparkSession,
     place: Workplace,
-    sizes: BurstSizes,
+    sizes: CalibrationSizes,
     *,
     files: Sequence[Path],
-    known_hosts: Path,
+    network_over: Callable[[Path], QueryNetwork],
     progress: Callable[[float], None],
 ) -> Capacity:
     """Measure what micro-batches of different sizes cost, warm.
@@ -96,15 +118,14 @@ def calibrated(
         spark: The session.
         place: Where to work.
         sizes: Sizes and numbers of the micro-batches.
-        files: Staged records.
-        known_hosts: The file of the stored relation.
+        files: Staged rows.
+        network_over: Returns the network over a folder that is watched.
         progress: Told the share that is done.
     """
 
     def network(watched: Path) -> QueryNetwork:
         watched.mkdir()
-        source = PacketSource(watched=watched, known_hosts=known_hosts)
-        return packet_network(packet_records(source), SEVEN_QUERIES, known_hosts)
+        return network_over(watched)
 
     watched = place.new("records")
     with _kept(network(watched), spark, place.new("checkpoint")) as report:
@@ -162,7 +183,7 @@ def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Itera
 
 
 def _fed_cost(
-    report: Report, watched: Path, files: Sequence[Path], sizes: BurstSizes, progress: Callable[[float], None]
+    report: Report, watched: Path, files: Sequence[Path], sizes: CalibrationSizes, progress: Callable[[float], None]
 ) -> LinearCost:
     """Let files arrive a few at a time, each time all together, and fit what they cost."""
     turns = [sizes.calibration_files[0]] * sizes.calibration_warm_up

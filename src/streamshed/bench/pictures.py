@@ -108,6 +108,28 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
     write_png(figure, path)
 
 
+def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], float]) -> None:
+    """Draw the mean error of each policy over the load, as [B04] Figure 4 does.
+
+    Args:
+        path: The file.
+        errors: By policy and load factor.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((7.0, 4.5), "Error under load: mean over seconds of the largest of seven")
+    axes = figure.subplots()
+    for color, policy in zip((_RED, _ORANGE, _BLUE), dict.fromkeys(policy for policy, _ in errors), strict=False):
+        points = sorted((load, error) for (of, load), error in errors.items() if of == policy)
+        axes.plot([load for load, _ in points], [error for _, error in points], "o-", color=color, label=policy)
+    axes.set_xlabel("load factor")
+    axes.set_ylabel("relative error")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
 def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
     axes.plot(list(speeds), list(speeds.values()), "o-", color=_GREEN, markersize=4)
     axes.set_xscale("log")

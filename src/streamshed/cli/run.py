@@ -30,7 +30,7 @@ from streamshed.planning.policies import POLICIES
 @click.option(
     "--policy",
     type=click.Choice([policy.name for policy in POLICIES]),
-    help="How load is shed.  [default: uniform]",
+    help="How what is shed is chosen.  [default: least_error]",
 )
 @click.option("--advisory/--no-advisory", default=None, help="Plan, but shed nothing.")
 @click.option(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.policies import Planner
+from streamshed.planning.uniform import plan_uniform
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import NOISE_DEVIATION
 
@@ -17,9 +17,7 @@ LEAST_WORK = 0.25
 """The share of the time for work that doubt must leave: it alone makes no plan saturated."""
 
 
-def plan_cautiously(
-    planner: Planner, network: QueryNetwork, statistics: Statistics, budget: Budget
-) -> tuple[SheddingPlan, Budget]:
+def plan_cautiously(network: QueryNetwork, statistics: Statistics, budget: Budget) -> tuple[SheddingPlan, Budget]:
     """Plan, and where the prediction behind the plan is in doubt, plan again with less time.
 
     A load model that has only seen small micro-batches hardly knows which part of their cost was fixed, so a
@@ -30,14 +28,14 @@ def plan_cautiously(
     Returns:
         The plan, and the budget that it had to fit.
     """
-    plan = planner(network, statistics, budget)
+    plan = plan_uniform(network, statistics, budget)
     doubt = statistics.load_model.doubt(statistics.offered_rows, plan.sampling_rates)
     doubtful = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
     caution = min(doubtful, _saturating(plan, budget))
     if caution <= 1:
         return plan, budget
     cautious = replace(budget, caution=caution)
-    return planner(network, statistics, cautious), cautious
+    return plan_uniform(network, statistics, cautious), cautious
 
 
 def _saturating(plan: SheddingPlan, budget: Budget) -> float:

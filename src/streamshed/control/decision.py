@@ -43,8 +43,12 @@ class Decision:
 
     Args:
         micro_batch_id: Which micro-batch.
-        sampling_codes: What applies, for every stream; all 0 in advisory mode.
+        sampling_codes: For every stream, the code of the share of the work on its rows that may be done; all 0 in
+            advisory mode. With policy `uniform` it is that of the sampling rate at its source.
         proposed_sampling_codes: What the planner proposed, before hysteresis and guard.
+        query_codes: For every query, the code of its effective sampling rate.
+        work_shares: For every stream, the share of the work on its rows that this takes.
+        expected_errors: For every query, the relative standard error to be expected under the plan.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its sampling rates may only be reached in steps, or `leaving` where the load
@@ -64,6 +68,9 @@ class Decision:
     micro_batch_id: int
     sampling_codes: Mapping[str, int]
     proposed_sampling_codes: Mapping[str, int]
+    query_codes: Mapping[str, int]
+    work_shares: Mapping[str, float]
+    expected_errors: Mapping[str, float]
     plan: SheddingPlan
     reason: str
     explanation: str
@@ -79,13 +86,13 @@ class Decision:
 
     @property
     def shedding(self) -> bool:
-        """Whether any stream loses rows."""
-        return any(code != WHOLE for code in self.sampling_codes.values())
+        """Whether any query loses rows."""
+        return any(code != WHOLE for code in self.query_codes.values())
 
     @property
-    def sampling_rates(self) -> dict[str, float]:
-        """What each stream's sampler keeps, in (0, 1]."""
-        return {stream: sampling_rate_of(code) for stream, code in self.sampling_codes.items()}
+    def effective_sampling_rates(self) -> dict[str, float]:
+        """From which share of its rows each query is answered, in (0, 1]."""
+        return {query: sampling_rate_of(code) for query, code in self.query_codes.items()}
 
     @property
     def expected_seconds(self) -> float:

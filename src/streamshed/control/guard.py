@@ -7,7 +7,7 @@ from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.pricing import with_sampling_codes
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of
-from streamshed.planning.scalability import protected_streams
+from streamshed.planning.scalability import least_shares
 from streamshed.statistics.forecast import Statistics
 
 DEEPEST_CUT = 10.0
@@ -46,12 +46,12 @@ class GuardedPlan:
 def guarded(network: QueryNetwork, plan: SheddingPlan, *, statistics: Statistics, budget: Budget) -> GuardedPlan:
     """Bring a plan within what is allowed.
 
-    Afterwards every stream of the network, and no other, has a code of 0 to 255; streams that must be kept
-    whole are; and no stream is cut more than ten times deeper than the load asks for, i.e. than
+    Afterwards every stream of the network, and no other, has a code of 0 to 255; what may not be
+    shed of a stream's work is done; and no stream is cut more than ten times deeper than the load asks for, i.e. than
     budget / unshed seconds. Deeper cuts would cost answers and save next to nothing, as when reading alone
     exceeds the budget.
     """
-    protected = protected_streams(network)
+    least = least_shares(network, statistics)
     deepest = code_of(min(1.0, budget.seconds / plan.unshed_seconds) / DEEPEST_CUT)
     names = [stream.name for stream in network.streams]
     clamps = [
@@ -62,19 +62,19 @@ def guarded(network: QueryNetwork, plan: SheddingPlan, *, statistics: Statistics
     sampling_codes: dict[str, int] = {}
     for stream in names:
         proposed = plan.sampling_codes.get(stream)
-        reason, allowed = _allowed(proposed, is_protected=stream in protected, deepest=deepest)
+        reason, allowed = _allowed(proposed, least_share=least[stream], deepest=deepest)
         sampling_codes[stream] = allowed
         if reason is not None:
             clamps.append(Clamp(stream=stream, reason=reason, proposed_code=proposed, allowed_code=allowed))
     return GuardedPlan(with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget), tuple(clamps))
 
 
-def _allowed(proposed: int | None, *, is_protected: bool, deepest: int) -> tuple[str | None, int]:
+def _allowed(proposed: int | None, *, least_share: float, deepest: int) -> tuple[str | None, int]:
     """Return the reason for a change, if one is needed, and the code that applies."""
     if proposed is None:
         return "guard_missing_stream", WHOLE
-    if is_protected and proposed != WHOLE:
-        return "guard_protected", WHOLE
+    if least_share > 0 and proposed > code_of(least_share):
+        return "guard_protected", code_of(least_share)
     if not WHOLE <= proposed <= SMALLEST:
         return "guard_range", max(WHOLE, min(deepest, proposed))
     if proposed > deepest:

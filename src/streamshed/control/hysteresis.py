@@ -16,8 +16,10 @@ class HysteresisSettings:
     Args:
         enter_share: Shedding begins at once when everything would need more than this share of the budget; and
             when the budget itself lies beyond the deadline, as what cannot be shed needs more than there is.
-        loaded_micro_batches: It begins as well with so many micro-batches in a row that would not fit the budget
-            as a whole: one alone may be there for noise in what was measured before it.
+        loaded_micro_batches: It begins as well with so many micro-batches in a row that would be late as a whole:
+            one alone may be there for noise in what was measured before it.
+        busy_micro_batches: It begins as well with so many in a row that would not fit the budget, though they would
+            not be late: headroom is there for some.
         leave_share: Shedding ends at once when everything would fit this share of the budget.
         fallen_share: It ends at once as well when everything would fit the budget and takes at most this share of what
             the micro-batch before would have: the load has fallen, it is not at the edge.
@@ -30,6 +32,7 @@ class HysteresisSettings:
 
     enter_share: float = 1.15
     loaded_micro_batches: int = 2
+    busy_micro_batches: int = 5
     leave_share: float = 0.9
     fallen_share: float = 0.8
     calm_micro_batches: int = 2
@@ -41,7 +44,7 @@ class HysteresisSettings:
             share = getattr(self, field_name)
             if not 0 < share <= 1:
                 raise ValueError(f"hysteresis: {field_name} must be in (0, 1], got {share}")
-        for field_name in ("loaded_micro_batches", "calm_micro_batches"):
+        for field_name in ("loaded_micro_batches", "busy_micro_batches", "calm_micro_batches"):
             count = getattr(self, field_name)
             if count < 1:
                 raise ValueError(f"hysteresis: {field_name} must be at least 1, got {count}")
@@ -51,9 +54,9 @@ class HysteresisSettings:
 class Hysteresis:
     """Whether shedding is on.
 
-    Shedding begins with the first micro-batch that clearly does not fit, since waiting costs latency, and with
-    the second in a row that just does not. It ends when the load has clearly fallen, or has stayed below the
-    edge; until then the mildest sampling rate stays.
+    Shedding begins with the first micro-batch that clearly does not fit, since waiting costs latency, with the
+    second in a row that just would be late, and with the fifth that takes from the headroom. It ends when the load
+    has clearly fallen, or has stayed below the edge; until then the mildest sampling rate stays.
 
     Args:
         settings: The edges.
@@ -62,9 +65,9 @@ class Hysteresis:
         unshed_seconds: How long the last one would have taken unshed; None where that is not known.
 
     Example:
-        Budget 1 s of 1.25 s; the load rises to just above it, and comes down to just below it.
+        Budget 1 s of 1.05 s; the load rises to just above that, and comes down to just below the budget.
 
-        >>> budget = {"budget_seconds": 1.0, "utmost_seconds": 1.25}
+        >>> budget = {"budget_seconds": 1.0, "utmost_seconds": 1.05}
         >>> state = Hysteresis()
         >>> for unshed_seconds in (1.1, 0.9, 1.1, 1.1, 0.95, 0.95):
         ...     state = state.updated(unshed_seconds=unshed_seconds, **budget)
@@ -91,16 +94,20 @@ class Hysteresis:
             unshed_seconds <= self.settings.fallen_share * self.unshed_seconds
         )
         is_saturated = budget_seconds > utmost_seconds
-        clearly, enough = self._edges(unshed_seconds / budget_seconds, is_saturated=is_saturated, has_fallen=has_fallen)
+        is_late = unshed_seconds > utmost_seconds
+        clearly, enough = self._edges(
+            unshed_seconds / budget_seconds, is_saturated=is_saturated, is_late=is_late, has_fallen=has_fallen
+        )
         if clearly or self.in_a_row + 1 >= enough:
             return replace(known, shedding=not self.shedding, in_a_row=0)
         return replace(known, in_a_row=self.in_a_row + 1)
 
-    def _edges(self, load: float, *, is_saturated: bool, has_fallen: bool) -> tuple[bool, int]:
+    def _edges(self, load: float, *, is_saturated: bool, is_late: bool, has_fallen: bool) -> tuple[bool, int]:
         """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""
         if self.shedding:
             return has_fallen or load <= self.settings.leave_share, self.settings.calm_micro_batches
-        return is_saturated or load > self.settings.enter_share, self.settings.loaded_micro_batches
+        enough = self.settings.loaded_micro_batches if is_late else self.settings.busy_micro_batches
+        return is_saturated or load > self.settings.enter_share, enough
 
 
 def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:

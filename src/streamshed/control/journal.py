@@ -44,6 +44,8 @@ class JournalEntry:
     def to_row(self) -> dict[str, Cell]:
         """Return the entry as one row of a table: figures of all streams together."""
         outcome, decision = self.outcome, self.decision
+        effective = {} if decision is None else decision.effective_sampling_rates
+        least_rate = min((*outcome.sampling_rates.values(), *effective.values()), default=1.0)
         offered = sum(outcome.offered_rows.values())
         plan = None if decision is None else decision.plan
         return {
@@ -54,8 +56,9 @@ class JournalEntry:
             "clamps": "" if decision is None else " ".join(map(str, decision.clamps)),
             "remedy": None if plan is None else plan.remedy.value,
             "advisory": None if decision is None else decision.advisory,
-            "shedding": any(kept < 1 for kept in outcome.sampling_rates.values()),
-            "sampling_rate": min(outcome.sampling_rates.values(), default=1.0),
+            "shedding": least_rate < 1,
+            "sampling_rate": least_rate,
+            "work_share": min(outcome.shares_done.values(), default=1.0),
             "offered_rows": offered,
             "admitted_rows": sum(outcome.admitted_rows.values()),
             "expected_offered_rows": None if decision is None else sum(decision.offered_rows.values()),

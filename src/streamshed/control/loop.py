@@ -10,6 +10,7 @@ from streamshed.control.state import ControlState
 from streamshed.control.steps import decide, learn
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import policy_named
+from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 
@@ -64,14 +65,18 @@ class ControlLoop:
             )
             return decision
 
-    def record(self, outcome: MicroBatchOutcome) -> JournalEntry:
+    def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
         """Learn from a finished micro-batch; an outcome that is known already teaches nothing again.
+
+        Args:
+            outcome: How long it took for which rows.
+            measured: What it told of operators and queries; None: nothing.
 
         Raises:
             ValueError: `outcome` holds rows of an unknown stream.
         """
         with self._lock:
-            self._state, entry = learn(self._state, outcome)
+            self._state, entry = learn(self._state, outcome, measured)
             return entry
 
     def to_json(self) -> str:

@@ -55,10 +55,10 @@ def limited(
 
 def _growth(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics, budget: Budget) -> float:
     """Return by which factor the admitted rows may grow; 1 where the last micro-batch filled the budget."""
-    dropped = {stream: 0.0 for stream in plan.sampling_codes if last.sampling_rate(stream) < 1}
+    dropped = {stream: 0.0 for stream in plan.sampling_codes if last.share_done(stream) < 1}
     model = statistics.load_model
-    unsheddable = model.seconds(last.offered_rows, {**last.sampling_rates, **dropped})
-    certain = TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.sampling_rates)
+    unsheddable = model.seconds(last.offered_rows, {**last.shares_done, **dropped})
+    certain = TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.shares_done)
     room = max(1.0, max(budget.outright_seconds, plan.allowed_seconds) / last.processing_seconds)
     likely = (room - certain) / (1 - certain)
     return likely if likely >= SMALL_RISE else room
@@ -66,7 +66,7 @@ def _growth(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics,
 
 def _smallest_code(stream: str, wanted: int, last: MicroBatchOutcome, statistics: Statistics, growth: float) -> int:
     rows, last_rows = statistics.offered_rows.get(stream, 0), last.offered_rows.get(stream, 0)
-    last_kept = last.sampling_rate(stream)
+    last_kept = last.share_done(stream)
     unlimited = last_kept == 1 or not rows or not last_rows
     if unlimited or (wanted == WHOLE and rows < FALLEN * last_rows):
         return WHOLE

@@ -7,8 +7,9 @@ from typing import Literal, get_args
 from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
 from streamshed.errors import near_miss
-from streamshed.planning.policies import policy_named
+from streamshed.planning.policies import DEFAULT_POLICY, policy_named
 from streamshed.statistics.load_prior import LoadPrior
+from streamshed.statistics.network_statistics import NetworkStatistics
 
 Unscalable = Literal["refuse", "keep"]
 
@@ -30,6 +31,7 @@ class ControlSettings:
         larger_micro_batches: Let a micro-batch take longer than the trigger interval, as far as the latency
             goal allows, before anything is shed.
         prior: What is believed of costs until they were measured.
+        statistics: What is known of operators and queries; None: a guess.
         regulator: Gains of the feedback.
         hysteresis: When shedding begins and ends.
 
@@ -50,11 +52,12 @@ class ControlSettings:
     trigger_interval_seconds: float
     latency_seconds: float | None = None
     headroom: float = 0.8
-    policy: str = "uniform"
+    policy: str = DEFAULT_POLICY
     advisory: bool = False
     unscalable: Unscalable = "refuse"
     larger_micro_batches: bool = False
     prior: LoadPrior = field(default_factory=LoadPrior)
+    statistics: NetworkStatistics | None = None
     regulator: RegulatorSettings = field(default_factory=RegulatorSettings)
     hysteresis: HysteresisSettings = field(default_factory=HysteresisSettings)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streamshed.control.decision import Decision
@@ -12,13 +12,14 @@ from streamshed.control.regulator import Regulator
 from streamshed.control.settings import ControlSettings
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.statistics.arrivals import Arrivals
+from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class ControlState:
         arrivals: Arrival rates.
         regulator: Correction of the load model.
         hysteresis: Whether shedding is on.
+        learned: What operators and queries were measured to be like.
         decisions: The latest, oldest first.
         last_outcome: The latest that was learned from; None before the first.
     """
@@ -38,6 +40,7 @@ class ControlState:
     arrivals: Arrivals
     regulator: Regulator
     hysteresis: Hysteresis
+    learned: LearnedStatistics = field(default_factory=LearnedStatistics)
     decisions: tuple[Decision, ...] = ()
     last_outcome: MicroBatchOutcome | None = None
 
@@ -84,6 +87,7 @@ class ControlState:
                     "in_a_row": self.hysteresis.in_a_row,
                     "unshed_seconds": self.hysteresis.unshed_seconds,
                 },
+                "learned": self.learned.to_document(),
                 "decisions": [_fields(decision) for decision in self.decisions],
                 "last_outcome": None if self.last_outcome is None else _fields(self.last_outcome),
             }
@@ -108,6 +112,7 @@ class ControlState:
                 arrivals=Arrivals(**known["arrivals"]),
                 regulator=Regulator(settings.regulator, integral, proportional),
                 hysteresis=Hysteresis(settings=settings.hysteresis, **known["hysteresis"]),
+                learned=learned_from_document(known["learned"]),
             )
             if known["streams"] != sorted(streams):
                 return state

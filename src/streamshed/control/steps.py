@@ -14,7 +14,11 @@ from streamshed.control.state import ControlState
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
+from streamshed.planning.query_rates import coming_work
 from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.learned import LearnedStatistics
+from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 
@@ -34,8 +38,15 @@ def decide(
     # How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
     allowed_time = allotted(settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows)
-    planner = policy_named(settings.policy).plan
-    proposed, budget = plan_cautiously(planner, network, statistics, allowed_time)
+    policy = policy_named(settings.policy)
+    work = coming_work(
+        network,
+        state.learned.statistics(network, settings.statistics or guessed_statistics(network)),
+        statistics,
+        trigger_interval_seconds=settings.trigger_interval_seconds,
+    )
+    statistics = replace(statistics, least_shares=policy.least_shares(work))
+    proposed, budget = plan_cautiously(network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(
         unshed_seconds=proposed.unshed_seconds,
         budget_seconds=proposed.allowed_seconds,
@@ -45,12 +56,22 @@ def decide(
     steady = limited(steady, last if is_warm else None, statistics=statistics, budget=budget)
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
-    sampling_codes = allowed.plan.sampling_codes
+    planned = policy.query_rates(work, allowed.plan.sampling_codes)
+    nothing_shed = dict.fromkeys(allowed.plan.sampling_codes, WHOLE)
+    share_codes = nothing_shed if settings.advisory else allowed.plan.sampling_codes
+    applied = policy.query_rates(work, share_codes) if settings.advisory else planned
     decision = Decision(
         micro_batch_id=upcoming.micro_batch_id,
-        sampling_codes=dict.fromkeys(sampling_codes, WHOLE) if settings.advisory else sampling_codes,
+        sampling_codes=share_codes,
         proposed_sampling_codes=proposed.sampling_codes,
-        plan=allowed.plan,
+        query_codes=applied.codes,
+        work_shares=applied.work_shares,
+        expected_errors=planned.expected_errors,
+        plan=replace(
+            allowed.plan,
+            expected_seconds=statistics.seconds(planned.work_shares),
+            expected_utilization=budget.utilization(statistics.seconds(planned.work_shares)),
+        ),
         reason=allowed.plan.reason,
         explanation=_explanation(allowed, advisory=settings.advisory),
         advisory=settings.advisory,
@@ -66,7 +87,9 @@ def decide(
     return state.with_decision(decision, hysteresis), decision
 
 
-def learn(state: ControlState, outcome: MicroBatchOutcome) -> tuple[ControlState, JournalEntry]:
+def learn(
+    state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None = None
+) -> tuple[ControlState, JournalEntry]:
     """Learn from a finished micro-batch, once, and compare it with what was expected.
 
     How long a cold one took tells nothing about those to come; only its rows count.
@@ -78,6 +101,7 @@ def learn(state: ControlState, outcome: MicroBatchOutcome) -> tuple[ControlState
         state,
         arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
         last_outcome=outcome,
+        learned=_learned(state, outcome, measured),
     )
     if outcome.is_cold:
         return told, _entry(told, decision, outcome, learned=False)
@@ -87,11 +111,21 @@ def learn(state: ControlState, outcome: MicroBatchOutcome) -> tuple[ControlState
         load_model=load_model,
         regulator=state.regulator.updated(
             measured_seconds=outcome.processing_seconds,
-            predicted_seconds=load_model.seconds(outcome.offered_rows, outcome.sampling_rates),
+            predicted_seconds=load_model.seconds(outcome.offered_rows, outcome.shares_done),
             correction=state.regulator.correction if decision is None else decision.correction,
         ),
     )
     return learned, _entry(learned, decision, outcome, learned=True)
+
+
+def _learned(state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None) -> LearnedStatistics:
+    if measured is None:
+        return state.learned
+    last = state.last_outcome
+    elapsed_seconds = outcome.trigger_interval_seconds
+    if last is not None:
+        elapsed_seconds = max(outcome.started_at_seconds - last.started_at_seconds, 1e-3)
+    return state.learned.updated(measured, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
 
 
 def _elapsed_seconds(settings: ControlSettings, state: ControlState, upcoming: Upcoming) -> float:
@@ -120,6 +154,6 @@ def _entry(
     return JournalEntry(
         decision=decision,
         outcome=outcome,
-        model_seconds=state.load_model.seconds(outcome.offered_rows, outcome.sampling_rates),
+        model_seconds=state.load_model.seconds(outcome.offered_rows, outcome.shares_done),
         learned=learned,
     )

@@ -73,9 +73,12 @@ def _decision(domain: DomainSoFar) -> Text:
     text.append(latest.reason.replace("_", " "), style=_REASON_STYLES.get(latest.reason, "cyan"))
     if latest.explanation:
         text.append(f": {latest.explanation}")
-    if len(latest.sampling_rates) > 1:
-        rates = (f"{stream} {share_text(rate)}" for stream, rate in sorted(latest.sampling_rates.items()))
-        text.append(f"\nsampling rates: {', '.join(rates)}")
+    if latest.is_shedding and latest.effective_sampling_rates:
+        by_rate: dict[float, list[str]] = {}
+        for query, rate in sorted(latest.effective_sampling_rates.items()):
+            by_rate.setdefault(rate, []).append(query)
+        rates = (f"{share_text(rate)} {', '.join(names)}" for rate, names in sorted(by_rate.items()))
+        text.append(f"\neffective sampling rates: {'; '.join(rates)}")
     text.append(
         f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"
         f" · late {count_text(domain.late_pairs)} · unreadable {count_text(latest.unreadable_rows)}",

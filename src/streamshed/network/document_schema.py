@@ -39,7 +39,11 @@ _RUN = mapping(
             "5 seconds",
         ),
         "headroom": number("The share of the time that a plan may fill.", exclusiveMinimum=0, maximum=1, default=0.8),
-        "policy": choice("How load is shed.", ["uniform"], default="uniform"),
+        "policy": choice(
+            "How what is shed is chosen.",
+            ["uniform", "hoeffding", "least_error", "equal_error"],
+            default="least_error",
+        ),
         "checkpoint": text(
             "The checkpoint's folder; relative paths begin at the document's folder. By default there is "
             "none: a run starts anew.",

@@ -61,7 +61,7 @@ class RunSettings:
     trigger_microseconds: int = 2_000_000
     latency_microseconds: int | None = None
     headroom: float = 0.8
-    policy: str = "uniform"
+    policy: str = "least_error"
     checkpoint: str | None = None
     sink: Sink = ConsoleSink()
     advisory: bool = False

@@ -150,7 +150,7 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _of(self, stream: Stream) -> StreamStatistics:
-        return self._known.streams.get(stream.name, StreamStatistics(rows_per_second=0.0))
+        return self._known.stream(stream.name)
 
     def _about(self, query: Query) -> QueryStatistics:
         return self._known.queries.get(query.name, QueryStatistics())

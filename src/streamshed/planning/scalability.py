@@ -7,10 +7,11 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.nodes import Aggregate
 from streamshed.network.query import AnswerMode, Query
+from streamshed.statistics.forecast import Statistics
 
 
 def obstacle(kind: AggregateKind) -> str | None:
-    """Say why policy `uniform` cannot answer an aggregate from a sample; None where it can.
+    """Say why no policy can answer an aggregate from a sample; None where it can.
 
     Example:
         >>> obstacle(AggregateKind.SUM) is None
@@ -21,10 +22,10 @@ def obstacle(kind: AggregateKind) -> str | None:
     match kind:
         case AggregateKind.COUNT | AggregateKind.SUM | AggregateKind.AVG:
             return None
+        case AggregateKind.VARIANCE | AggregateKind.VAR_POP | AggregateKind.STDDEV | AggregateKind.STDDEV_POP:
+            return None
         case AggregateKind.MIN | AggregateKind.MAX:
             return "the extreme row may be among those dropped, and nothing kept tells by how much"
-        case AggregateKind.VARIANCE | AggregateKind.VAR_POP | AggregateKind.STDDEV | AggregateKind.STDDEV_POP:
-            return "this policy knows no error bound for a spread computed from a sample"
     assert_never(kind)
 
 
@@ -58,6 +59,14 @@ def protected_streams(network: QueryNetwork) -> dict[str, tuple[str, ...]]:
         if query.mode is not AnswerMode.APPROXIMATE or _unscalable(query):
             protected.setdefault(query.node.stream.name, []).append(query.name)
     return {stream: tuple(queries) for stream, queries in sorted(protected.items())}
+
+
+def least_shares(network: QueryNetwork, statistics: Statistics) -> dict[str, float]:
+    """Return the share of the work on each stream's rows that nothing may shed, 1 for a stream that is kept whole."""
+    if statistics.least_shares is None:
+        kept = protected_streams(network)
+        return {stream.name: float(stream.name in kept) for stream in network.streams}
+    return {stream.name: statistics.least_shares.get(stream.name, 0.0) for stream in network.streams}
 
 
 def _unscalable(query: Query) -> tuple[tuple[str, AggregateKind, str], ...]:

@@ -4,7 +4,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
-from streamshed.planning.scalability import protected_streams
+from streamshed.planning.scalability import least_shares, protected_streams
 from streamshed.statistics.forecast import Statistics
 
 
@@ -28,15 +28,14 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
     Returns:
         A plan for every stream of the network; saturated where U alone exceeds the budget.
     """
-    protected = protected_streams(network)
-    streams = [stream.name for stream in network.streams]
-    sheddable = [stream for stream in streams if stream not in protected]
+    least = least_shares(network, statistics)
     unshed_seconds = statistics.seconds({})
-    work_seconds = sum(statistics.work_seconds(stream) for stream in sheddable)
+    work_seconds = sum((1 - share) * statistics.work_seconds(stream) for stream, share in least.items())
     unsheddable_seconds = unshed_seconds - work_seconds
     allowed_seconds = _allowed_seconds(unshed_seconds, unsheddable_seconds, budget)
     code = _largest_fitting(unshed_seconds, work_seconds, allowed_seconds)
-    sampling_codes = {stream: code if stream in sheddable else WHOLE for stream in streams}
+    sheddable_share = sampling_rate_of(code)
+    sampling_codes = {stream: code_of(share + (1 - share) * sheddable_share) for stream, share in least.items()}
     expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
     remedy = _remedy(unshed_seconds, unsheddable_seconds, allowed_seconds, budget)
     return SheddingPlan(
@@ -50,7 +49,7 @@ def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) 
         unsheddable_seconds=unsheddable_seconds,
         allowed_seconds=allowed_seconds,
         saturated=remedy is Remedy.REFUSE,
-        protected_streams=protected,
+        protected_streams={name: held for name, held in protected_streams(network).items() if least[name] >= 1},
     )
 
 

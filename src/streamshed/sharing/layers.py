@@ -56,5 +56,10 @@ def inputs(instruction: Instruction) -> frozenset[str]:
         case Call():
             return frozenset((*instruction.arguments, *instruction.guard))
         case Define() | Test():
-            mentioned: Iterable[str] = _COMPUTED.findall(instruction.sql)
-            return frozenset((*mentioned, *instruction.guard))
+            return frozenset((*mentioned(instruction.sql), *instruction.guard))
+
+
+def mentioned(sql: str) -> Iterable[str]:
+    """Return the computed columns in an expression, and perhaps words that look like one."""
+    found: list[str] = _COMPUTED.findall(sql)
+    return found

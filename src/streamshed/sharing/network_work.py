@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from streamshed.network.grouping import Aggregate
+from streamshed.network.operators import Apply
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.sharing.dimension import dimension
+from streamshed.sharing.gating import Gating
 from streamshed.sharing.instructions import Place, StreamProgram, Test
+from streamshed.sharing.intake import Intake, instruction_users, needed_columns
 from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
 from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
 
@@ -65,6 +69,41 @@ class StreamWork:
         of_rows = (self.program.places[query.rows].conditions for query in self.row_queries)
         return (*(selection for c in self.classes for selection in c.selections), *of_rows)
 
+    @cached_property
+    def intakes(self) -> tuple[Intake, ...]:
+        """Where rows are taken in: the bits of its classes, one class after the other, then the set-valued queries."""
+        of_classes = (
+            self._of_bit(index, bit) for index, c in enumerate(self.classes) for bit in range(len(c.selections))
+        )
+        definition_ids = dict.fromkeys(query.definition_id for query in self.row_queries)
+        return (*of_classes, *map(self._of_rows, definition_ids))
+
+    @cached_property
+    def gating(self) -> Gating:
+        """Where the intakes are."""
+        numbers = iter(range(len(self.intakes)))
+        classes = tuple(tuple(next(numbers) for _ in c.selections) for c in self.classes)
+        definition_ids = dict.fromkeys(query.definition_id for query in self.row_queries)
+        row_queries = {definition_id: next(numbers) for definition_id in definition_ids}
+        return Gating(classes, row_queries, instruction_users(self.program, self.intakes))
+
+    def _of_bit(self, class_index: int, bit: int) -> Intake:
+        sharing_class = self.classes[class_index]
+        members = [member for member in sharing_class.members if member.bit == bit]
+        shares = tuple(dict.fromkeys((member.definition_id, member.slot) for member in members))
+        value = None if all(member.counts_only for member in members) else sharing_class.value
+        names = dict.fromkeys(
+            slot.query.name for slot in self.slots if (slot.query.definition_id, slot.slot) in set(shares)
+        )
+        needs = needed_columns(sharing_class.selections[bit], *sharing_class.keys, value)
+        return Intake(class_index, bit, tuple(names), shares, needs)
+
+    def _of_rows(self, definition_id: int) -> Intake:
+        alike = [query for query in self.row_queries if query.definition_id == definition_id]
+        place = self.program.places[alike[0].rows]
+        needs = frozenset((*place.conditions, *place.columns.values()))
+        return Intake(None, 0, tuple(query.name for query in alike), ((definition_id, 0),), needs)
+
 
 def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     """Lay out what the queries over one stream share.
@@ -85,6 +124,16 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     rows = tuple(query for query in own if query.aggregate is None)
     classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
     return StreamWork(program, classes, tuple(slots), rows)
+
+
+def call_addresses(work: StreamWork) -> dict[str, tuple[str, ...]]:
+    """Return, by the column that a call of a user function adds, the operators that it is the work of."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node, place in work.program.places.items():
+        if isinstance(node, Apply):
+            column = place.columns[next(name for name in place.columns if name.lower() == node.into.lower())]
+            found[column] = (*found.get(column, ()), node.address)
+    return found
 
 
 def _dimensions(program: StreamProgram) -> dict[str, str]:

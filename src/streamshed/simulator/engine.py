@@ -110,7 +110,7 @@ def _micro_batches(
         upcoming = _upcoming(micro_batch_id, queues, now_seconds, sizes_known=settings.sizes_known)
         decision = controller.plan(upcoming.seen)
         processing_seconds = costs.seconds(
-            micro_batch_id, upcoming.offered_rows, decision.sampling_rates, now_seconds, nature
+            micro_batch_id, upcoming.offered_rows, decision.work_shares, now_seconds, nature
         )
         undelivered.append(_outcome(decision, upcoming.offered_rows, processing_seconds, interval))
         while len(undelivered) > settings.outcomes_late_by:
@@ -156,7 +156,7 @@ def _upcoming(
 def _outcome(
     decision: Decision, offered_rows: Mapping[str, int], processing_seconds: float, interval: float
 ) -> MicroBatchOutcome:
-    kept = decision.sampling_rates
+    kept = decision.work_shares
     return MicroBatchOutcome(
         micro_batch_id=decision.micro_batch_id,
         offered_rows=offered_rows,

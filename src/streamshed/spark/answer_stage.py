@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
@@ -13,11 +14,28 @@ from streamshed.answering.answer_schema import ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
+from streamshed.sharing.intake import Share
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id, partition_id, query_id
 from streamshed.spark.set_aside import SetAside
+from streamshed.spark.window_sums import window_sums
+from streamshed.statistics.measured import WindowSums, summed
 
-Summaries = dict[tuple[int, int], Summary]
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """What a task answered.
+
+    Attributes:
+        answers: Tallies.
+        sums: Sums over the windows behind them.
+    """
+
+    answers: Summary
+    sums: Mapping[Share, WindowSums]
+
+
+Summaries = dict[tuple[int, int], TaskSummary]
 """By micro-batch and partition: what a task that is run again says replaces what it said."""
 
 
@@ -75,16 +93,19 @@ def streaming_answer_frame(
         number, partition = micro_batch_id(), partition_id()
         shed = () if client is None else client.plan(number).shed
         told: list[Summary] = []
+        sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []
         for batch in batches:
-            for answers in answering.answers(WindowPartials(batch), shed):
+            partials_of_windows = WindowPartials(batch)
+            sums.append(window_sums(partials_of_windows))
+            for answers in answering.answers(partials_of_windows, shed):
                 told.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)
                 else:
                     yield answers
         SetAside(set_aside, query_id(), number).put(partition, unreadable)
-        summaries.add({(number, partition): added(told)})
+        summaries.add({(number, partition): TaskSummary(added(told), summed(sums))})
 
     return _flat(partials).mapInArrow(answered, ANSWER_DDL)
 

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark.accumulators import Accumulator
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -18,12 +19,14 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.sharing.inlining import inlined_tests
-from streamshed.sharing.instructions import Test
+from streamshed.sharing.instructions import Match, Test
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
 from streamshed.spark.analysis import complaint, first_refused, readable, refused_instruction, written_names
+from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.group_keys import is_long_key
-from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
+from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, GATES, LEVEL, OPEN, OPENED
 from streamshed.spark.manifest import Routed
+from streamshed.spark.plan_columns import plan_value
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.slice_columns import slice_start
@@ -70,11 +73,24 @@ class CompiledStream:
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
-        return stream_rows(self.line, self.work, self.values, layout)
+        return stream_rows(self.line, self.work, self.values, layout, self.plan)
 
 
-def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, admission: Admission) -> CompiledStream:
+def compile_stream(
+    stream: Stream,
+    queries: Sequence[Query],
+    source: DataFrame,
+    admission: Admission,
+    costs: Accumulator[CallCosts] | None = None,
+) -> CompiledStream:
     """Lay the queries over a stream out on a DataFrame of its source.
+
+    Args:
+        stream: The stream.
+        queries: Those of the network; others' are passed over.
+        source: Its rows.
+        admission: How they are admitted.
+        costs: Told what user functions take; None: nobody is.
 
     Raises:
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
@@ -87,7 +103,9 @@ def compile_stream(stream: Stream, queries: Sequence[Query], source: DataFrame, 
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
     try:
-        line = run_instructions(admitted, work.program.instructions, inlined, fused=fused)
+        line = run_instructions(
+            admitted, work.program.instructions, inlined, fused=fused, gates=_gates(work, told.plan), costs=costs
+        )
     except AnalysisException as error:
         raise refused_instruction(
             work.program, lambda first: run_instructions(admitted, first, frozenset(), fused=fused).rows
@@ -112,6 +130,19 @@ def _with_oldest_open_slice(admission: Admission, work: StreamWork) -> Admission
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
     return Admission(admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}))
+
+
+def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
+    """The samplers before those instructions that are worth one."""
+    if plan is None:
+        return {}
+    codes = plan_value(plan, GATES)
+    gated = zip(work.program.instructions, work.gating.instructions, strict=True)
+    return {
+        one.matched if isinstance(one, Match) else one.column: F.col(LEVEL) >= codes.getItem(index)
+        for index, (one, users) in enumerate(gated)
+        if users
+    }
 
 
 def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
@@ -145,7 +176,7 @@ def compiled_partials(
     slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
     partials = window_partials(slices, classes, present, layout)
     if layout.rows:
-        branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
+        branches = [row_partials(stream.line, stream.work, partials, stream.plan) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
     return partials
 

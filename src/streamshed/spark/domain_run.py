@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +14,11 @@ from streamshed.answering.answering import Answering
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.sharing.instructions import Instruction, Match
+from streamshed.sharing.network_work import call_addresses
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
+from streamshed.spark.call_costs import new_call_costs
 from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
 from streamshed.spark.compiled import (
     CompiledStream,
@@ -30,6 +34,7 @@ from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
+from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import plan_table
 from streamshed.spark.progress import MicroBatchReport, last_report
 from streamshed.spark.progress_listener import ProgressListener
@@ -41,6 +46,7 @@ from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
+from streamshed.statistics.measured import CallCost, Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _log = logging.getLogger(__name__)
@@ -97,8 +103,11 @@ class DomainRun:
         ]
         for compiled in trial:
             read_relations(compiled.work.program.instructions)
+        self._works = {compiled.work.stream.name: compiled.work for compiled in trial}
         self.manifest = self._continued(trial)
-        self._answering = Answering(outputs_of_streams(trial), settings.confidence)
+        self._outputs = outputs_of_streams(trial)
+        self._answering = Answering(self._outputs, settings.confidence)
+        self._call_costs = new_call_costs(spark)
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
         self._planner = MicroBatchPlanner(
@@ -206,7 +215,8 @@ class DomainRun:
     def _facts(self) -> DomainFacts:
         sizes = [member.window.size_microseconds for kept in self.manifest.classes for member in kept.members]
         interval = self._settings.control.trigger_interval_seconds
-        return DomainFacts(self.domain.streams, max(sizes, default=1_000_000), interval)
+        intakes = {name: work.intakes for name, work in self._works.items()}
+        return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval)
 
     def _streaming_partials(self, client: PlanClient) -> DataFrame:
         compiled = [
@@ -214,7 +224,8 @@ class DomainRun:
                 stream,
                 self._network.queries,
                 source,
-                Admission(plan_table(self._spark, client, stream.name)),
+                Admission(plan_table(self._spark, client, stream.name, self._works[stream.name].gating)),
+                self._call_costs,
             )
             for stream, source in zip(self.domain.streams, self._sources, strict=True)
         ]
@@ -224,8 +235,34 @@ class DomainRun:
     def _last_report(self) -> MicroBatchReport | None:
         return None if self._query is None else last_report(self._query, self.domain.streams)
 
-    def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome) -> None:
-        entry = self._loop.record(outcome)
+    def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan]) -> Measured:
+        """What tasks told of the network in a micro-batch."""
+        told, self._call_costs.value = self._call_costs.value, {}
+        calls: dict[str, CallCost] = {}
+        call_rates: dict[str, float] = {}
+        for name, work in self._works.items():
+            codes = plans[name].gates(work.gating).instructions if name in plans else ()
+            rates = dict(zip((_column(one) for one in work.program.instructions), codes, strict=False))
+            addresses = call_addresses(work)
+            for column, cost in told.items():
+                alike = addresses.get(column, ())
+                for address in alike:
+                    calls[address] = CallCost(cost.rows, cost.seconds / len(alike))
+                    call_rates[address] = sampling_rate_of(rates.get(column, WHOLE))
+        sums = {} if self._writer is None else self._writer.window_sums(report.micro_batch_id)
+        return Measured(
+            calls=calls,
+            call_rates=call_rates,
+            windows={
+                (output.query, output.aggregate): sums[output.definition_id, output.slot]
+                for output in self._outputs
+                if (output.definition_id, output.slot) in sums
+            },
+            parallel_tasks=self._settings.partitions,
+        )
+
+    def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
+        entry = self._loop.record(outcome, self._measured(report, plans))
         waited = 0.0 if self._last_started is None else report.started_at_seconds - self._last_started
         self._last_started = report.started_at_seconds
         queries = {} if self._writer is None else self._writer.summary(report.micro_batch_id)
@@ -239,6 +276,7 @@ class DomainRun:
             offered_rows=sum(report.offered_rows.values()),
             admitted_rows=round(sum(outcome.admitted_rows.values())),
             sampling_rates=dict(outcome.sampling_rates),
+            effective_sampling_rates={} if entry.decision is None else entry.decision.effective_sampling_rates,
             backlog_rows=0 if entry.decision is None else entry.decision.backlog_rows,
             delay_seconds=waited + report.processing_seconds,
             reason=entry.reason,
@@ -249,9 +287,12 @@ class DomainRun:
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
         )
         self._finished.add(status)
-        self._history.append(self._history_row(entry.to_row()))
+        expected = {} if entry.decision is None else dict(entry.decision.expected_errors)
+        self._history.append(self._history_row(entry.to_row(), expected))
 
-    def _history_row(self, row: dict[str, str | int | float | bool | None]) -> dict[str, object]:
+    def _history_row(
+        self, row: dict[str, str | int | float | bool | None], expected_errors: Mapping[str, float]
+    ) -> dict[str, object]:
         status = self.status
         errors = [q.relative_error for q in status.queries.values() if q.relative_error is not None]
         return {
@@ -262,10 +303,16 @@ class DomainRun:
             "state_rows": status.state_rows,
             "answers": sum(query.answers for query in status.queries.values()),
             "exact_answers": sum(query.exact_answers for query in status.queries.values()),
+            "effective_sampling_rates": dict(status.effective_sampling_rates),
+            "expected_errors": expected_errors,
             "late_pairs": sum(query.late_pairs for query in status.queries.values()),
             "unreadable_rows": status.unreadable_rows,
             "mean_relative_error": sum(errors) / len(errors) if errors else None,
         }
+
+
+def _column(instruction: Instruction) -> str:
+    return instruction.matched if isinstance(instruction, Match) else instruction.column
 
 
 def _reserved(layout: StateLayout) -> list[str]:

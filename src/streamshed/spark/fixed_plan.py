@@ -11,11 +11,13 @@ from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.quantization import code_of
+from streamshed.sharing.gating import Gating
+from streamshed.sharing.network_work import stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.plan_table import PLAN_SCHEMA
+from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import settings_for_queries, use_this_python
 from streamshed.spark.sinks import Sink
@@ -57,17 +59,23 @@ def start_fixed(
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
         summaries = new_summaries(spark)
-        partials, answering = _compiled(network, spark, Admission(_plan(spark, sampling_rate)))
+        partials, answering = _compiled(network, spark, sampling_rate)
         answers = streaming_answer_frame(partials, answering, None, f"{checkpoint}/set_aside", summaries)
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
         return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
 
 
-def _compiled(network: QueryNetwork, spark: SparkSession, admission: Admission) -> tuple[DataFrame, Answering]:
+def _compiled(network: QueryNetwork, spark: SparkSession, sampling_rate: float | None) -> tuple[DataFrame, Answering]:
     streams = network.time_domains[0].streams
     compiled = [
-        compile_stream(stream, network.queries, streaming_frame(spark, stream), admission) for stream in streams
+        compile_stream(
+            stream,
+            network.queries,
+            streaming_frame(spark, stream),
+            Admission(_plan(spark, stream_work(stream, network.queries).gating, sampling_rate)),
+        )
+        for stream in streams
     ]
     layout = needed_layout(compiled)
     rows = watermarked_rows(spark, compiled, layout)
@@ -76,9 +84,8 @@ def _compiled(network: QueryNetwork, spark: SparkSession, admission: Admission) 
     return compiled_partials(compiled, rows, classes, layout), answering
 
 
-def _plan(spark: SparkSession, sampling_rate: float | None) -> DataFrame | None:
+def _plan(spark: SparkSession, gating: Gating, sampling_rate: float | None) -> DataFrame | None:
     if sampling_rate is None:
         return None
     plan = StreamPlan(sampling_code=code_of(sampling_rate))
-    row = (0, plan.sampling_rate, plan.sampling_codes, None, None, None)
-    return spark.createDataFrame([row], PLAN_SCHEMA)
+    return spark.createDataFrame([plan_values(plan, 0, gating)], PLAN_SCHEMA)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streamshed.answering.shed_interval import ShedInterval, remembered
+from streamshed.answering.shed_interval import ShedInterval, remembered, share_name
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
+from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.sharing.intake import Intake
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
 from streamshed.spark.plan_row import PlanRow, StreamPlan
@@ -31,11 +33,13 @@ class DomainFacts:
 
     Attributes:
         streams: Its streams, in order.
+        intakes: Per stream, where its rows are taken in.
         longest_window: Of its queries, microseconds.
         trigger_interval_seconds: How often a micro-batch should start.
     """
 
     streams: tuple[Stream, ...]
+    intakes: Mapping[str, Sequence[Intake]]
     longest_window: int
     trigger_interval_seconds: float
 
@@ -50,7 +54,7 @@ class MicroBatchPlanner:
         plans: Where plans are written down.
         clock: Wall clock, seconds since the epoch.
         reports: Returns the report of the micro-batch that finished last, None before the first.
-        on_outcome: Told of each finished micro-batch: report, decision and plan.
+        on_outcome: Told of each finished micro-batch: report, outcome, and what each stream was told.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class MicroBatchPlanner:
         plans: Storage,
         clock: Callable[[], float],
         reports: Callable[[], MicroBatchReport | None],
-        on_outcome: Callable[[MicroBatchReport, MicroBatchOutcome], None],
+        on_outcome: Callable[[MicroBatchReport, MicroBatchOutcome, Mapping[str, StreamPlan]], None],
     ) -> None:
         self._facts = facts
         self._loop = loop
@@ -123,13 +127,17 @@ class MicroBatchPlanner:
         )
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
-        shed = (*self._last_shed(micro_batch_id), *self._shed_now(decision, upcoming, opened, now))
+        codes = {name: _intake_codes(decision, intakes) for name, intakes in self._facts.intakes.items()}
+        shed = (*self._last_shed(micro_batch_id), *self._shed_now(codes, upcoming, opened, now))
         return PlanRow(
             micro_batch_id=micro_batch_id,
             open=opened,
             streams={
                 stream.name: StreamPlan(
-                    sampling_code=decision.sampling_codes[stream.name], **self._carrier.interval(stream.name)
+                    sampling_code=min(codes[stream.name], default=WHOLE),
+                    intake_codes=_unless_alike(codes[stream.name]),
+                    work_share=decision.work_shares[stream.name],
+                    **self._carrier.interval(stream.name),
                 )
                 for stream in self._facts.streams
             },
@@ -146,18 +154,24 @@ class MicroBatchPlanner:
         return sum(left) + sum(found.waiting for found in upcoming.values())
 
     def _shed_now(
-        self, decision: Decision, upcoming: dict[str, StreamRows], opened: int, now: float
+        self, codes: Mapping[str, Sequence[int]], upcoming: dict[str, StreamRows], opened: int, now: float
     ) -> list[ShedInterval]:
         """The event times of what this micro-batch sheds: from footers, else all that the watermark and clock allow."""
         intervals = []
-        for name, sampling_rate in decision.sampling_rates.items():
-            if sampling_rate >= 1.0:
+        for name, intakes in self._facts.intakes.items():
+            sampled = {
+                share_name(*share): sampling_rate_of(code)
+                for intake, code in zip(intakes, codes[name], strict=True)
+                if code != WHOLE
+                for share in intake.shares
+            }
+            if not sampled:
                 continue
             found = upcoming.get(name)
             events = None if found is None else found.events
             start = opened if events is None else events.first
             until = self._carrier.latest(now) + CLOCK_TOLERANCE if events is None else events.last
-            intervals.append(ShedInterval(stream=name, start=start, until=until, sampling_rate=sampling_rate))
+            intervals.append(ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled))
         return intervals
 
     def _record_last(self) -> None:
@@ -172,24 +186,25 @@ class MicroBatchPlanner:
         self._rows_left = dict(report.rows_left)
         for name, found in upcoming.items():
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
-        rates = self._rates(report.micro_batch_id)
+        plans = self._stream_plans(report.micro_batch_id)
+        rates = {name: plan.sampling_rate for name, plan in plans.items()}
         estimated = {name: rows * rates.get(name, 1.0) for name, rows in report.offered_rows.items()}
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
             offered_rows=report.offered_rows,
             admitted_rows={**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}},
             sampling_rates=rates,
+            work_shares={name: plan.work_share for name, plan in plans.items()},
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
             started_at_seconds=report.started_at_seconds,
             is_cold=is_cold,
         )
-        self._on_outcome(report, outcome)
+        self._on_outcome(report, outcome, plans)
 
-    def _rates(self, micro_batch_id: int) -> dict[str, float]:
+    def _stream_plans(self, micro_batch_id: int) -> Mapping[str, StreamPlan]:
         text = self._plans.read_text(_file(micro_batch_id))
-        streams = {} if text is None else PlanRow.from_json(text).streams
-        return {name: plan.sampling_rate for name, plan in streams.items()}
+        return {} if text is None else PlanRow.from_json(text).streams
 
     def _last_shed(self, micro_batch_id: int) -> Sequence[ShedInterval]:
         text = self._plans.read_text(_file(micro_batch_id - 1))
@@ -203,6 +218,15 @@ class MicroBatchPlanner:
     def _forget(self, micro_batch_id: int) -> None:
         if self._plans.read_text(_file(micro_batch_id)) is not None:
             self._plans.delete(_file(micro_batch_id))
+
+
+def _intake_codes(decision: Decision, intakes: Sequence[Intake]) -> tuple[int, ...]:
+    """The largest of the rates of its queries is an intake's: its rows cost the same for one of them or all."""
+    return tuple(min(decision.query_codes[query] for query in intake.queries) for intake in intakes)
+
+
+def _unless_alike(codes: tuple[int, ...]) -> tuple[int, ...]:
+    return codes if len(set(codes)) > 1 else ()
 
 
 def _file(micro_batch_id: int) -> str:

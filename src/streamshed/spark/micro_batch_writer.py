@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame
 
 from streamshed.answering.answer_schema import ANSWER, LATE, ROW, UNREADABLE
 from streamshed.answering.summary import Summary, Tally, added
+from streamshed.sharing.intake import Share
 from streamshed.spark.answer_stage import Summaries
 from streamshed.spark.interruption import call_off
 from streamshed.spark.run_status import QueryStatus
 from streamshed.spark.sinks import Sink
+from streamshed.statistics.measured import WindowSums, summed
 
 _KEPT_SUMMARIES = 100
 
@@ -44,6 +46,7 @@ class MicroBatchWriter:
         self._writing = threading.Lock()
         self._is_stopping = False
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
+        self._sums: dict[int, dict[Share, WindowSums]] = {}
         self._unreadable_rows = 0
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
@@ -72,13 +75,17 @@ class MicroBatchWriter:
         else:
             self._write_persisted(answers, micro_batch_id)
         told, self._told.value = self._told.value, {}
-        summary = added(tallies for (of, _), tallies in told.items() if of == micro_batch_id)
+        of_tasks = [task for (of, _), task in told.items() if of == micro_batch_id]
+        summary = added(task.answers for task in of_tasks)
         unreadable = sum(tally.rows for (kind, _), tally in summary.items() if kind == UNREADABLE)
         with self._lock:
             self._summaries[micro_batch_id] = _statuses(summary)
+            self._sums[micro_batch_id] = summed(task.sums for task in of_tasks)
             self._unreadable_rows += unreadable
             while len(self._summaries) > _KEPT_SUMMARIES:
                 del self._summaries[min(self._summaries)]
+            while len(self._sums) > _KEPT_SUMMARIES:
+                del self._sums[min(self._sums)]
 
     def _write_persisted(self, answers: DataFrame, micro_batch_id: int) -> None:
         """Compute the micro-batch exactly once, however often the sink reads it, never among the possibilities."""
@@ -93,6 +100,11 @@ class MicroBatchWriter:
     def unreadable_rows(self) -> int:
         """Rows set aside since the start."""
         return self._unreadable_rows
+
+    def window_sums(self, micro_batch_id: int) -> Mapping[Share, WindowSums]:
+        """Return the sums over the windows that were answered in a micro-batch."""
+        with self._lock:
+            return dict(self._sums.get(micro_batch_id, {}))
 
     def summary(self, micro_batch_id: int) -> Mapping[str, QueryStatus]:
         """Return what each query answered in a micro-batch."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from streamshed.answering.shed_interval import ShedInterval
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.sharing.gating import Gates, Gating, gates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,13 +17,17 @@ class StreamPlan:
     """What one stream is told.
 
     Attributes:
-        sampling_code: Code of its sampling rate.
+        sampling_code: Code of the rate at which it is sampled directly behind its source.
+        intake_codes: Codes of the effective sampling rates of its intakes; empty: all have the stream's.
+        work_share: The share of the work on its rows that is done at those rates.
         carrier_from: Event time of the carrier in the micro-batch before, microseconds; None: nothing known yet.
         carrier_until: Up to when it brings empty answers now.
         carrier_time: Its event time now.
     """
 
     sampling_code: int = WHOLE
+    intake_codes: tuple[int, ...] = ()
+    work_share: float = 1.0
     carrier_from: int | None = None
     carrier_until: int | None = None
     carrier_time: int | None = None
@@ -33,8 +39,21 @@ class StreamPlan:
 
     @property
     def sampling_codes(self) -> str | None:
-        """The code as it stands in state keys: two hexadecimal digits, None for rate 1."""
+        """The stream's code as it stands in state keys: two hexadecimal digits, None for rate 1."""
         return None if self.sampling_code == WHOLE else f"{self.sampling_code:02x}"
+
+    def gates(self, gating: Gating) -> Gates:
+        """Return the gates that its codes make.
+
+        Args:
+            gating: Of the stream.
+        """
+        return gates(gating, self.intake_codes or (self.sampling_code,) * gating.intake_count)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:
+        """Read what JSON kept of `vars`."""
+        return cls(**{**document, "intake_codes": tuple(document["intake_codes"])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +99,7 @@ class PlanRow:
         return cls(
             micro_batch_id=document["micro_batch_id"],
             open=document["open"],
-            streams={name: StreamPlan(**plan) for name, plan in document["streams"].items()},
+            streams={name: StreamPlan.from_document(plan) for name, plan in document["streams"].items()},
             shed=tuple(ShedInterval(**interval) for interval in document["shed"]),
             decided_at_seconds=document["decided_at_seconds"],
             latest_event=document["latest_event"],

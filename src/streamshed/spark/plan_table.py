@@ -7,39 +7,68 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.sharing.gating import Gating
 from streamshed.spark.internal_names import (
+    ALLOWED,
     CARRIER_FROM,
     CARRIER_TIME,
     CARRIER_UNTIL,
+    CLASS_CODES,
+    GATES,
     OPEN,
+    ROW_GATES,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
 from streamshed.spark.one_partition import one_partition
 from streamshed.spark.plan_client import PlanClient
+from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.running_task import micro_batch_id
 
 PLAN_SCHEMA = (
     f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
-    f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint"
+    f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint,"
+    f" {GATES} array<int>, {ROW_GATES} array<int>, {CLASS_CODES} array<string>, {ALLOWED} array<array<bigint>>"
 )
 """What a stream is told in a micro-batch."""
 
 
-def plan_table(spark: SparkSession, client: PlanClient, stream: str) -> DataFrame:
+def plan_table(spark: SparkSession, client: PlanClient, stream: str, gating: Gating) -> DataFrame:
     """Return what a stream is told in each micro-batch, one row.
 
     Args:
         spark: The session.
         client: Asks the driver.
         stream: Name of the stream.
+        gating: Where its intakes are.
     """
 
     def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
-        plan = row.streams[stream]
-        carrier = (plan.carrier_from, plan.carrier_until, plan.carrier_time)
-        values = (row.open, plan.sampling_rate, plan.sampling_codes, *carrier)
+        values = plan_values(row.streams[stream], row.open, gating)
         yield pa.RecordBatch.from_pylist([dict(zip(schema.names, values, strict=True))], schema)
 
     return one_partition(spark, told, PLAN_SCHEMA)
+
+
+def plan_values(plan: StreamPlan, opened: int, gating: Gating) -> tuple[object, ...]:
+    """Return a row of `PLAN_SCHEMA`.
+
+    Args:
+        plan: What the stream is told.
+        opened: The watermark of the micro-batch before, microseconds.
+        gating: Where the stream's intakes are.
+    """
+    found = plan.gates(gating)
+    return (
+        opened,
+        plan.sampling_rate,
+        plan.sampling_codes,
+        plan.carrier_from,
+        plan.carrier_until,
+        plan.carrier_time,
+        list(found.instructions),
+        list(found.row_queries),
+        list(found.class_codes),
+        [None if masks is None else list(masks) for masks in found.allowed],
+    )

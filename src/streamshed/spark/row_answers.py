@@ -7,9 +7,11 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ROW
 from streamshed.network.query import Query
+from streamshed.sharing.gating import LEVELS
 from streamshed.sharing.network_work import StreamWork
-from streamshed.spark.internal_names import SAMPLING_CODES, TIME
-from streamshed.spark.sampling_codes import sampling_rate
+from streamshed.spark.internal_names import LEVEL, ROW_GATES, TIME
+from streamshed.spark.plan_columns import plan_value
+from streamshed.spark.sampling_codes import DIGITS, sampling_rate
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.unfused import unfused
 
@@ -22,16 +24,18 @@ TIMES = {
 """How times are written in a row's JSON: in UTC, whatever the time zone of the session."""
 
 
-def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> DataFrame:
+def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame, plan: DataFrame | None) -> DataFrame:
     """Return the rows of a stream's set-valued queries shaped as window partials, the row as JSON in `key_text`.
 
     Args:
         line: The stream's straight line.
         work: The stream's.
         partials: Window partials, whose columns these take.
+        plan: What a micro-batch is told, one row; None: nothing is ever shed.
     """
     asked = {query.definition_id: query for query in work.row_queries}
-    rows = [_row(query, work, line) for query in asked.values()]
+    gates = [None if plan is None else plan_value(plan, ROW_GATES).getItem(index) for index in range(len(asked))]
+    rows = [_row(query, work, line, gate) for query, gate in zip(asked.values(), gates, strict=True)]
     wanted = line.rows.select((F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("rows"))
     # Of the inner form of explode, Spark infers a filter that computes all rows once more.
     found = wanted.select(F.explode_outer("rows").alias("row"))
@@ -54,13 +58,18 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
     return found.where("row is not null").select(*fields)
 
 
-def _row(query: Query, work: StreamWork, line: StraightLine) -> Column:
+def _row(query: Query, work: StreamWork, line: StraightLine, gate: Column | None) -> Column:
     place = work.program.places[query.rows]
+    codes = F.lit(None).cast("string")
+    if gate is not None:
+        shed = (F.col(LEVEL) < LEVELS - 1) & (gate > 0)
+        codes = F.when(shed, F.lpad(F.lower(F.hex(gate)), DIGITS, "0"))
     row = F.struct(*[F.col(f"`{column}`").alias(name) for name, column in place.columns.items()])
     found = F.struct(
         F.lit(query.definition_id).cast("bigint").alias("definition_id"),
         unfused(F.col(TIME)).alias("time"),
-        F.col(SAMPLING_CODES).alias("sampling_codes"),
+        codes.alias("sampling_codes"),
         F.to_json(row, TIMES).alias("text"),
     )
-    return F.when(line.pass_all(place.conditions), found)
+    wanted = line.pass_all(place.conditions)
+    return F.when(wanted if gate is None else wanted & (F.col(LEVEL) >= gate), found)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from streamshed.control.settings import Unscalable
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.policies import DEFAULT_POLICY
 from streamshed.spark.domain_run import DomainRun, DomainSettings
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.plan_server import PlanServer
@@ -24,6 +25,7 @@ from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage, absolute_location
 from streamshed.statistics.load_prior import LoadPrior
+from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 class Run:
@@ -128,7 +130,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     larger_micro_batches: bool = False,
     prior: LoadPrior | None = None,
     headroom: float = 0.8,
-    policy: str = "uniform",
+    policy: str = DEFAULT_POLICY,
+    statistics: NetworkStatistics | None = None,
     advisory: bool = False,
     unscalable: Unscalable = "refuse",
     confidence: float = 0.95,
@@ -152,7 +155,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         prior: What micro-batches and rows are believed to cost until that was measured; None: what was measured on
             small machines.
         headroom: Share of the time that a plan may fill, in (0, 1].
-        policy: How load is shed.
+        policy: How what is shed is chosen.
+        statistics: What is known of operators and queries before it was measured in the run; None: a guess.
         advisory: Plan, but shed nothing.
         unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
         confidence: Of the intervals of answers, in (0, 1).
@@ -177,6 +181,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         prior=prior,
         headroom=headroom,
         policy=policy,
+        statistics=statistics,
         advisory=advisory,
         unscalable=unscalable,
         confidence=confidence,

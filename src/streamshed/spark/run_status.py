@@ -41,7 +41,8 @@ class RunStatus:
         utilization: The one by the other.
         offered_rows: Rows read.
         admitted_rows: Rows that passed the samplers; estimated for a stream that is alone in its time domain.
-        sampling_rates: Per stream.
+        sampling_rates: Per stream, that of the sampler behind its source.
+        effective_sampling_rates: Per query, the share of its rows that it is answered from, at least.
         backlog_rows: Rows known to wait.
         delay_seconds: From the arrival of its oldest row to its answers.
         reason: Of the decision.
@@ -60,6 +61,7 @@ class RunStatus:
     offered_rows: int = 0
     admitted_rows: int = 0
     sampling_rates: Mapping[str, float] = field(default_factory=dict)
+    effective_sampling_rates: Mapping[str, float] = field(default_factory=dict)
     backlog_rows: int = 0
     delay_seconds: float = 0.0
     reason: str = "starting"
@@ -77,4 +79,4 @@ class RunStatus:
     @property
     def is_shedding(self) -> bool:
         """Whether the latest micro-batch lost rows."""
-        return any(kept < 1 for kept in self.sampling_rates.values())
+        return any(kept < 1 for kept in (*self.sampling_rates.values(), *self.effective_sampling_rates.values()))

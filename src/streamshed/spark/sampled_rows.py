@@ -12,15 +12,17 @@ from streamshed.network.columns import Column as SchemaColumn
 from streamshed.network.columns import format_schema
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
+from streamshed.planning.quantization import STEPS_PER_DECADE
+from streamshed.sharing.gating import LEVELS
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.internal_names import (
     CORRUPT,
     FILE_PATH,
     FILE_ROW,
+    LEVEL,
     OPEN,
     OPENED,
     RAW_TEXT,
-    SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
     TIME,
@@ -41,8 +43,8 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: A one-row DataFrame with `OPEN`, `OPENED`, `SAMPLING_RATE`, `SAMPLING_CODES` and what the carrier is to
-            tell; None: everything is admitted, as in batch mode.
+        plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
+            in batch mode.
     """
 
     plan: DataFrame | None = None
@@ -52,15 +54,16 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     """Sample, parse and time a stream's rows.
 
     A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing is
-    shed, u is not computed. What is shed is not parsed.
+    shed, u is not computed. What is shed is not parsed. A row that is kept has a level, which follows from its u, and
+    says which of the smaller rates further down it passes as well.
 
     Returns:
-        The stream's columns with `TIME`, `UNREADABLE`, what the plan tells of rows, and `FILE_PATH` where an unreadable
-        row is identified by its file.
+        The stream's columns with `TIME`, `UNREADABLE`, `LEVEL`, what the plan tells of rows, and `FILE_PATH` where an
+        unreadable row is identified by its file.
     """
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
-        rows = rows.where(_kept(rows, stream))
+        rows = _leveled(rows.where(_kept(rows, stream)), stream)
     microseconds = event_time_microseconds(rows, stream.time)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
@@ -80,14 +83,26 @@ def event_time_microseconds(rows: DataFrame, time: str) -> Column:
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
         always = F.lit(_ALWAYS_OPEN)
-        return source.withColumns({OPEN: always, OPENED: always, SAMPLING_CODES: F.lit(None).cast("string")})
-    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE, SAMPLING_CODES))
-    return rows.where(_kept(rows, stream)) if _is_known_before_parsing(stream) else rows
+        whole = F.lit(LEVELS - 1)
+        return source.withColumns({OPEN: always, OPENED: always, LEVEL: whole})
+    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE))
+    return _leveled(rows.where(_kept(rows, stream)), stream) if _is_known_before_parsing(stream) else rows
 
 
 def _kept(rows: DataFrame, stream: Stream) -> Column:
     is_kept = uniform(rows, stream) < F.col(SAMPLING_RATE)
     return F.when(F.col(SAMPLING_RATE) < 1.0, is_kept).otherwise(F.lit(True))
+
+
+def _leveled(rows: DataFrame, stream: Stream) -> DataFrame:
+    """Give each row that was kept the code of the smallest rate that it passes: −32·log10 u, rounded down."""
+    rate = F.col(SAMPLING_RATE)
+    # Where rows have no identity, the number that let it pass is gone: another one of those that would have.
+    u = uniform(rows, stream) * (rate if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
+    passed = -F.round(F.log10(rate) * STEPS_PER_DECADE)
+    code = F.floor(F.log10(u) * -float(STEPS_PER_DECADE))
+    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 2)), passed), F.lit(LEVELS - 2)).cast("int")
+    return rows.withColumn(LEVEL, F.when(rate < 1.0, level).otherwise(F.lit(LEVELS - 1)))
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:

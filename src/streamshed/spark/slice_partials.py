@@ -29,7 +29,7 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
 
     Returns:
-        The key's columns and the partials: rows, present (values not null), total and squares (Σv, Σv²),
+        The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴),
         sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
     """
     closes = closing_time(F.col("close_end"), "closes")
@@ -41,13 +41,16 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
 
 def _partials(layout: StateLayout, *, extremes: bool) -> list[Column]:
     number, long = F.col("number"), F.col("long")
+    square = number * number
     ordered_number = number if extremes else _never(number)
     ordered_long = long if extremes else _never(long)
     partials = [
         F.count("counted").alias("rows"),
         F.count(number).alias("present"),
         F.sum(number).alias("total"),
-        F.sum(number * number).alias("squares"),
+        F.sum(square).alias("squares"),
+        F.sum(square * number).alias("cubes"),
+        F.sum(square * square).alias("quads"),
         F.min(ordered_number).alias("least_number"),
         F.max(ordered_number).alias("greatest_number"),
         F.sum(long.bitwiseAND(F.lit(_LOW_BITS))).alias("sum_low"),

@@ -14,7 +14,7 @@ from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.slice_columns import end_of_slice, slice_start
 
-HEAD = ("event_time", "open", "sampling_codes")
+HEAD = ("event_time", "open")
 """What a row says to all classes: its time, and one in the oldest open slice; a carrier's is where it goes itself."""
 
 DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
@@ -32,7 +32,7 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
         classes: The stream's.
 
     Returns:
-        The entry's columns with `close_end`, `slice_start`, `sampling_codes`, `counted` and `number`.
+        The entry's columns with `close_end`, `slice_start`, `counted` and `number`.
     """
     entries = _exploded(rows)
     opened = (
@@ -46,7 +46,6 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
     return closing.select(
         _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
         "slice_start",
-        "sampling_codes",
         F.when(~is_carrier, F.lit(True)).alias("counted"),
         number.alias("number"),
         *[name for name in entries.columns if name not in {*HEAD, "number"}],

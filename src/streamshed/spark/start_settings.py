@@ -12,9 +12,10 @@ from streamshed.network.document_problem import problems_of
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
 from streamshed.network.run_settings import RunSettings
-from streamshed.planning.policies import POLICIES
+from streamshed.planning.policies import DEFAULT_POLICY, POLICIES
 from streamshed.spark.state_layout import FAMILIES
 from streamshed.statistics.load_prior import LoadPrior
+from streamshed.statistics.network_statistics import NetworkStatistics
 
 _HIGHEST_PORT = 65535
 
@@ -31,7 +32,7 @@ class StartSettings:
         Traceback (most recent call last):
         streamshed.errors.InvalidNetworkError: 2 problems:
           the headroom must be more than 0 and at most 1, got 1.5
-          no policy "unifrom", known are: uniform (did you mean "uniform"?)
+          no policy "unifrom", known are: uniform, hoeffding, least_error, equal_error (did you mean "uniform"?)
     """
 
     trigger: str = "2 seconds"
@@ -39,7 +40,8 @@ class StartSettings:
     larger_micro_batches: bool = False
     prior: LoadPrior | None = None
     headroom: float = 0.8
-    policy: str = "uniform"
+    policy: str = DEFAULT_POLICY
+    statistics: NetworkStatistics | None = None
     advisory: bool = False
     unscalable: Unscalable = "refuse"
     confidence: float = 0.95
@@ -60,6 +62,7 @@ class StartSettings:
             latency_seconds=None if self.latency is None else parse_duration(self.latency) / 1e6,
             larger_micro_batches=self.larger_micro_batches,
             prior=self.prior or LoadPrior(),
+            statistics=self.statistics,
             headroom=self.headroom / domains,
             policy=self.policy,
             advisory=self.advisory,
@@ -76,6 +79,8 @@ def _type_problems(settings: StartSettings) -> Iterator[str]:
             yield f"the {name} must be a number, got {getattr(settings, name)!r}"
     if not (settings.prior is None or is_a(settings.prior, LoadPrior)):
         yield f"the prior must be a LoadPrior(...), got {settings.prior!r}"
+    if not (settings.statistics is None or is_a(settings.statistics, NetworkStatistics)):
+        yield f"the statistics must be a NetworkStatistics(...), got {settings.statistics!r}"
 
 
 def _goal_problems(settings: StartSettings) -> Iterator[str]:

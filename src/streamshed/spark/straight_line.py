@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from pyspark.accumulators import Accumulator
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -15,6 +16,7 @@ from pyspark.sql import types as T
 from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import layers
+from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.internal_names import TIME, UNREADABLE
 from streamshed.spark.relation_frame import relation_frame
 from streamshed.spark.unfused import unfused
@@ -28,14 +30,25 @@ class StraightLine:
     Attributes:
         rows: The rows, with `TIME` and `UNREADABLE`.
         inlined: The conditions that are evaluated where they are used; the others are columns.
+        gates: By the column it computes, whether a row passes the sampler before an instruction.
+        costs: Told what user functions take.
     """
 
     rows: DataFrame
     inlined: Mapping[str, Column]
+    gates: Mapping[str, Column] = field(default_factory=dict)
+    costs: Accumulator[CallCosts] | None = None
 
     def pass_all(self, conditions: Sequence[str]) -> Column:
         """Whether a row, which may be unreadable, passes all of some conditions."""
         return functools.reduce(operator.and_, self.columns(conditions), F.col(UNREADABLE).isNull())
+
+    def reaches(self, instruction: Instruction) -> Column | None:
+        """Whether a row reaches an instruction; None: all do."""
+        gate = self.gates.get(instruction.matched if isinstance(instruction, Match) else instruction.column)
+        if gate is None:
+            return self.pass_all(instruction.guard) if instruction.guard else None
+        return gate & self.pass_all(instruction.guard)
 
     def columns(self, conditions: Sequence[str]) -> list[Column]:
         """The conditions, each as a column that is never null."""
@@ -43,7 +56,13 @@ class StraightLine:
 
 
 def run_instructions(
-    rows: DataFrame, instructions: Sequence[Instruction], inlined: frozenset[str], *, fused: bool
+    rows: DataFrame,
+    instructions: Sequence[Instruction],
+    inlined: frozenset[str],
+    *,
+    fused: bool,
+    gates: Mapping[str, Column] | None = None,
+    costs: Accumulator[CallCosts] | None = None,
 ) -> StraightLine:
     """Add the columns that the instructions compute.
 
@@ -52,8 +71,10 @@ def run_instructions(
         instructions: In an order that satisfies their dependencies.
         inlined: The tests that are not to be columns.
         fused: Whether there are few enough expressions to be compiled as one.
+        gates: By the column that an instruction adds (of a lookup, `matched`), the sampler before it.
+        costs: Told what user functions take; None: nobody is.
     """
-    line = StraightLine(rows, {})
+    line = StraightLine(rows, {}, gates or {}, costs)
     for layer in layers(instructions, inlined):
         matched = functools.reduce(functools.partial(_matched, line), layer.matches, line.rows)
         columns: dict[str, Column] = {}
@@ -74,21 +95,21 @@ _FEW = 4
 
 
 def _column(instruction: Define | Test | Call, line: StraightLine) -> Column:
-    reaches = line.pass_all(instruction.guard)
+    reaches = line.reaches(instruction)
     match instruction:
         case Define():
             return _guarded(instruction, reaches)
         case Test():
             return F.coalesce(_guarded(instruction, reaches), F.lit(False))
         case Call():
-            return guarded_call(instruction, reaches)
+            return guarded_call(instruction, line.pass_all(()) if reaches is None else reaches, line.costs)
         case _:
             assert_never(instruction)
 
 
-def _guarded(instruction: Define | Test, reaches: Column) -> Column:
+def _guarded(instruction: Define | Test, reaches: Column | None) -> Column:
     value = F.expr(instruction.sql)
-    return F.when(reaches, value) if instruction.guard else value
+    return value if reaches is None else F.when(reaches, value)
 
 
 def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
@@ -117,7 +138,8 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
 
 
 def _asked(line: StraightLine, match: Match, key: Column) -> Column:
-    return F.when(line.pass_all(match.guard), key) if match.guard else key
+    reaches = line.reaches(match)
+    return key if reaches is None else F.when(reaches, key)
 
 
 def _are_texts(rows: DataFrame, names: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.accumulators import Accumulator
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
@@ -18,20 +19,29 @@ from pyspark.sql.types import StructType
 from streamshed.errors import StreamshedError
 from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call
+from streamshed.spark.call_costs import CallCosts, timed
 
 
 class UserFunctionError(StreamshedError, ValueError):
     """A user's function returned what cannot be a column."""
 
 
-def guarded_call(call: Call, reaches: Column) -> Column:
+def guarded_call(call: Call, reaches: Column, costs: Accumulator[CallCosts] | None = None) -> Column:
     """Return the column of a user's function.
 
     Spark evaluates a Python function for every row, whatever CASE stands around it; so the function is wrapped, and
     is handed only the rows for which `reaches` is true. Where no row of a chunk does, it is not called.
+
+    Args:
+        call: Which function, of what.
+        reaches: Which rows it is to see.
+        costs: Told how long it takes; None: nobody is.
     """
     schema = to_arrow_schema(cast(StructType, StructType.fromDDL(f"answered {call.returns}")))
-    guarded = reaching_rows_only(call.function.resolve(), call.function.name, schema.field(0).type)
+    function = call.function.resolve()
+    if costs is not None:
+        function = timed(function, call.column, costs)
+    guarded = reaching_rows_only(function, call.function.name, schema.field(0).type)
     make: Any = arrow_udf
     vectorized = make(guarded, returnType=call.returns)
     column: Column = vectorized(reaches, *[F.col(quoted(argument)) for argument in call.arguments])

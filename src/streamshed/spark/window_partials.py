@@ -48,6 +48,8 @@ def window_partials(
         (F.col("rows") * F.col("missed")).cast("bigint").alias("rows"),
         *_weightless(layout),
     )
+    if layout.dispersions:
+        keyed = keyed.withColumn("moments", _moments())
     return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(told())
 
 
@@ -58,20 +60,22 @@ def _key_of_the_group(name: str) -> Column:
 
 
 def _weightless(layout: StateLayout) -> list[Column]:
-    names = ["present", "total", "squares", "least_number", "greatest_number", "sum_low", "sum_high"]
+    names = ["present", "total", "squares", "cubes", "quads", "least_number", "greatest_number", "sum_low", "sum_high"]
     names += ["least_long", "greatest_long"]
     if layout.decimals:
         names += ["sum_decimal", "least_decimal", "greatest_decimal"]
     if layout.texts:
         names += ["least_text", "greatest_text"]
-    return [*[F.col(name) for name in names], *([_moments()] if layout.dispersions else [])]
+    if layout.dispersions:
+        names.append("variance")
+    return [F.col(name) for name in names]
 
 
 def _moments() -> Column:
-    """Number of values, mean and Σ(v−mean)² of a slice; null where it has no value."""
+    """Number of values, mean, Σ(v−mean)² and weight of a slice; null where it has no value."""
     mean = F.col("total") / F.col("present")
     dispersion = F.col("variance") * F.col("present")
-    moments = F.struct(F.col("present"), mean.alias("mean"), dispersion.alias("dispersion"))
+    moments = F.struct(F.col("present"), mean.alias("mean"), dispersion.alias("dispersion"), F.col("weight"))
     return F.when(F.col("present") > 0, moments).alias("moments")
 
 
@@ -85,10 +89,15 @@ def _merged(layout: StateLayout) -> list[Column]:
         F.sum(F.col("rows") * weight).alias("rows_weighted"),
         F.sum(F.col("present") * weight).alias("present_weighted"),
         F.sum(F.col("total") * weight).alias("total_weighted"),
+        F.sum(F.col("squares") * weight).alias("squares_weighted"),
         F.sum(F.col("rows") * excess).alias("rows_excess"),
         F.sum(F.col("present") * excess).alias("present_excess"),
         F.sum(F.col("total") * excess).alias("total_excess"),
-        F.sum(F.col("squares") * excess).alias("squares_excess"),
+        *[F.sum(F.col(name) * excess).alias(f"{name}_excess") for name in ("squares", "cubes", "quads")],
+        *[
+            F.sum(F.col(name) * excess * excess).alias(f"{name}_excess_squared")
+            for name in ("present", "total", "squares", "cubes", "quads")
+        ],
         F.max("weight").alias("greatest_weight"),
         F.sum("sum_low").alias("sum_low"),
         F.sum("sum_high").alias("sum_high"),

@@ -14,6 +14,8 @@ class Statistics:
         offered_rows: Rows of the coming micro-batch by stream, known or estimated.
         load_model: What they cost.
         correction: What the costs are multiplied by, because the model's own error asks for it.
+        least_shares: By stream, the share of the work on its rows that nothing may shed; a stream left out may lose
+            all. None: all of the work on streams with a query that needs every row.
 
     Example:
         >>> from streamshed.statistics.load_prior import LoadPrior
@@ -29,10 +31,11 @@ class Statistics:
     offered_rows: Mapping[str, int]
     load_model: LoadModel
     correction: float = 1.0
+    least_shares: Mapping[str, float] | None = None
 
-    def seconds(self, sampling_rates: Mapping[str, float]) -> float:
-        """Predict how long the micro-batch takes; a stream without a sampling rate is kept whole."""
-        return self.correction * self.load_model.seconds(self.offered_rows, sampling_rates)
+    def seconds(self, work_shares: Mapping[str, float]) -> float:
+        """Predict how long the micro-batch takes at some shares of its work; that on a stream left out is all done."""
+        return self.correction * self.load_model.seconds(self.offered_rows, work_shares)
 
     def work_seconds(self, stream: str) -> float:
         """Predict how much of that goes when every row of `stream` is dropped once it was read."""

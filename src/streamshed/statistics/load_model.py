@@ -124,11 +124,11 @@ class LoadModel:
         Raises:
             ValueError: It holds rows of an unknown stream.
         """
-        rows, kept = self._vectors(outcome.offered_rows, outcome.sampling_rates)
+        rows, kept = self._vectors(outcome.offered_rows, outcome.shares_done)
         observation = Observation(_frozen(rows), _frozen(kept), math.log(outcome.processing_seconds))
-        expected_seconds = self.seconds(outcome.offered_rows, outcome.sampling_rates)
+        expected_seconds = self.seconds(outcome.offered_rows, outcome.shares_done)
         error = observation.log_seconds - math.log(expected_seconds)
-        suspicion = self._suspicion(error, self.doubt(outcome.offered_rows, outcome.sampling_rates))
+        suspicion = self._suspicion(error, self.doubt(outcome.offered_rows, outcome.shares_done))
         has_jumped = suspicion != 0 and suspicion == self.suspicion
         memory = remembered(releveled(self.memory, error) if has_jumped else self.memory, observation)
         fit = _fit(memory, _belief(len(self.streams), self.prior), np.array(self.mean))

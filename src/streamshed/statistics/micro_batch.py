@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,8 @@ class MicroBatchOutcome:
         processing_seconds: From the start of the micro-batch to its last answer.
         trigger_interval_seconds: How often a micro-batch should start.
         started_at_seconds: When it started, on the clock of the caller.
+        work_shares: The share of the work on its rows that was done, by stream, where that is not the share of rows
+            that passed its sampler.
         is_cold: Whether it was the first of a run, which spends most of its time on compiling what the others use.
 
     Raises:
@@ -39,13 +41,14 @@ class MicroBatchOutcome:
     processing_seconds: float
     trigger_interval_seconds: float
     started_at_seconds: float
+    work_shares: Mapping[str, float] = field(default_factory=dict)
     is_cold: bool = False
 
     def __post_init__(self) -> None:
-        for field in ("processing_seconds", "trigger_interval_seconds"):
-            seconds = getattr(self, field)
+        for name in ("processing_seconds", "trigger_interval_seconds"):
+            seconds = getattr(self, name)
             if not (math.isfinite(seconds) and seconds > 0):
-                raise ValueError(f"{self._label()}: {field} must be positive and finite, got {seconds}")
+                raise ValueError(f"{self._label()}: {name} must be positive and finite, got {seconds}")
         for stream, rows in (*self.offered_rows.items(), *self.admitted_rows.items()):
             if not rows >= 0:
                 raise ValueError(f"{self._label()}: stream {stream!r} cannot have {rows} rows")
@@ -59,6 +62,15 @@ class MicroBatchOutcome:
     def utilization(self) -> float:
         """Processing time as a share of the trigger interval; above 1 the next micro-batch is late."""
         return self.processing_seconds / self.trigger_interval_seconds
+
+    @property
+    def shares_done(self) -> dict[str, float]:
+        """The share of the work on its rows that was done, by stream."""
+        return {**self.sampling_rates, **self.work_shares}
+
+    def share_done(self, stream: str) -> float:
+        """Return the share of the work on the rows of `stream` that was done."""
+        return self.shares_done.get(stream, 1.0)
 
     def sampling_rate(self, stream: str) -> float:
         """Return the share of the rows of `stream` that its sampler kept."""

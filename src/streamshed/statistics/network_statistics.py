@@ -145,6 +145,10 @@ class NetworkStatistics:
     def __post_init__(self) -> None:
         _check("network", self, "fixed_seconds")
 
+    def stream(self, name: str) -> StreamStatistics:
+        """Return what is known of a stream."""
+        return self.streams.get(name, StreamStatistics(rows_per_second=0.0))
+
     def to_json(self) -> str:
         """Write the statistics as an object of JSON, for `from_json`."""
         document = {

@@ -30,7 +30,8 @@ def run_ramp(world: World, *, micro_batches: int, sizes_known: bool = True) -> T
 def test_a_ramp_keeps_the_headroom_and_rates_only_fall(world: World, micro_batches: int) -> None:
     overloaded = world.overloaded(run_ramp(world, micro_batches=micro_batches))
     assert all(done.utilization <= 1 for done in overloaded[3:])
-    assert all(done.utilization <= world.headroom * 1.02 for done in overloaded[7:])
+    settled = [done for done in overloaded[7:] if done.decision.reason != "entering"]
+    assert all(done.utilization <= world.headroom * 1.02 for done in settled)
     assert reversals(codes(overloaded[7:])) <= 2
 
 

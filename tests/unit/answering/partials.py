@@ -11,13 +11,18 @@ from streamshed.answering.answer_schema import ANSWER
 from streamshed.answering.window_partials import WindowPartials
 
 SECOND = 1_000_000
-MOMENTS = pa.list_(pa.struct([("present", pa.int64()), ("mean", pa.float64()), ("dispersion", pa.float64())]))
+MOMENTS = pa.list_(
+    pa.struct([("present", pa.int64()), ("mean", pa.float64()), ("dispersion", pa.float64()), ("weight", pa.float64())])
+)
 _LONGS = ["window_start", "window_end", "definition_id", "slot", "key_long", "rows", "present", "sum_low", "sum_high"]
 _LONGS += ["least_long", "greatest_long"]
 _TEXTS = ("kind", "key_text", "least_text", "greatest_text")
 _DECIMALS = ("sum_decimal", "least_decimal", "greatest_decimal")
 _DOUBLES = ["total", "rows_weighted", "present_weighted", "total_weighted", "rows_excess", "present_excess"]
-_DOUBLES += ["total_excess", "squares_excess", "greatest_weight", "least_number", "greatest_number"]
+_POWERS = ("present", "total", "squares", "cubes", "quads")
+_DOUBLES += ["total_excess", "squares_excess", "cubes_excess", "quads_excess", "squares_weighted"]
+_DOUBLES += [f"{name}_excess_squared" for name in _POWERS]
+_DOUBLES += ["greatest_weight", "least_number", "greatest_number"]
 _TYPES = {
     **dict.fromkeys(_LONGS, pa.int64()),
     **dict.fromkeys(_TEXTS, pa.string()),
@@ -28,6 +33,7 @@ _TYPES = {
 _USUAL: Mapping[str, Any] = {
     **dict.fromkeys(("rows", "present", "rows_weighted", "present_weighted"), 1),
     **dict.fromkeys(("rows_excess", "present_excess", "total_excess", "squares_excess"), 0.0),
+    **dict.fromkeys(("cubes_excess", "quads_excess", *(f"{name}_excess_squared" for name in _POWERS)), 0.0),
     "kind": ANSWER,
     "definition_id": 7,
     "slot": 0,
@@ -49,6 +55,9 @@ def kept(rate: float, values: list[float]) -> dict[str, Any]:
     weight = 1 / rate
     excess = weight * (weight - 1)
     count, total = len(values), sum(values)
+    sums = [sum(value**power for value in values) for power in range(5)]
+    mean = total / count if count else 0.0
+    dispersion = sum((value - mean) ** 2 for value in values)
     return {
         "rows": count,
         "present": count,
@@ -57,8 +66,9 @@ def kept(rate: float, values: list[float]) -> dict[str, Any]:
         "present_weighted": count * weight,
         "total_weighted": total * weight,
         "rows_excess": count * excess,
-        "present_excess": count * excess,
-        "total_excess": total * excess,
-        "squares_excess": sum(value * value for value in values) * excess,
+        "squares_weighted": sums[2] * weight,
+        **{f"{name}_excess": sums[power] * excess for power, name in enumerate(_POWERS)},
+        **{f"{name}_excess_squared": sums[power] * excess**2 for power, name in enumerate(_POWERS)},
+        "moments": [{"present": count, "mean": mean, "dispersion": dispersion, "weight": weight}] if count else [],
         "greatest_weight": weight,
     }

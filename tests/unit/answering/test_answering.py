@@ -50,7 +50,7 @@ def test_a_sampled_count_is_scaled() -> None:
 
 
 def test_a_window_without_kept_rows_has_an_upper_bound() -> None:
-    shed = [ShedInterval(stream="s", start=5 * SECOND, until=6 * SECOND, sampling_rate=0.1)]
+    shed = [ShedInterval(stream="s", start=5 * SECOND, until=6 * SECOND, sampling_rates={"7.0": 0.1})]
     nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0}
     (answer,) = told([output()], nothing, shed=shed)
     assert (answer["value"], answer["lower"], answer["reason"]) == (0.0, 0.0, "no row kept")
@@ -63,8 +63,8 @@ def test_a_window_without_kept_rows_has_an_upper_bound() -> None:
 )
 def test_an_answer_is_exact_if_none_of_its_window_was_shed(start: float, until: float, *, exact: bool) -> None:
     instants = {"start": round(start * SECOND), "until": round(until * SECOND)}
-    interval = ShedInterval(stream="s", sampling_rate=0.5, **instants)
-    elsewhere = ShedInterval(stream="other", start=0, until=10 * SECOND, sampling_rate=0.5)
+    interval = ShedInterval(stream="s", sampling_rates={"7.0": 0.5}, **instants)
+    elsewhere = ShedInterval(stream="s", start=0, until=10 * SECOND, sampling_rates={"7.1": 0.5, "8.0": 0.5})
     (answer,) = told([output()], {}, shed=[elsewhere, interval])
     assert answer["exact"] is exact
 

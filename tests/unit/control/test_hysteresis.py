@@ -9,7 +9,7 @@ from tests.unit.planning.networks import counting
 def after(*unshed_seconds: float) -> Hysteresis:
     state = Hysteresis()
     for seconds in unshed_seconds:
-        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0, utmost_seconds=1.25)
+        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0, utmost_seconds=1.05)
     return state
 
 
@@ -19,8 +19,11 @@ def after(*unshed_seconds: float) -> Hysteresis:
         ((0.99,), False),
         ((1.16,), True),
         ((1.01,), False),
-        ((1.01, 1.01), True),
-        ((1.01, 0.99, 1.01), False),
+        ((1.01, 1.01, 1.01, 1.01), False),
+        ((1.01, 1.01, 1.01, 1.01, 1.01), True),
+        ((1.01, 1.06), True),
+        ((1.06, 1.06), True),
+        ((1.06, 0.99, 1.06), False),
         ((1.16, 0.95), True),
         ((1.16, 0.95, 0.95), False),
         ((1.16, 0.95, 1.01, 0.95), True),

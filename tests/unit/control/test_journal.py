@@ -8,11 +8,11 @@ from tests.unit.planning.networks import counting
 
 
 def entry(*, advisory: bool = False) -> JournalEntry:
-    settings = ControlSettings(trigger_interval_seconds=2.0, prior=PRIOR, advisory=advisory)
+    settings = ControlSettings(trigger_interval_seconds=2.0, prior=PRIOR, advisory=advisory, policy="uniform")
     loop = ControlLoop(counting("packets", "flows"), settings, lambda: 0.0)
     rows = {"packets": 3_000_000, "flows": 1_000_000}
     decision = loop.plan(upcoming(0, rows))
-    return loop.record(outcome(0, rows, decision.sampling_rates, 1.1 * decision.expected_seconds))
+    return loop.record(outcome(0, rows, dict(decision.work_shares), 1.1 * decision.expected_seconds))
 
 
 def test_an_entry_compares_what_was_expected_with_what_came() -> None:

@@ -21,7 +21,7 @@ def control_loop(*streams: str, exact: tuple[str, ...] = (), **settings: Any) ->
 def run(loop: ControlLoop, micro_batch_id: int, rows: int, *, seconds: float | None = None) -> Decision:
     """Plan and record one micro-batch of stream `packets`, by default as long as the prior says."""
     decision = loop.plan(upcoming(micro_batch_id, {"packets": rows}))
-    kept = decision.sampling_rates
+    kept = dict(decision.work_shares)
     true_seconds = 0.2 + rows * 1e-6 * (0.2 + 0.8 * kept["packets"])
     loop.record(outcome(micro_batch_id, {"packets": rows}, kept, seconds or true_seconds))
     return decision
@@ -31,7 +31,7 @@ def test_the_very_first_micro_batch_is_shed_when_it_is_five_times_too_big() -> N
     # 1.4 million rows would fill 1.6 s, headroom included.
     decision = control_loop().plan(upcoming(0, {"packets": 5 * 1_400_000}))
     assert decision.shedding
-    assert decision.sampling_rates["packets"] < 1 / 5
+    assert decision.work_shares["packets"] < 1 / 5
 
 
 def test_the_first_loaded_micro_batch_is_shed_already() -> None:
@@ -56,7 +56,7 @@ def test_a_decision_says_what_it_is_based_on() -> None:
 def test_asked_twice_it_answers_the_same_whatever_it_learned_meanwhile() -> None:
     loop = control_loop()
     first = loop.plan(upcoming(0, {"packets": 4_000_000}))
-    loop.record(outcome(0, {"packets": 4_000_000}, first.sampling_rates, 9.0))
+    loop.record(outcome(0, {"packets": 4_000_000}, dict(first.work_shares), 9.0))
     assert loop.plan(upcoming(0, {"packets": 1})) is first
 
 
@@ -133,7 +133,7 @@ def test_what_is_kept_whole_for_others_is_no_reason_to_wait_where_it_alone_is_to
 def test_when_reading_alone_is_too_much_the_cut_stays_moderate_and_refusal_is_advised() -> None:
     decision = control_loop().plan(upcoming(0, {"packets": 20_000_000}))
     assert (decision.reason, decision.plan.remedy) == ("saturated", Remedy.REFUSE)
-    assert 0.93 * 0.42 / 16 <= decision.sampling_rates["packets"] <= 0.42 / 16
+    assert 0.93 * 0.42 / 16 <= decision.work_shares["packets"] <= 0.42 / 16
     assert "shedding cannot save 4.2 s" in decision.explanation
 
 
@@ -176,7 +176,7 @@ def test_an_outcome_teaches_once() -> None:
     loop = control_loop()
     decision = run(loop, 0, 700_000)
     before = loop.state
-    again = loop.record(outcome(0, {"packets": 700_000}, decision.sampling_rates, 7.0))
+    again = loop.record(outcome(0, {"packets": 700_000}, dict(decision.work_shares), 7.0))
     assert not again.learned
     assert again.decision == decision
     assert loop.state == before

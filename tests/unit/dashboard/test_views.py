@@ -45,9 +45,10 @@ def test_the_live_view_shows_load_rates_delay_reason_and_queries() -> None:
     assert web.strip("│ ").split() == ["web", "1", "100", "%", "exact", "0", "22:13:30"]
 
 
-def test_several_streams_have_a_sampling_rate_each() -> None:
-    two = replace(status(2), sampling_rates={"packets": 0.25, "flows": 1.0})
-    assert "sampling rates: flows 100 %, packets 25 %" in drawn(BUSY.after(two))
+def test_every_query_has_an_effective_sampling_rate_while_any_is_shed() -> None:
+    rates = {"tcp": 0.25, "web": 1.0, "dns": 0.25}
+    shed = replace(status(2), sampling_rates={"packets": 1.0}, effective_sampling_rates=rates)
+    assert "effective sampling rates: 25 % dns, tcp; 100 % web" in drawn(BUSY.after(shed))
     assert "sampling rates" not in drawn(BUSY)
 
 

@@ -1,19 +1,31 @@
 """What every planner must keep, whatever its policy."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from streamshed.network.network import network
 from streamshed.planning.budget import Budget
-from streamshed.planning.plan import Remedy
+from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.policies import POLICIES, Policy, policy_named
-from streamshed.planning.quantization import WHOLE
+from streamshed.planning.quantization import SMALLEST, WHOLE
+from streamshed.planning.query_rates import QueryRates, coming_work
+from streamshed.planning.uniform import plan_uniform
 from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior
-from tests.unit.planning.networks import counting
+from tests.unit.planning.networks import counting, rows_of
 
-NETWORK = counting("packets", "flows", "alerts", exact=("alerts",))
+SHARED = rows_of("packets").map(hashed="sha2(CAST(value AS STRING), 256)")
+NETWORK = network(
+    *counting("packets", "flows", "alerts", exact=("alerts",)).queries,
+    SHARED.filter("hashed LIKE 'a%'").window("10 seconds").agg(total="sum(value)").query("few", weight=3),
+    SHARED.window("10 seconds", every="5 seconds").agg(mean="avg(value)").query("many"),
+    rows_of("packets").filter("value > 5").query("rows", weight=0.1),
+)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES, ids=[policy.name for policy in POLICIES])
 
 ROWS = st.fixed_dictionaries({name: st.integers(0, 5_000_000) for name in ("packets", "flows", "alerts")})
@@ -34,19 +46,28 @@ def budget(seconds: float = 1.6) -> Budget:
     return Budget(trigger_interval_seconds=2.0, deadline_seconds=seconds / 0.8, headroom=0.8)
 
 
+def planned(policy: Policy, known: Statistics, allowed: Budget) -> tuple[SheddingPlan, QueryRates]:
+    """What of the work is done, and which queries get it."""
+    work = coming_work(NETWORK, guessed_statistics(NETWORK), known, trigger_interval_seconds=2.0)
+    bounded = replace(known, least_shares=policy.least_shares(work))
+    plan = plan_uniform(NETWORK, bounded, allowed)
+    return plan, policy.query_rates(work, plan.sampling_codes)
+
+
 @EVERY_POLICY
 @given(prior=PRIORS, rows=ROWS, correction=st.floats(0.3, 3), seconds=st.floats(0.1, 10))
 def test_a_plan_never_exceeds_its_budget_or_says_that_none_fits(
     policy: Policy, prior: LoadPrior, rows: dict[str, int], correction: float, seconds: float
 ) -> None:
     known = statistics(prior, rows, correction)
-    plan = policy.plan(NETWORK, known, budget(seconds))
+    plan, rates = planned(policy, known, budget(seconds))
     assert plan.expected_seconds == pytest.approx(known.seconds(plan.sampling_rates))
+    assert known.seconds(rates.work_shares) <= plan.expected_seconds * (1 + 1e-9)
     if plan.saturated:
         assert plan.remedy is Remedy.REFUSE
         assert plan.unsheddable_seconds >= seconds * (1 - 1e-9)
     else:
-        assert plan.expected_seconds <= (seconds if plan.sheds else plan.allowed_seconds) * (1 + 1e-9)
+        assert plan.expected_seconds <= plan.allowed_seconds * (1 + 1e-9)
         most = max(seconds, min(plan.unsheddable_seconds, seconds) / 0.8)
         assert seconds * (1 - 1e-9) <= plan.allowed_seconds <= most * (1 + 1e-9)
 
@@ -55,28 +76,31 @@ def test_a_plan_never_exceeds_its_budget_or_says_that_none_fits(
 @given(prior=PRIORS, rows=ROWS)
 def test_the_same_question_has_the_same_answer(policy: Policy, prior: LoadPrior, rows: dict[str, int]) -> None:
     known = statistics(prior, rows)
-    assert policy.plan(NETWORK, known, budget()) == policy.plan(NETWORK, known, budget())
+    assert planned(policy, known, budget()) == planned(policy, known, budget())
 
 
 @EVERY_POLICY
 @given(prior=PRIORS, rows=ROWS)
-def test_every_stream_has_a_rate_and_protected_streams_are_kept_whole(
+def test_every_query_has_a_rate_and_protected_ones_are_kept_whole(
     policy: Policy, prior: LoadPrior, rows: dict[str, int]
 ) -> None:
-    plan = policy.plan(NETWORK, statistics(prior, rows), budget())
-    assert set(plan.sampling_codes) == {"packets", "flows", "alerts"}
-    assert all(0 < sampling_rate <= 1 for sampling_rate in plan.sampling_rates.values())
-    assert plan.sampling_codes["alerts"] == WHOLE
+    plan, rates = planned(policy, statistics(prior, rows), budget())
+    assert set(plan.sampling_codes) == set(rates.work_shares) == {"packets", "flows", "alerts"}
+    assert set(rates.codes) == set(rates.expected_errors) == {query.name for query in NETWORK.queries}
+    assert all(WHOLE <= code <= SMALLEST for code in rates.codes.values())
+    assert rates.codes["count_alerts"] == plan.sampling_codes["alerts"] == WHOLE
+    assert rates.expected_errors["count_alerts"] == 0
     assert plan.protected_streams == {"alerts": ("count_alerts",)}
 
 
 @EVERY_POLICY
 @given(prior=PRIORS, rows=ROWS, factor=st.floats(1, 10))
-def test_more_load_never_means_more_rows_kept(
+def test_more_load_never_means_that_more_work_is_done(
     policy: Policy, prior: LoadPrior, rows: dict[str, int], factor: float
 ) -> None:
-    plan = policy.plan(NETWORK, statistics(prior, rows), budget())
-    more = policy.plan(NETWORK, statistics(prior, rows, factor), budget())
+    plan, _ = planned(policy, statistics(prior, rows), budget())
+    more, _ = planned(policy, statistics(prior, rows, factor), budget())
+    assume(not more.saturated)
     assert all(more.sampling_codes[stream] >= code for stream, code in plan.sampling_codes.items())
 
 
@@ -85,8 +109,9 @@ def test_more_load_never_means_more_rows_kept(
 def test_nothing_is_shed_without_need(policy: Policy, prior: LoadPrior, rows: dict[str, int]) -> None:
     known = statistics(prior, rows)
     assume(known.seconds({}) <= 1.6)
-    plan = policy.plan(NETWORK, known, budget())
+    plan, rates = planned(policy, known, budget())
     assert not plan.sheds
+    assert set(rates.codes.values()) == {WHOLE}
     assert plan.reason in {"within_budget", "larger_micro_batch"}
 
 

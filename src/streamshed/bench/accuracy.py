@@ -1,0 +1,281 @@
+"""Benchmark `accuracy`: how far off answers are at 1 to 5 times the load, policy by policy ([B04] Figures 4 and 5)."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamshed.bench.accuracy_figures import Errors, carrying_group_error, errors_of, expected_largest
+from streamshed.bench.accuracy_queries import (
+    GROUPED,
+    SEVEN,
+    WINDOW_SECONDS,
+    ExactAnswers,
+    accuracy_network,
+    exact_answers,
+)
+from streamshed.bench.accuracy_sizes import FULL, QUICK, AccuracySizes
+from streamshed.bench.burst_figures import percentile
+from streamshed.bench.burst_sizes import HEADROOM
+from streamshed.bench.calibration import Capacity, calibrated
+from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.dear_operators import microseconds_per_row
+from streamshed.bench.networks import PacketSource
+from streamshed.bench.packet_input import packet_trace, stage_typed
+from streamshed.bench.pictures import draw_accuracy
+from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
+from streamshed.traces.aligned_start import aligned_start
+from streamshed.traces.feed import Feeder
+from streamshed.traces.load_profile import constant_load
+from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.stage import StagingOptions, stage
+from streamshed.traces.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+    from streamshed.network.network import QueryNetwork
+
+POLICIES = ("uniform", "hoeffding", "least_error")
+_START_MICROSECONDS = 1_735_689_600_000_000
+_PATIENCE_SECONDS = 120.0
+
+
+@dataclass(slots=True)
+class Answered:
+    """What a run answered.
+
+    Attributes:
+        answers: Of the seven queries, by query and the second at which the window ends.
+        groups: Of the query by groups.
+    """
+
+    answers: dict[tuple[str, int], float] = field(default_factory=dict)
+    groups: dict[int, dict[int, float]] = field(default_factory=dict)
+
+    def take(self, frame: DataFrame, _: int) -> None:
+        """Take in the answers of a micro-batch."""
+        rows = frame.where("kind = 'answer'").selectExpr(
+            "query", "unix_seconds(window_end) AS end", "key[0] AS of", "coalesce(value, 0) AS value"
+        )
+        for row in rows.collect():
+            if row.query == GROUPED:
+                self.groups.setdefault(row.end, {})[int(row.of)] = row.value
+            else:
+                self.answers[row.query, row.end] = row.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One policy at one load.
+
+    Args:
+        errors: Of the seven queries.
+        predicted_mean_error: The mean error that the plans expected.
+        group_error: Mean over seconds of the error of the groups that count.
+        time_ratios: Processing time ÷ trigger interval, per micro-batch.
+        effective_sampling_rates: Median per query.
+    """
+
+    errors: Errors
+    predicted_mean_error: float
+    group_error: float
+    time_ratios: tuple[float, ...]
+    effective_sampling_rates: Mapping[str, float]
+
+
+def run(options: BenchOptions) -> BenchResult:
+    """Measure accuracy under load.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+        SourceUnavailableError: The trace cannot be read.
+        UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
+    """
+    sizes = QUICK if options.quick else FULL
+    costs = microseconds_per_row()
+    with workplace() as place:
+        trace = packet_trace(options)
+        with bench_session("accuracy") as spark:
+            capacity = _capacity(spark, place, trace, sizes, options.progress)
+            runs = _runs(spark, place, trace, sizes, capacity, options.progress)
+    return BenchResult(
+        figures=figures_of(runs, costs, capacity.rows_per_second(sizes.trigger_seconds)),
+        details=_details(runs, sizes),
+        picture=partial(draw_accuracy, errors={key: one.errors.mean for key, one in runs.items()}),
+    )
+
+
+def figures_of(
+    runs: Mapping[tuple[str, float], Measured], costs: Mapping[str, float], rows_per_second: float
+) -> dict[str, float]:
+    """Condense what was measured into the benchmark's figures, all at the highest load."""
+    highest = max(load for _, load in runs)
+    figures = {"load": highest}
+    for policy in POLICIES:
+        name = "default" if policy == DEFAULT_RATE_POLICY else policy
+        one = runs[policy, highest]
+        figures |= {
+            f"{name}_mean_error": one.errors.mean,
+            f"{name}_predicted_mean_error": one.predicted_mean_error,
+            f"{name}_worst_error": one.errors.worst,
+            f"{name}_group_error": one.group_error,
+        }
+    figures["p95_time_ratio"] = max(percentile(one.time_ratios, 0.95) for one in runs.values())
+    figures["rows_per_second_sustained"] = rows_per_second
+    return figures | {f"{name}_microseconds": cost for name, cost in costs.items()}
+
+
+def _capacity(
+    spark: SparkSession, place: Workplace, trace: Trace, sizes: AccuracySizes, progress: Callable[[str, float], None]
+) -> Capacity:
+    files = stage_typed(
+        trace,
+        place.new("calibration"),
+        files=sizes.calibration_file_count,
+        rows_per_file=sizes.calibration_rows_per_file,
+        progress=lambda share: progress("staging", 0.02 * share),
+    )
+    return calibrated(
+        spark,
+        place,
+        sizes,
+        files=files,
+        network_over=_network_over,
+        progress=lambda share: progress("calibrating", 0.02 + 0.13 * share),
+    )
+
+
+def _network_over(watched: Path) -> QueryNetwork:
+    return accuracy_network(PacketSource(watched=watched, known_hosts=watched))
+
+
+def _runs(
+    spark: SparkSession,
+    place: Workplace,
+    trace: Trace,
+    sizes: AccuracySizes,
+    capacity: Capacity,
+    progress: Callable[[str, float], None],
+) -> dict[tuple[str, float], Measured]:
+    found: dict[tuple[str, float], Measured] = {}
+    share = 0.85 / len(sizes.loads) / len(POLICIES)
+    for load in sizes.loads:
+        feed = _staged(
+            trace, place.new(f"load_{load:g}"), sizes, load * capacity.rows_per_second(sizes.trigger_seconds)
+        )
+        exact = exact_answers([file.path for file in feed.files], place.new("exact.parquet"))
+        for policy in POLICIES:
+            progress(f"{policy} at load {load:g}", 0.15 + share * len(found))
+            found[policy, load] = _measured(spark, place, feed, sizes, capacity, exact, policy)
+    return found
+
+
+def _staged(trace: Trace, folder: Path, sizes: AccuracySizes, rows_per_second: float) -> StagedFeed:
+    return stage(
+        trace,
+        constant_load(sizes.seconds * 1_000_000),
+        rows_per_second=rows_per_second,
+        watched=folder / "watched",
+        options=StagingOptions(
+            interval_microseconds=round(sizes.file_seconds * 1_000_000),
+            start_microseconds=_START_MICROSECONDS,
+            folder=folder / "staged",
+            workers=2,
+        ),
+    )
+
+
+def _measured(
+    spark: SparkSession,
+    place: Workplace,
+    feed: StagedFeed,
+    sizes: AccuracySizes,
+    capacity: Capacity,
+    exact: ExactAnswers,
+    policy: str,
+) -> Measured:
+    from streamshed.spark import each_micro_batch, start
+
+    watched = place.new("packets")
+    watched.mkdir()
+    answered = Answered()
+    rows = feed.rows / sizes.seconds * sizes.trigger_seconds
+    running = start(
+        _network_over(watched),
+        spark,
+        checkpoint=str(place.new("checkpoint")),
+        sink=each_micro_batch(answered.take),
+        trigger=f"{sizes.trigger_seconds} seconds",
+        headroom=HEADROOM,
+        policy=policy,
+        prior=capacity.prior(rows),
+    )
+    with running:
+        while running.status().micro_batch_id < 0:
+            running.await_termination(0.2)
+        begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
+        feeder = Feeder(feed, watched, speed=1.0, start_seconds=begun, place=os.link)
+        feeder.start()
+        while not feeder.join(0.2).finished:
+            pass
+        time.sleep(sizes.trigger_seconds)
+        running.drain(_PATIENCE_SECONDS)
+        journal = running.journal()
+    return _judged(answered, exact, journal, sizes, begun)
+
+
+def _judged(
+    answered: Answered, exact: ExactAnswers, journal: pd.DataFrame, sizes: AccuracySizes, begun: float
+) -> Measured:
+    first = _START_MICROSECONDS // 1_000_000
+    warm = sizes.warm_up * sizes.trigger_seconds
+    ends = list(range(first + warm + WINDOW_SECONDS, first + sizes.seconds + 1))
+    fed = journal[(journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= begun + warm)]
+    names = [query.name for query in SEVEN]
+    expected = [float(np.sqrt(np.mean([errors[name] ** 2 for errors in fed["expected_errors"]]))) for name in names]
+    return Measured(
+        errors=errors_of(answered.answers, exact.answers, ends),
+        predicted_mean_error=expected_largest(expected),
+        group_error=statistics.fmean(
+            carrying_group_error(answered.groups.get(end, {}), exact.groups[end]) for end in ends
+        ),
+        time_ratios=tuple((fed["processing_seconds"] / sizes.trigger_seconds).tolist()),
+        effective_sampling_rates={
+            name: statistics.median(rates[name] for rates in fed["effective_sampling_rates"])
+            for name in (*names, GROUPED)
+        },
+    )
+
+
+def _details(runs: Mapping[tuple[str, float], Measured], sizes: AccuracySizes) -> dict[str, object]:
+    return {
+        "trigger_seconds": sizes.trigger_seconds,
+        "headroom": HEADROOM,
+        "runs": [
+            {
+                "policy": policy,
+                "load": load,
+                "mean_error": one.errors.mean,
+                "predicted_mean_error": one.predicted_mean_error,
+                "worst_error": one.errors.worst,
+                "error_by_query": dict(one.errors.by_query),
+                "group_error": one.group_error,
+                "seconds": one.errors.seconds,
+                "p95_time_ratio": percentile(one.time_ratios, 0.95),
+                "effective_sampling_rates": dict(one.effective_sampling_rates),
+            }
+            for (policy, load), one in runs.items()
+        ],
+        "left_out": list(sizes.left_out),
+    }

@@ -1,0 +1,163 @@
+"""The queries of the benchmark `accuracy`, in the manner of [B04] Figure 3: a cheap branch, and dear operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamshed.bench.dear_operators import country, next_hop, reputation
+from streamshed.bench.networks import PacketSource, typed_packets
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.node import Node
+
+if TYPE_CHECKING:
+    import duckdb
+
+WINDOW_SECONDS, SLIDE_SECONDS = 10, 1
+GROUPED, SERVICE = "services", "least(src_port, dest_port)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyQuery:
+    """One of the seven.
+
+    Args:
+        name: Its name.
+        condition: Which packets it takes, as SQL over the columns of a packet and of the dear operators.
+        aggregate: What it computes of them.
+    """
+
+    name: str
+    condition: str
+    aggregate: str
+
+
+SEVEN: tuple[AccuracyQuery, ...] = (
+    AccuracyQuery(name="udp", condition="proto = 17", aggregate="count(*)"),
+    AccuracyQuery(name="tcp_bytes", condition="proto = 6", aggregate="sum(size)"),
+    AccuracyQuery(name="web", condition="proto = 6 AND dest_port IN (80, 443)", aggregate="count(*)"),
+    AccuracyQuery(name="trusted", condition="proto = 6 AND trust >= 0.9", aggregate="sum(size)"),
+    AccuracyQuery(name="suspect", condition="proto = 6 AND trust < 0.5", aggregate="count(*)"),
+    AccuracyQuery(
+        name="abroad", condition="proto = 6 AND size >= 200 AND origin IN ('BR', 'KE', 'IN')", aggregate="count(*)"
+    ),
+    AccuracyQuery(name="routed", condition="proto = 6 AND src_port >= 1024 AND hop <= 4", aggregate="sum(size)"),
+)
+"""`trusted` and `suspect` share the reputation model."""
+
+
+def accuracy_network(source: PacketSource) -> QueryNetwork:
+    """Ask the seven queries, and an eighth by groups."""
+    packets = typed_packets(source)
+    tcp = packets.filter("proto = 6")
+    judged = tcp.apply(reputation, columns=["src_host", "dest_port", "size"], into="trust", returns="double")
+    located = tcp.filter("size >= 200").apply(country, columns=["src_host"], into="origin", returns="string")
+    routed = tcp.filter("src_port >= 1024").apply(next_hop, columns=["dest_host"], into="hop", returns="bigint")
+    places: Mapping[str, Node] = {
+        "udp": packets.filter("proto = 17"),
+        "tcp_bytes": tcp,
+        "web": tcp.filter("dest_port IN (80, 443)"),
+        "trusted": judged.filter("trust >= 0.9"),
+        "suspect": judged.filter("trust < 0.5"),
+        "abroad": located.filter("origin IN ('BR', 'KE', 'IN')"),
+        "routed": routed.filter("hop <= 4"),
+    }
+    windows = (f"{WINDOW_SECONDS} seconds", f"{SLIDE_SECONDS} second")
+    asked = [
+        places[query.name].window(windows[0], every=windows[1]).agg(answer=query.aggregate).query(query.name)
+        for query in SEVEN
+    ]
+    grouped = tcp.window(windows[0], every=windows[1]).by(service=SERVICE).agg(answer="count(*)")
+    return network(*asked, grouped.query(GROUPED))
+
+
+Answers = dict[tuple[str, int], float]
+"""By query, and the second at which the window ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactAnswers:
+    """What is true.
+
+    Args:
+        answers: Of the seven queries.
+        rows: Rows behind each.
+        groups: Of the query by groups: count by second and service.
+    """
+
+    answers: Answers
+    rows: Answers
+    groups: dict[int, dict[int, float]]
+
+
+def exact_answers(files: Sequence[Path], place: Path) -> ExactAnswers:
+    """Answer the queries over all packets: the dear operators by themselves, all else by DuckDB.
+
+    Args:
+        files: Typed packets.
+        place: A file to write packets with the dear operators' columns to.
+    """
+    import duckdb
+
+    _with_dear_columns(files, place)
+    connection = duckdb.connect()
+    try:
+        answers, rows = _sliding(connection, place)
+        return ExactAnswers(answers=answers, rows=rows, groups=_grouped(connection, place))
+    finally:
+        connection.close()
+
+
+def _with_dear_columns(files: Sequence[Path], place: Path) -> None:
+    """Both operators of hosts depend on the host alone: each is asked once per host."""
+    packets = pa.concat_tables([pq.read_table(file) for file in files]).to_pandas()
+    packets["trust"] = reputation(packets["src_host"], packets["dest_port"], packets["size"]).to_numpy()
+    packets["origin"] = packets["src_host"].map(_of_each(packets["src_host"], country))
+    packets["hop"] = packets["dest_host"].map(_of_each(packets["dest_host"], next_hop))
+    pq.write_table(pa.Table.from_pandas(packets, preserve_index=False), place)
+
+
+def _of_each(hosts: pd.Series, operator: object) -> dict[str, object]:
+    distinct = pd.Series(hosts.unique())
+    return dict(zip(distinct, operator(distinct), strict=True))  # type: ignore[operator]
+
+
+def _sliding(connection: duckdb.DuckDBPyConnection, place: Path) -> tuple[Answers, Answers]:
+    columns = ", ".join(
+        f"{query.aggregate} FILTER (WHERE {query.condition}) AS a{number},"
+        f" count(*) FILTER (WHERE {query.condition}) AS n{number}"
+        for number, query in enumerate(SEVEN)
+    )
+    before = WINDOW_SECONDS - SLIDE_SECONDS
+    over = f"OVER (ORDER BY second RANGE BETWEEN {before} PRECEDING AND CURRENT ROW)"
+    windows = ", ".join(f"sum(a{number}) {over}, sum(n{number}) {over}" for number in range(len(SEVEN)))
+    found = connection.execute(
+        f"WITH slices AS (SELECT epoch_us(ts) // 1000000 AS second, {columns}"
+        f" FROM read_parquet('{place}') GROUP BY second) SELECT second + 1, {windows} FROM slices"
+    ).fetchall()
+    answers: Answers = {}
+    rows: Answers = {}
+    for end, *values in found:
+        for number, query in enumerate(SEVEN):
+            answers[query.name, int(end)] = float(values[2 * number] or 0.0)
+            rows[query.name, int(end)] = float(values[2 * number + 1] or 0.0)
+    return answers, rows
+
+
+def _grouped(connection: duckdb.DuckDBPyConnection, place: Path) -> dict[int, dict[int, float]]:
+    slices = connection.execute(
+        f"SELECT epoch_us(ts) // 1000000 AS second, {SERVICE}, count(*) FROM read_parquet('{place}')"
+        " WHERE proto = 6 GROUP BY ALL"
+    ).fetchall()
+    found: dict[int, dict[int, float]] = {}
+    for second, service, count in slices:
+        for end in range(second + 1, second + 1 + WINDOW_SECONDS):
+            of_window = found.setdefault(end, {})
+            of_window[service] = of_window.get(service, 0.0) + count
+    return found

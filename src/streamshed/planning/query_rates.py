@@ -1,0 +1,157 @@
+"""From the share of work that fits to the effective sampling rate of each query: what is shed is chosen here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.demand import Demand
+from streamshed.planning.network_load import network_load
+from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
+from streamshed.planning.rate_policies import RatePolicy
+from streamshed.planning.work_tree import Vector, WorkTree
+from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+_HALVINGS = 6
+"""So often a rate's rounding is halved: then less is left than the next code is apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRates:
+    """What each query is answered from.
+
+    Attributes:
+        codes: Codes of the queries' effective sampling rates.
+        work_shares: Per stream, the share of the work on its rows that this takes.
+        expected_errors: Per query, the relative standard error of its worst aggregate.
+    """
+
+    codes: Mapping[str, int]
+    work_shares: Mapping[str, float]
+    expected_errors: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComingWork:
+    """The work on the rows of a micro-batch, query by query.
+
+    Attributes:
+        tree: What it takes, in seconds that the load model predicts.
+        demands: The queries, in the tree's order.
+        streams: Per node of the tree, its stream.
+    """
+
+    tree: WorkTree
+    demands: tuple[Demand, ...]
+    streams: tuple[str, ...]
+
+    def shares(self, rates: Vector) -> dict[str, float]:
+        """Return the share of each stream's work that is done at some effective rates of the queries."""
+        whole: dict[str, float] = dict.fromkeys(self.streams, 0.0)
+        done = dict(whole)
+        shares = self.tree.shares(self.tree.node_rates(rates))
+        for stream, seconds, share in zip(self.streams, self.tree.node_seconds.tolist(), shares.tolist(), strict=True):
+            whole[stream] += seconds
+            done[stream] += seconds * share
+        return {stream: done[stream] / whole[stream] if whole[stream] > 0 else 1.0 for stream in whole}
+
+    @property
+    def least_shares(self) -> dict[str, float]:
+        """The share of each stream's work that protected queries ask for."""
+        return self.shares(np.array([1.0 if demand.is_protected else 0.0 for demand in self.demands]))
+
+
+def coming_work(
+    network: QueryNetwork, known: NetworkStatistics, statistics: Statistics, *, trigger_interval_seconds: float
+) -> ComingWork:
+    """Return the work on the rows of a micro-batch.
+
+    What operators and queries cost, as a share of a stream's work, is from the network's statistics; what all of them
+    take together is from the load model.
+
+    Args:
+        network: The network.
+        known: Its statistics.
+        statistics: The coming rows and what they cost.
+        trigger_interval_seconds: How long they gather.
+    """
+    arriving = {
+        stream.name: replace(
+            known.stream(stream.name),
+            rows_per_second=statistics.offered_rows.get(stream.name, 0) / trigger_interval_seconds,
+        )
+        for stream in network.streams
+    }
+    asked = network_load(network, replace(known, streams=arriving), trigger_interval_seconds=trigger_interval_seconds)
+    nodes = asked.tree.nodes
+    streams: list[str] = []
+    for node, address in zip(nodes, asked.addresses, strict=True):
+        streams.append(str(address) if node.parent is None else streams[node.parent])
+    known_seconds = dict.fromkeys(streams, 0.0)
+    for node, stream in zip(nodes, streams, strict=True):
+        known_seconds[stream] += node.seconds
+    scales = {
+        stream: statistics.work_seconds(stream) / seconds if seconds > 0 else 0.0
+        for stream, seconds in known_seconds.items()
+    }
+    scaled = [replace(node, seconds=node.seconds * scales[stream]) for node, stream in zip(nodes, streams, strict=True)]
+    return ComingWork(tree=WorkTree(tuple(scaled)), demands=asked.demands, streams=tuple(streams))
+
+
+def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float]) -> QueryRates:
+    """Return the effective sampling rates with which a policy fills shares of the work.
+
+    Rates are rounded down to representable ones; what is then left is used up by rounding fewer of them down.
+
+    Args:
+        work: The work.
+        policy: How to spread.
+        work_shares: Per stream, the share of its work that may be done: together they are what is to be filled.
+    """
+    tree, demands = work.tree, work.demands
+    whole_seconds = dict.fromkeys(work.streams, 0.0)
+    for stream, seconds in zip(work.streams, tree.node_seconds.tolist(), strict=True):
+        whole_seconds[stream] += seconds
+    budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in whole_seconds.items())
+    if all(share >= 1 for share in work_shares.values()):
+        return _query_rates(work, [WHOLE] * len(demands))
+    wanted = policy(tree, demands, budget_seconds)
+    codes = _rounded(wanted, lambda rates: tree.load_seconds(rates) <= budget_seconds)
+    return _query_rates(work, codes)
+
+
+def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> QueryRates:
+    """Return the rates of queries where each stream is sampled at one rate, directly behind its source."""
+    of_query = [work.streams[node] for node in work.tree.query_nodes]
+    found = _query_rates(work, [sampling_codes[stream] for stream in of_query])
+    return replace(found, work_shares={name: sampling_rate_of(code) for name, code in sampling_codes.items()})
+
+
+def _rounded(wanted: Vector, fits: Callable[[Vector], bool]) -> list[int]:
+    def codes(factor: float) -> list[int]:
+        return [code_of(min(1.0, factor * rate)) if rate > 0 else SMALLEST for rate in wanted.tolist()]
+
+    low, high = 1.0, 1.0 / sampling_rate_of(1)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(_rates(codes(middle))) else (low, middle)
+    return codes(low)
+
+
+def _rates(codes: Sequence[int]) -> Vector:
+    return np.array([sampling_rate_of(code) for code in codes])
+
+
+def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
+    rates = _rates(codes)
+    return QueryRates(
+        codes={demand.query: code for demand, code in zip(work.demands, codes, strict=True)},
+        work_shares=work.shares(rates),
+        expected_errors={
+            demand.query: demand.relative_error(rate) for demand, rate in zip(work.demands, rates.tolist(), strict=True)
+        },
+    )

@@ -1,0 +1,40 @@
+"""Sums over the windows that a task has answered: what statistics of queries are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from streamshed.answering.answer_schema import ANSWER
+from streamshed.answering.window_partials import WindowPartials
+from streamshed.sharing.intake import Share
+from streamshed.statistics.measured import WindowSums
+
+
+def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
+    """Return the sums of each value of each query over the windows in a table of window partials."""
+    chosen = np.flatnonzero(pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False))
+    if not len(chosen):
+        return {}
+    answers = partials.take(chosen)
+    pairs = np.stack((answers.longs("definition_id"), answers.longs("slot")))
+    shares, which = np.unique(pairs, axis=1, return_inverse=True)
+    starts = answers.longs("window_start")
+    rows = answers.doubles("rows_weighted")
+    others = [np.nan_to_num(answers.doubles(f"{name}_weighted")) for name in ("present", "total", "squares")]
+    is_exact = np.nan_to_num(answers.doubles("greatest_weight"), nan=1.0) <= 1
+    found = {}
+    for index, (definition_id, slot) in enumerate(shares.T.tolist()):
+        own = which.ravel() == index
+        exactly = own & is_exact & (rows >= 1)
+        sizes, counts = np.unique(np.round(np.log2(rows[exactly])).astype(np.int64), return_counts=True)
+        found[definition_id, slot] = WindowSums(
+            windows=frozenset(starts[own].tolist()),
+            rows=float(rows[own].sum()),
+            present=float(others[0][own].sum()),
+            total=float(others[1][own].sum()),
+            squares=float(others[2][own].sum()),
+            group_sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
+            exact_windows=frozenset(starts[own & is_exact].tolist()),
+        )
+    return found

@@ -1,0 +1,87 @@
+"""What a micro-batch tells of the network besides how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """What calls of a user function took.
+
+    Attributes:
+        rows: Rows that it was given.
+        seconds: How long it took for them, all tasks together.
+    """
+
+    rows: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: CallCost) -> CallCost:
+        return CallCost(self.rows + other.rows, self.seconds + other.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSums:
+    """Sums over some windows of a value of a query, scaled where rows were sampled.
+
+    Attributes:
+        windows: Starts of the windows, microseconds.
+        rows: Their rows.
+        present: Those of them with a value.
+        total: Sum of the values.
+        squares: Sum of their squares.
+        group_sizes: How many groups had about 2^k rows, by k; of windows that were not sampled only.
+        exact_windows: How many windows these are.
+    """
+
+    windows: frozenset[int] = frozenset()
+    rows: float = 0.0
+    present: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    group_sizes: Mapping[int, int] = field(default_factory=dict)
+    exact_windows: frozenset[int] = frozenset()
+
+    def __add__(self, other: WindowSums) -> WindowSums:
+        sizes = {**self.group_sizes, **other.group_sizes}
+        return WindowSums(
+            self.windows | other.windows,
+            self.rows + other.rows,
+            self.present + other.present,
+            self.total + other.total,
+            self.squares + other.squares,
+            {k: self.group_sizes.get(k, 0) + other.group_sizes.get(k, 0) for k in sizes},
+            self.exact_windows | other.exact_windows,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a micro-batch tells.
+
+    Attributes:
+        calls: By address of the operator (`Node.address`) that calls a user function.
+        call_rates: The effective sampling rate before each of these.
+        windows: By query and aggregate, sums over the windows that it answered.
+        parallel_tasks: How many tasks ran at a time.
+    """
+
+    calls: Mapping[str, CallCost] = field(default_factory=dict)
+    call_rates: Mapping[str, float] = field(default_factory=dict)
+    windows: Mapping[tuple[str, str], WindowSums] = field(default_factory=dict)
+    parallel_tasks: int = 1
+
+
+def summed(some: Iterable[Mapping[tuple[int, int], WindowSums]]) -> dict[tuple[int, int], WindowSums]:
+    """Add sums of several tasks, value by value.
+
+    >>> summed([{(7, 0): WindowSums(rows=2.0)}, {(7, 0): WindowSums(rows=3.0)}])[7, 0].rows
+    5.0
+    """
+    total: dict[tuple[int, int], WindowSums] = {}
+    for told in some:
+        for share, sums in told.items():
+            total[share] = total.get(share, WindowSums()) + sums
+    return total

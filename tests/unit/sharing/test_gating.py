@@ -1,0 +1,94 @@
+"""A row passes a gate iff somebody behind the gate may have it: brute force over levels."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import rate
+from streamshed.network.stream import stream
+from streamshed.sharing.gating import LEVELS, Gating, gates
+from streamshed.sharing.instructions import Call, Define
+from streamshed.sharing.network_work import StreamWork, stream_work
+
+CODES = st.integers(0, 255)
+
+
+@st.composite
+def gatings(draw: st.DrawFn) -> tuple[Gating, list[int]]:
+    sizes = draw(st.lists(st.integers(1, 5), max_size=4))
+    count = sum(sizes)
+    classes = tuple(tuple(range(sum(sizes[:n]), sum(sizes[: n + 1]))) for n in range(len(sizes)))
+    rows = draw(st.integers(0 if count else 1, 2))
+    row_queries = {10 + n: count + n for n in range(rows)}
+    users = st.sets(st.integers(0, count + rows - 1)).map(lambda found: tuple(sorted(found)))
+    instructions = tuple(draw(st.lists(users, max_size=4)))
+    return Gating(classes, row_queries, instructions), draw(
+        st.lists(CODES, min_size=count + rows, max_size=count + rows)
+    )
+
+
+@given(gatings(), CODES)
+def test_a_row_passes_iff_an_intake_behind_the_gate_takes_it(known: tuple[Gating, list[int]], level: int) -> None:
+    gating, codes = known
+    found = gates(gating, codes)
+    taken = {intake for intake, code in enumerate(codes) if level >= code}
+    assert (level >= found.stream) == bool(taken)
+    for users, code in zip(gating.instructions, found.instructions, strict=True):
+        assert (level >= code) == bool(taken & set(users) if users else taken)
+    assert [level >= code for code in found.row_queries] == [n in taken for n in gating.row_queries.values()]
+    if level >= found.stream:
+        for bits, allowed in zip(gating.classes, found.allowed, strict=True):
+            may_set = {bit for bit, intake in enumerate(bits) if intake in taken}
+            told = range(len(bits)) if allowed is None else [b for b in range(len(bits)) if allowed[level] >> b & 1]
+            assert set(told) == may_set
+
+
+@given(gatings())
+def test_codes_are_written_so_that_each_bit_finds_its_own(known: tuple[Gating, list[int]]) -> None:
+    gating, codes = known
+    for bits, written in zip(gating.classes, gates(gating, codes).class_codes, strict=True):
+        digits = [written or "00"] * len(bits) if written is None or len(written) == 2 else _pairs(written)
+        assert [int(pair, 16) for pair in digits] == [codes[intake] for intake in bits]
+
+
+def _pairs(text: str) -> list[str]:
+    return [text[index : index + 2] for index in range(0, len(text), 2)]
+
+
+def slow(values: object) -> object:
+    return values
+
+
+def a_network() -> QueryNetwork:
+    ticks = stream("ticks", rate(10), time="timestamp")
+    judged = ticks.filter("value > 3").apply(slow, columns=["value"], into="verdict", returns="bigint")
+    return network(
+        ticks.filter("value > 3").window("10 seconds").agg(n="count(*)").query("cheap"),
+        judged.filter("verdict = 1").window("10 seconds").agg(n="count(*)").query("judged"),
+        judged.map(hashed="sha2(CAST(verdict AS STRING), 256)").query("rows"),
+        judged.window("10 seconds").by("verdict").agg(n="count(*)").query("by_verdict"),
+    )
+
+
+def the_work() -> StreamWork:
+    asked = a_network()
+    return stream_work(asked.streams[0], asked.queries)
+
+
+def test_a_gate_is_as_wide_as_the_widest_query_behind_it() -> None:
+    work = the_work()
+    of_query = {query: n for n, intake in enumerate(work.intakes) for query in intake.queries}
+    assert set(of_query) == {"cheap", "judged", "rows", "by_verdict"}
+    users = dict(zip(work.program.instructions, work.gating.instructions, strict=True))
+    [call] = [users[one] for one in users if isinstance(one, Call)]
+    [hashed] = [users[one] for one in users if isinstance(one, Define)]
+    assert set(call) == {of_query[name] for name in ("judged", "rows", "by_verdict")}
+    assert hashed == (of_query["rows"],)
+
+
+def test_every_share_of_every_query_has_one_intake() -> None:
+    work = the_work()
+    shares = [share for intake in work.intakes for share in intake.shares]
+    assert len(shares) == len(set(shares)) == 4
+    assert work.gating.intake_count == len(work.intakes)
+    assert LEVELS == 256

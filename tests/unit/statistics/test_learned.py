@@ -1,0 +1,134 @@
+"""What is learned of a network from what its micro-batches tell."""
+
+import math
+
+import pytest
+
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import rate
+from streamshed.network.stream import stream
+from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.learned import (
+    TRANSFER_SECONDS,
+    LearnedStatistics,
+    learned_from_document,
+)
+from streamshed.statistics.measured import CallCost, Measured, WindowSums
+from streamshed.statistics.network_statistics import Moments
+
+SECOND = 1_000_000
+
+
+def judge(values: object) -> object:
+    return values
+
+
+TICKS = stream("ticks", rate(10), time="timestamp")
+BIG = TICKS.filter("value > 3")
+JUDGED = BIG.apply(judge, columns=["value"], into="verdict", returns="bigint")
+NETWORK: QueryNetwork = network(
+    JUDGED.filter("verdict = 1").window("10 seconds").agg(total="sum(value)", n="count(*)").query("judged"),
+    TICKS.window("10 seconds").by("value").agg(n="count(*)").query("by_value"),
+)
+CALL = JUDGED.address
+
+
+def told(
+    *,
+    seconds_per_row: float = 5e-6,
+    reached: float = 500.0,
+    rate: float = 1.0,
+    judged: float = 1000.0,
+    mean: float = 3.0,
+    number: int = 0,
+) -> Measured:
+    """A micro-batch of 1,000 rows in a second: how many reached the function, and what a window of 10 seconds held."""
+    rows = reached * rate
+    sums = WindowSums(frozenset({number * SECOND}), judged, judged, judged * mean, judged * (mean**2 + 4.0))
+    return Measured(
+        calls={CALL: CallCost(rows, rows * seconds_per_row)},
+        call_rates={CALL: rate},
+        windows={("judged", "total"): sums, ("judged", "n"): sums},
+        parallel_tasks=2,
+    )
+
+
+def after(*micro_batches: Measured) -> LearnedStatistics:
+    learned = LearnedStatistics()
+    for measured in micro_batches:
+        learned = learned.updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    return learned
+
+
+def known(learned: LearnedStatistics) -> tuple[float, float, Moments]:
+    """Selectivity of the first filter, seconds per row of the function, moments of the sum."""
+    statistics = learned.statistics(NETWORK, guessed_statistics(NETWORK))
+    operators = statistics.operators
+    return (
+        operators[BIG.address].selectivity,
+        operators[CALL].seconds_per_row,
+        statistics.queries["judged"].moments["total"],
+    )
+
+
+def test_without_measurements_all_is_as_believed() -> None:
+    guessed = guessed_statistics(NETWORK)
+    assert LearnedStatistics().statistics(NETWORK, guessed) == guessed
+
+
+@pytest.mark.parametrize("factor", [0.25, 1.0, 3.0, 10.0])
+def test_an_operator_that_is_dearer_is_found_to_be(factor: float) -> None:
+    _, once, _ = known(after(*[told()] * 5))
+    _, seconds, _ = known(after(*[told(seconds_per_row=5e-6 * factor)] * 5))
+    assert (seconds * 2 - TRANSFER_SECONDS) / (once * 2 - TRANSFER_SECONDS) == pytest.approx(factor)
+
+
+def test_a_cost_that_changes_is_known_soon() -> None:
+    before = after(*[told()] * 50)
+    changed = before
+    for _ in range(20):
+        changed = changed.updated(told(seconds_per_row=2e-5), offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    assert known(changed)[1] == pytest.approx((2e-5 + TRANSFER_SECONDS) / 2, rel=0.2)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5, 0.01])
+def test_selectivities_are_those_of_all_rows_at_whatever_rate(rate: float) -> None:
+    selectivity, _, _ = known(after(*[told(reached=300.0, rate=rate)] * 3))
+    assert selectivity == pytest.approx(0.3)
+
+
+def test_a_selectivity_and_a_mean_that_drift_are_followed() -> None:
+    learned = after(*[told()] * 30)
+    for number in range(60):
+        step = min(number, 39)
+        drifted = told(reached=500.0 - 10 * step, judged=1000.0 - 20 * step, mean=3.0 + 0.1 * step, number=number)
+        learned = learned.updated(drifted, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    selectivity, _, moments = known(learned)
+    assert selectivity == pytest.approx(0.11, abs=0.03)
+    assert moments.mean == pytest.approx(6.9, rel=0.15)
+
+
+def test_moments_are_those_of_the_values() -> None:
+    _, _, moments = known(after(told(mean=3.0)))
+    assert [moments.mean, moments.deviation] == pytest.approx([3.0, 2.0])
+
+
+def test_groups_are_counted_by_their_size() -> None:
+    sums = WindowSums(frozenset({0, 1}), 40.0, 0, 0, 0, {0: 8, 4: 2}, frozenset({0, 1}))
+    measured = Measured(windows={("by_value", "n"): sums, ("judged", "n"): sums})
+    statistics = after(measured).statistics(NETWORK, guessed_statistics(NETWORK))
+    groups = statistics.queries["by_value"].groups
+    assert groups is not None
+    assert dict(groups.sizes) == {1.0: pytest.approx(4.0), 16.0: pytest.approx(1.0)}
+    assert statistics.queries["judged"].groups is None
+
+
+def test_what_was_learned_survives_a_restart() -> None:
+    learned = after(told(), told(mean=5.0, number=1))
+    assert learned_from_document(learned.to_document()) == learned
+
+
+def test_values_that_cannot_be_squared_are_not_believed() -> None:
+    sums = WindowSums(frozenset({0}), 10.0, 10.0, 1e200, math.inf)
+    measured = Measured(windows={("judged", "total"): sums})
+    assert after(measured).statistics(NETWORK, guessed_statistics(NETWORK)).queries["judged"].moments == {}

@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.bench import BENCHMARKS, burst, overhead, throughput
+from streamshed.bench import BENCHMARKS, accuracy, burst, overhead, throughput
+from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
+from streamshed.bench.dear_operators import DEAR_OPERATORS
 from streamshed.bench.ratios import interleaved
 from tests.unit.bench import test_burst, test_throughput
 from tests.unit.documentation import first_names, named, page
@@ -18,7 +20,20 @@ def burst_figures() -> set[str]:
     return set(burst.figures_of(replace(outcome, others=others), FULL))
 
 
+def accuracy_figures() -> set[str]:
+    one = accuracy.Measured(
+        errors=Errors(mean=0.1, worst=0.2, by_query={}, seconds=1),
+        predicted_mean_error=0.1,
+        group_error=0.1,
+        time_ratios=(0.8,),
+        effective_sampling_rates={},
+    )
+    runs = {(policy, 5.0): one for policy in accuracy.POLICIES}
+    return set(accuracy.figures_of(runs, dict.fromkeys(DEAR_OPERATORS, 5.0), 1000.0))
+
+
 FIGURES = {
+    "accuracy": accuracy_figures(),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),
     "burst": burst_figures(),

@@ -66,7 +66,7 @@ class Answered:
     def take(self, frame: DataFrame, _: int) -> None:
         """Take in the answers of a micro-batch."""
         rows = frame.where("kind = 'answer'").selectExpr(
-            "query", "unix_seconds(window_end) AS end", "key[0] AS of", "coalesce(value, 0) AS value"
+            "query", "unix_seconds(window_end) AS end", "get(key, 0) AS of", "coalesce(value, 0) AS value"
         )
         for row in rows.collect():
             if row.query == GROUPED:

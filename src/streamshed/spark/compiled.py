@@ -24,9 +24,9 @@ from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_wo
 from streamshed.spark.analysis import complaint, first_refused, readable, refused_instruction, written_names
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.group_keys import is_long_key
-from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, GATES, LEVEL, OPEN, OPENED
+from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
 from streamshed.spark.manifest import Routed
-from streamshed.spark.plan_columns import plan_value
+from streamshed.spark.passing import passes
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.slice_columns import slice_start
@@ -73,7 +73,7 @@ class CompiledStream:
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
-        return stream_rows(self.line, self.work, self.values, layout, self.plan)
+        return stream_rows(self.line, self.work, self.values, layout)
 
 
 def compile_stream(
@@ -136,10 +136,9 @@ def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
     """The samplers before those instructions that are worth one."""
     if plan is None:
         return {}
-    codes = plan_value(plan, GATES)
     gated = zip(work.program.instructions, work.gating.instructions, strict=True)
     return {
-        one.matched if isinstance(one, Match) else one.column: F.col(LEVEL) >= codes.getItem(index)
+        one.matched if isinstance(one, Match) else one.column: passes(work.gating.instruction_place(index))
         for index, (one, users) in enumerate(gated)
         if users
     }
@@ -176,7 +175,7 @@ def compiled_partials(
     slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
     partials = window_partials(slices, classes, present, layout)
     if layout.rows:
-        branches = [row_partials(stream.line, stream.work, partials, stream.plan) for stream in streams]
+        branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
     return partials
 

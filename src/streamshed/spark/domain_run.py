@@ -241,7 +241,7 @@ class DomainRun:
         calls: dict[str, CallCost] = {}
         call_rates: dict[str, float] = {}
         for name, work in self._works.items():
-            codes = plans[name].gates(work.gating).instructions if name in plans else ()
+            codes = work.gating.instruction_codes(plans[name].codes(work.gating)) if name in plans else ()
             rates = dict(zip((_column(one) for one in work.program.instructions), codes, strict=False))
             addresses = call_addresses(work)
             for column, cost in told.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.spark.internal_names import PLAN
@@ -22,21 +22,5 @@ def with_plan(rows: DataFrame, plan: DataFrame, names: Sequence[str]) -> DataFra
         plan: The plan's one row.
         names: What of it to tell.
     """
-    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, _row_of(plan)))
+    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.select(F.struct("*")).scalar()))
     return whole.withColumns({name: F.col(PLAN).getField(name) for name in names}).drop(PLAN)
-
-
-def plan_value(plan: DataFrame, name: str) -> Column:
-    """Return what the plan's one row says, to be asked where it is needed: for what is too large to travel with rows.
-
-    It is a constant of the generated code, of the same subquery as `with_plan` has.
-
-    Args:
-        plan: The plan's one row.
-        name: What of it.
-    """
-    return _row_of(plan).getField(name)
-
-
-def _row_of(plan: DataFrame) -> Column:
-    return plan.select(F.struct("*")).scalar()

@@ -9,7 +9,7 @@ from typing import Any
 
 from streamshed.answering.shed_interval import ShedInterval
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.sharing.gating import Gates, Gating, gates
+from streamshed.sharing.gating import Gating
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,18 +37,13 @@ class StreamPlan:
         """The sampling rate that the code stands for."""
         return sampling_rate_of(self.sampling_code)
 
-    @property
-    def sampling_codes(self) -> str | None:
-        """The stream's code as it stands in state keys: two hexadecimal digits, None for rate 1."""
-        return None if self.sampling_code == WHOLE else f"{self.sampling_code:02x}"
-
-    def gates(self, gating: Gating) -> Gates:
-        """Return the gates that its codes make.
+    def codes(self, gating: Gating) -> tuple[int, ...]:
+        """Return the codes of all intakes.
 
         Args:
             gating: Of the stream.
         """
-        return gates(gating, self.intake_codes or (self.sampling_code,) * gating.intake_count)
+        return self.intake_codes or (self.sampling_code,) * gating.intake_count
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:

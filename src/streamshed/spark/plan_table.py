@@ -7,16 +7,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.sharing.gating import Gating
+from streamshed.sharing.gating import Gating, gates
 from streamshed.spark.internal_names import (
-    ALLOWED,
+    BY_LEVEL,
     CARRIER_FROM,
     CARRIER_TIME,
     CARRIER_UNTIL,
-    CLASS_CODES,
-    GATES,
     OPEN,
-    ROW_GATES,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
@@ -28,7 +25,7 @@ from streamshed.spark.running_task import micro_batch_id
 PLAN_SCHEMA = (
     f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
     f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint,"
-    f" {GATES} array<int>, {ROW_GATES} array<int>, {CLASS_CODES} array<string>, {ALLOWED} array<array<bigint>>"
+    f" {BY_LEVEL} array<array<bigint>>"
 )
 """What a stream is told in a micro-batch."""
 
@@ -59,16 +56,13 @@ def plan_values(plan: StreamPlan, opened: int, gating: Gating) -> tuple[object, 
         opened: The watermark of the micro-batch before, microseconds.
         gating: Where the stream's intakes are.
     """
-    found = plan.gates(gating)
+    found = gates(gating, plan.codes(gating))
     return (
         opened,
         plan.sampling_rate,
-        plan.sampling_codes,
+        found.codes,
         plan.carrier_from,
         plan.carrier_until,
         plan.carrier_time,
-        list(found.instructions),
-        list(found.row_queries),
-        list(found.class_codes),
-        [None if masks is None else list(masks) for masks in found.allowed],
+        None if found.passes is None else [list(words) for words in found.passes],
     )

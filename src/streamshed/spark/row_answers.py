@@ -7,11 +7,10 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ROW
 from streamshed.network.query import Query
-from streamshed.sharing.gating import LEVELS
 from streamshed.sharing.network_work import StreamWork
-from streamshed.spark.internal_names import LEVEL, ROW_GATES, TIME
-from streamshed.spark.plan_columns import plan_value
-from streamshed.spark.sampling_codes import DIGITS, sampling_rate
+from streamshed.spark.internal_names import TIME
+from streamshed.spark.passing import passes, row_query_codes
+from streamshed.spark.sampling_codes import sampling_rate
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.unfused import unfused
 
@@ -24,18 +23,16 @@ TIMES = {
 """How times are written in a row's JSON: in UTC, whatever the time zone of the session."""
 
 
-def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame, plan: DataFrame | None) -> DataFrame:
+def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> DataFrame:
     """Return the rows of a stream's set-valued queries shaped as window partials, the row as JSON in `key_text`.
 
     Args:
         line: The stream's straight line.
         work: The stream's.
         partials: Window partials, whose columns these take.
-        plan: What a micro-batch is told, one row; None: nothing is ever shed.
     """
     asked = {query.definition_id: query for query in work.row_queries}
-    gates = [None if plan is None else plan_value(plan, ROW_GATES).getItem(index) for index in range(len(asked))]
-    rows = [_row(query, work, line, gate) for query, gate in zip(asked.values(), gates, strict=True)]
+    rows = [_row(query, work, line) for query in asked.values()]
     wanted = line.rows.select((F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("rows"))
     # Of the inner form of explode, Spark infers a filter that computes all rows once more.
     found = wanted.select(F.explode_outer("rows").alias("row"))
@@ -58,18 +55,14 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame, plan
     return found.where("row is not null").select(*fields)
 
 
-def _row(query: Query, work: StreamWork, line: StraightLine, gate: Column | None) -> Column:
+def _row(query: Query, work: StreamWork, line: StraightLine) -> Column:
     place = work.program.places[query.rows]
-    codes = F.lit(None).cast("string")
-    if gate is not None:
-        shed = (F.col(LEVEL) < LEVELS - 1) & (gate > 0)
-        codes = F.when(shed, F.lpad(F.lower(F.hex(gate)), DIGITS, "0"))
     row = F.struct(*[F.col(f"`{column}`").alias(name) for name, column in place.columns.items()])
     found = F.struct(
         F.lit(query.definition_id).cast("bigint").alias("definition_id"),
         unfused(F.col(TIME)).alias("time"),
-        codes.alias("sampling_codes"),
+        row_query_codes(work.gating, query.definition_id).alias("sampling_codes"),
         F.to_json(row, TIMES).alias("text"),
     )
-    wanted = line.pass_all(place.conditions)
-    return F.when(wanted if gate is None else wanted & (F.col(LEVEL) >= gate), found)
+    gate = passes(work.gating.row_query_place(query.definition_id))
+    return F.when(gate & line.pass_all(place.conditions), found)

@@ -16,13 +16,15 @@ from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.internal_names import (
+    BY_LEVEL,
     CORRUPT,
     FILE_PATH,
     FILE_ROW,
-    LEVEL,
     OPEN,
     OPENED,
+    PASSES,
     RAW_TEXT,
+    SAMPLING_CODES,
     SAMPLING_RATE,
     TEXT,
     TIME,
@@ -58,7 +60,7 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     says which of the smaller rates further down it passes as well.
 
     Returns:
-        The stream's columns with `TIME`, `UNREADABLE`, `LEVEL`, what the plan tells of rows, and `FILE_PATH` where an
+        The stream's columns with `TIME`, `UNREADABLE`, `PASSES`, what the plan tells of rows, and `FILE_PATH` where an
         unreadable row is identified by its file.
     """
     rows = _parsed(_admitted(source, stream, admission), stream)
@@ -83,9 +85,9 @@ def event_time_microseconds(rows: DataFrame, time: str) -> Column:
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
         always = F.lit(_ALWAYS_OPEN)
-        whole = F.lit(LEVELS - 1)
-        return source.withColumns({OPEN: always, OPENED: always, LEVEL: whole})
-    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE))
+        told = {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
+        return source.withColumns({OPEN: always, OPENED: always, **told})
+    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE, SAMPLING_CODES, BY_LEVEL))
     return _leveled(rows.where(_kept(rows, stream)), stream) if _is_known_before_parsing(stream) else rows
 
 
@@ -95,14 +97,15 @@ def _kept(rows: DataFrame, stream: Stream) -> Column:
 
 
 def _leveled(rows: DataFrame, stream: Stream) -> DataFrame:
-    """Give each row that was kept the code of the smallest rate that it passes: −32·log10 u, rounded down."""
+    """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down."""
     rate = F.col(SAMPLING_RATE)
     # Where rows have no identity, the number that let it pass is gone: another one of those that would have.
     u = uniform(rows, stream) * (rate if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
     passed = -F.round(F.log10(rate) * STEPS_PER_DECADE)
     code = F.floor(F.log10(u) * -float(STEPS_PER_DECADE))
-    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 2)), passed), F.lit(LEVELS - 2)).cast("int")
-    return rows.withColumn(LEVEL, F.when(rate < 1.0, level).otherwise(F.lit(LEVELS - 1)))
+    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), passed), F.lit(LEVELS - 1)).cast("int")
+    by_level = F.col(BY_LEVEL)
+    return rows.withColumn(PASSES, F.when(by_level.isNotNull(), F.get(by_level, level))).drop(BY_LEVEL)
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:

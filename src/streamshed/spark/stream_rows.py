@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -12,20 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.value_kind import Carriage
-from streamshed.sharing.gating import LEVELS
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
-from streamshed.spark.internal_names import (
-    ALLOWED,
-    CLASS_CODES,
-    LEVEL,
-    OPENED,
-    SAMPLING_CODES,
-    TIME,
-    UNREADABLE,
-)
-from streamshed.spark.plan_columns import plan_value
+from streamshed.spark.internal_names import OPENED, TIME, UNREADABLE
+from streamshed.spark.passing import class_codes, passed_bits, stream_codes
 from streamshed.spark.set_apart import UNREADABLE_CLASS, unreadable_text
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import StraightLine
@@ -63,9 +54,7 @@ def entry_columns(layout: StateLayout, *, numbers: bool) -> tuple[tuple[str, str
     return tuple(columns)
 
 
-def stream_rows(
-    line: StraightLine, work: StreamWork, values: ValueTypes, layout: StateLayout, plan: DataFrame | None
-) -> DataFrame:
+def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout: StateLayout) -> DataFrame:
     """Turn the rows of a straight line into what their classes are told.
 
     Args:
@@ -73,7 +62,6 @@ def stream_rows(
         work: What is to be done.
         values: The types of keys and values.
         layout: The state layout.
-        plan: What a micro-batch is told, one row; None: nothing is ever shed.
 
     Returns:
         The columns of `HEAD`, and `entry_columns` where the stream has one class, else `entries`,
@@ -82,10 +70,10 @@ def stream_rows(
     fused = work.expression_count <= MOST_FUSED
     rows = line.rows
     if work.classes:
-        rows = rows.withColumns(_masks(work, line, plan) | ({} if fused else {TIME: unfused(F.col(TIME))}))
-    entries = [_class_entry(values, index, sharing_class, plan) for index, sharing_class in enumerate(work.classes)]
+        rows = rows.withColumns(_masks(work, line) | ({} if fused else {TIME: unfused(F.col(TIME))}))
+    entries = [_class_entry(values, index, work) for index in range(len(work.classes))]
     first, *others = entries or [_nothing()]
-    first = _or_unreadable(first, work, plan)
+    first = _or_unreadable(first, work)
     schema = entry_columns(layout, numbers=any(_has_numbers(values, one) for one in work.classes))
     if not others:
         return rows.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
@@ -108,19 +96,14 @@ def _head(*, fused: bool) -> list[Column]:
     ]
 
 
-def _masks(work: StreamWork, line: StraightLine, plan: DataFrame | None) -> dict[str, Column]:
-    return {
-        f"__mask_{index}": _mask(index, sharing_class, line, plan) for index, sharing_class in enumerate(work.classes)
-    }
+def _masks(work: StreamWork, line: StraightLine) -> dict[str, Column]:
+    return {f"__mask_{index}": _mask(index, sharing_class, line) for index, sharing_class in enumerate(work.classes)}
 
 
-def _mask(index: int, sharing_class: SharingClass, line: StraightLine, plan: DataFrame | None) -> Column:
+def _mask(index: int, sharing_class: SharingClass, line: StraightLine) -> Column:
     """The bits of the selections that a row passes, and whose rates it passes."""
     bits = [_bit(line.columns(conditions), 1 << bit) for bit, conditions in enumerate(sharing_class.selections)]
-    of_readable = functools.reduce(Column.bitwiseOR, bits)
-    if plan is not None:
-        allowed = F.coalesce(F.get(plan_value(plan, ALLOWED).getItem(index), F.col(LEVEL)), F.lit(-1).cast("bigint"))
-        of_readable = _while_shed(of_readable.bitwiseAND(allowed), of_readable)
+    of_readable = passed_bits(functools.reduce(Column.bitwiseOR, bits), index)
     return F.when(F.col(UNREADABLE).isNull(), of_readable).otherwise(F.lit(0).cast("bigint"))
 
 
@@ -131,29 +114,19 @@ def _bit(conditions: Sequence[Column], value: int) -> Column:
     return F.when(functools.reduce(operator.and_, conditions), bit).otherwise(F.lit(0).cast("bigint"))
 
 
-def _while_shed(shed: Column, otherwise: Column) -> Column:
-    return F.when(F.col(LEVEL) < LEVELS - 1, shed).otherwise(otherwise)
-
-
-def _class_entry(
-    values: ValueTypes, index: int, sharing_class: SharingClass, plan: DataFrame | None
-) -> dict[str, Column]:
+def _class_entry(values: ValueTypes, index: int, work: StreamWork) -> dict[str, Column]:
+    sharing_class = work.classes[index]
     mask = F.col(f"__mask_{index}")
     keys = [(F.when(mask != 0, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
     key_long, key_text = key_columns(keys)
     entry = {
         "class_id": F.lit(sharing_class.class_id),
         "mask": mask,
-        "sampling_codes": _codes(plan, lambda told: plan_value(told, CLASS_CODES).getItem(index)),
+        "sampling_codes": class_codes(work.gating, index),
         "key_long": key_long,
         "key_text": key_text,
     }
     return entry | _value(values, sharing_class, mask)
-
-
-def _codes(plan: DataFrame | None, told: Callable[[DataFrame], Column]) -> Column:
-    nothing = F.lit(None).cast("string")
-    return nothing if plan is None else _while_shed(told(plan), nothing)
 
 
 def _has_numbers(values: ValueTypes, sharing_class: SharingClass) -> bool:
@@ -190,15 +163,13 @@ def _nothing() -> dict[str, Column]:
     return nobody | _as_columns(carried(None, None))
 
 
-def _or_unreadable(entry: dict[str, Column], work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
+def _or_unreadable(entry: dict[str, Column], work: StreamWork) -> dict[str, Column]:
     """Let the first entry also say what is to become of a row that cannot be read, which no class wants."""
     readable = F.col(UNREADABLE).isNull()
     return entry | {
         "class_id": F.when(readable, entry["class_id"]).otherwise(F.lit(UNREADABLE_CLASS)),
         "mask": F.when(readable, entry["mask"]).otherwise(F.lit(1)),
-        "sampling_codes": F.when(readable, entry["sampling_codes"]).otherwise(
-            _codes(plan, lambda told: plan_value(told, SAMPLING_CODES))
-        ),
+        "sampling_codes": F.when(readable, entry["sampling_codes"]).otherwise(stream_codes()),
         "key_long": F.when(readable, entry["key_long"]),
         "key_text": F.when(readable, entry["key_text"]).otherwise(unreadable_text(work.stream)),
     }

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, parse_json, stream
-from streamshed.spark.internal_names import OPEN, OPENED, SAMPLING_RATE
+from streamshed.spark.internal_names import OPEN, OPENED
+from streamshed.spark.plan_table import PLAN_SCHEMA
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.source_frame import folder_frame
 
@@ -32,8 +34,8 @@ def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
 
 
 def _plan(spark: SparkSession) -> DataFrame:
-    columns = f"id AS {OPEN}, id AS {OPENED}, id + 0.5D AS {SAMPLING_RATE}"
-    return spark.range(1).selectExpr(*columns.split(", "))
+    row = spark.createDataFrame([(0, 0.5, None, None, None, None, None)], PLAN_SCHEMA)
+    return row.withColumn(OPENED, F.col(OPEN))
 
 
 def _place(lines: list[str], word: str) -> int:

@@ -52,9 +52,6 @@ def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:
     """The size of the largest method of each generated stage of the last micro-batch; Spark's names end here."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - generated code has no public way
     debug = getattr(getattr(jvm.org.apache.spark.sql.execution.debug, "package$"), "MODULE$")
-    # Code is generated anew, which asks once more for the plan of a micro-batch.
-    spark.sparkContext.setLocalProperty("streaming.sql.batchId", "0")
     stages = debug.codegenStringSeq(query._jsq.streamingQuery().lastExecution().executedPlan())  # noqa: SLF001
-    spark.sparkContext.setLocalProperty("streaming.sql.batchId", None)  # type: ignore[arg-type]
     for number in range(stages.size()):
         yield int(stages.apply(number)._3().maxMethodCodeSize())  # noqa: SLF001 - a tuple of Scala

@@ -1,0 +1,47 @@
+"""Whether a row passes a sampler below the one behind its source."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from streamshed.sharing.gating import Gating
+from streamshed.spark.internal_names import PASSES, SAMPLING_CODES
+
+_DIGITS = 2
+
+
+def passes(place: tuple[int, int]) -> Column:
+    """Return whether a row passes a gate.
+
+    Args:
+        place: Its word and bit, as `Gating` tells.
+    """
+    word, bit = place
+    own = F.col(PASSES).getItem(word).bitwiseAND(F.lit(1 << bit).cast("bigint"))
+    return F.col(PASSES).isNull() | (own != 0)
+
+
+def passed_bits(mask: Column, class_index: int) -> Column:
+    """Return the bits of a class's mask whose rates a row passes."""
+    own = mask.bitwiseAND(F.col(PASSES).getItem(class_index))
+    return F.when(F.col(PASSES).isNull(), mask).otherwise(own)
+
+
+def class_codes(gating: Gating, class_index: int) -> Column:
+    """Return the codes of a class's bits, null where nothing is shed."""
+    return _codes(1 + sum(map(len, gating.classes[:class_index])), len(gating.classes[class_index]))
+
+
+def row_query_codes(gating: Gating, definition_id: int) -> Column:
+    """Return the code of a set-valued query, null where nothing is shed."""
+    return _codes(1 + gating.row_queries[definition_id], 1)
+
+
+def stream_codes() -> Column:
+    """Return the code of the sampler behind the source, null where nothing is shed."""
+    return _codes(0, 1)
+
+
+def _codes(first: int, count: int) -> Column:
+    return F.substring(F.col(SAMPLING_CODES), 1 + first * _DIGITS, count * _DIGITS)

@@ -47,9 +47,9 @@ class AccuracySizes:
 
 FULL = AccuracySizes(
     loads=(1.0, 2.0, 3.0, 4.0, 5.0),
-    trigger_seconds=2,
-    warm_up=10,
-    micro_batches=30,
+    trigger_seconds=3,
+    warm_up=8,
+    micro_batches=20,
     file_seconds=0.5,
     calibration_rows_per_file=5_000,
     calibration_warm_up=20,
@@ -58,13 +58,13 @@ FULL = AccuracySizes(
 )
 QUICK = AccuracySizes(
     loads=(1.0, 5.0),
-    trigger_seconds=2,
-    warm_up=6,
-    micro_batches=8,
+    trigger_seconds=3,
+    warm_up=4,
+    micro_batches=6,
     file_seconds=0.5,
     calibration_rows_per_file=5_000,
     calibration_warm_up=10,
     calibration_files=(2, 10),
     calibration_rounds=3,
-    left_out=("loads 2, 3 and 4", "22 of 30 micro-batches of each run"),
+    left_out=("loads 2, 3 and 4", "14 of 20 micro-batches of each run"),
 )

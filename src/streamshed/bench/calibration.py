@@ -31,6 +31,8 @@ _NEARLY_NOTHING = 1e-6
 _TRIGGER = "10 milliseconds"
 _TIMEOUT_SECONDS = 300.0
 _LEAST_SECONDS = 0.01
+_LEAST_READ_SHARE = 0.01
+"""Beside dear operators reading may be lost in the noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,10 +131,11 @@ def calibrated(
 
     watched = place.new("records")
     with _kept(network(watched), spark, place.new("checkpoint")) as report:
-        cost = _fed_cost(report, watched, files, sizes, lambda share: progress(0.6 * share))
+        cost = fit_cost(_fed(report, watched, files, sizes, lambda share: progress(0.6 * share)))
     watched = place.new("records")
     with _shed(network(watched), spark, place.new("checkpoint")) as report:
-        unsheddable = _fed_cost(report, watched, files, sizes, lambda share: progress(0.6 + 0.4 * share))
+        nearly_all_shed = _fed(report, watched, files, sizes, lambda share: progress(0.6 + 0.4 * share))
+        unsheddable = fit_cost(nearly_all_shed, least_seconds_per_row=_LEAST_READ_SHARE * cost.seconds_per_row)
     return Capacity(cost=cost, unsheddable=unsheddable)
 
 
@@ -182,10 +185,10 @@ def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Itera
         query.stop()
 
 
-def _fed_cost(
+def _fed(
     report: Report, watched: Path, files: Sequence[Path], sizes: CalibrationSizes, progress: Callable[[float], None]
-) -> LinearCost:
-    """Let files arrive a few at a time, each time all together, and fit what they cost."""
+) -> list[MicroBatchTime]:
+    """Let files arrive a few at a time, each time all together; returns the warm micro-batches."""
     turns = [sizes.calibration_files[0]] * sizes.calibration_warm_up
     warm_up_rows = sum(turns) * sizes.calibration_rows_per_file
     turns += list(sizes.calibration_files) * sizes.calibration_rounds
@@ -201,7 +204,7 @@ def _fed_cost(
         if through >= warm_up_rows:
             warm.append(one)
         through += one.rows
-    return fit_cost(warm)
+    return warm
 
 
 def _await_rows(report: Report, rows: int) -> None:

@@ -37,7 +37,7 @@ class LinearCost:
         return max(seconds - self.fixed_seconds, 0.0) / self.seconds_per_row
 
 
-def fit_cost(micro_batches: Sequence[MicroBatchTime]) -> LinearCost:
+def fit_cost(micro_batches: Sequence[MicroBatchTime], *, least_seconds_per_row: float = 0.0) -> LinearCost:
     """Fit a line through the measurements, after Theil and Sen, so that a few disturbed ones do not matter.
 
     The cost per row is the median slope between micro-batches of different sizes; the fixed cost the median rest,
@@ -45,6 +45,7 @@ def fit_cost(micro_batches: Sequence[MicroBatchTime]) -> LinearCost:
 
     Args:
         micro_batches: Of at least two clearly different sizes.
+        least_seconds_per_row: What a row costs at least, however little is measured of it.
 
     Raises:
         UnmeasurableCostError: All are of about one size, or more rows do not take more time.
@@ -64,7 +65,7 @@ def fit_cost(micro_batches: Sequence[MicroBatchTime]) -> LinearCost:
     if not slopes:
         sizes = sorted({one.rows for one in micro_batches})
         raise UnmeasurableCostError(f"a cost per row needs micro-batches of clearly different sizes, got {sizes}")
-    seconds_per_row = statistics.median(slopes)
+    seconds_per_row = max(statistics.median(slopes), least_seconds_per_row)
     if seconds_per_row <= 0:
         raise UnmeasurableCostError(
             f"more rows took no more time ({seconds_per_row:.3g} s per row): was the machine busy?"

@@ -130,6 +130,30 @@ def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], float]) -> N
     write_png(figure, path)
 
 
+def draw_planning(path: Path, *, planned: Mapping[str, Mapping[int, float]], replanned: Mapping[int, float]) -> None:
+    """Draw how long plans take over the number of queries.
+
+    Args:
+        path: The file.
+        planned: Milliseconds by policy and number of queries.
+        replanned: Milliseconds of a plan for another load.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((7.0, 4.5), "Planning: three operators per query")
+    axes = figure.subplots()
+    for name, by_queries in {**planned, "for another load": replanned}.items():
+        axes.plot(list(by_queries), list(by_queries.values()), "o-", markersize=4, label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("queries")
+    axes.set_ylabel("milliseconds")
+    axes.grid(visible=True, which="both", alpha=0.2)
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
 def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
     axes.plot(list(speeds), list(speeds.values()), "o-", color=_GREEN, markersize=4)
     axes.set_xscale("log")

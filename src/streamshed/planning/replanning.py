@@ -1,0 +1,90 @@
+"""Plans for another load of the same network, without planning anew: [B04] §3.2.1, stability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streamshed.planning.demand import Demand
+from streamshed.planning.rate_policies import RatePolicy
+from streamshed.planning.tight_scale import TightScale
+from streamshed.planning.work_tree import Vector, WorkTree
+
+_NEXT_TO_NOTHING = 1e-9
+
+
+class RatePlanner:
+    """Effective sampling rates for one tree, at any load.
+
+    When only as many rows come as before times some factor, rates that are below 1 keep their proportions: who is
+    pooled with whom, and whose error is worth what, stays as it is, and the samplers further down keep their rates as
+    long as none reaches 1. What is left to find is one scale, by bisection among points that were sorted once.
+
+    Where that does not hold (several priorities, groups that cost, `equal_error`), each plan is a new one.
+
+    Args:
+        tree: What rows cost at load factor 1, and where queries take them.
+        demands: The queries, in the tree's order.
+        policy: How rates are chosen.
+
+    Example:
+        >>> from streamshed.planning.least_error import least_error_rates
+        >>> from streamshed.planning.work_tree import WorkNode
+        >>> tree = WorkTree((
+        ...     WorkNode(name="packets", parent=None, seconds=0.0),
+        ...     WorkNode(name="cheap", parent=0, seconds=1.0, query=0),
+        ...     WorkNode(name="dear", parent=0, seconds=4.0, query=1),
+        ... ))
+        >>> planner = RatePlanner(
+        ...     tree, [Demand(query=name, coefficient=0.01) for name in ("cheap", "dear")], least_error_rates)
+        >>> planner.rates(1.5, 1.0).round(3).tolist(), planner.rates(1.5, 2.0).round(3).tolist()
+        ([0.5, 0.25], [0.25, 0.125])
+    """
+
+    def __init__(self, tree: WorkTree, demands: Sequence[Demand], policy: RatePolicy) -> None:
+        self._tree, self._demands, self._policy = tree, demands, policy
+        protected = np.array([demand.is_protected for demand in demands], np.bool_)
+        floors = np.where(protected, 1.0, 0.0)
+        self._slopes = self._proportions(floors)
+        self._scale: TightScale | None = None
+        self._free = np.isinf(self._slopes)
+        if self._is_linear(protected):
+            finite = np.where(self._free, 0.0, self._slopes)
+            node_floors = tree.node_rates(np.where(self._free, 1.0, floors))
+            self._scale = TightScale(tree.node_seconds, tree.node_rates(finite), node_floors)
+
+    def rates(self, budget_seconds: float, load_factor: float) -> Vector:
+        """Return the effective sampling rate of each query when so many times the rows come.
+
+        Args:
+            budget_seconds: What the tree's work may take.
+            load_factor: Times the rows that the tree's seconds are of.
+        """
+        if self._scale is None:
+            return self._policy(self._tree, self._demands, budget_seconds / load_factor)
+        scale = self._scale.within(budget_seconds / load_factor)
+        if np.isinf(scale):
+            return np.ones(len(self._slopes))
+        with np.errstate(invalid="ignore"):
+            found: Vector = np.where(self._free, 1.0, np.minimum(1.0, scale * self._slopes))
+        return found
+
+    def _proportions(self, floors: Vector) -> Vector:
+        """With next to nothing to spend, rates are in proportion to their slopes, and only what is free is whole."""
+        tree = self._tree
+        least_seconds = tree.load_seconds(floors)
+        rates = self._policy(tree, self._demands, least_seconds + _NEXT_TO_NOTHING * float(tree.node_seconds.sum()))
+        return np.where(rates >= 1, np.inf, rates)
+
+    def _is_linear(self, protected: np.ndarray) -> bool:
+        """Whether twice the scale gives twice the rates: asked of the policy itself."""
+        demands, tree = self._demands, self._tree
+        priorities = {d.priority for d, is_protected in zip(demands, protected, strict=True) if not is_protected}
+        if tree.grouped_nodes or len(priorities) > 1 or not (self._slopes > 0).any():
+            return False
+        floors = np.where(protected, 1.0, 0.0)
+        extra = 2 * _NEXT_TO_NOTHING * float(tree.node_seconds.sum())
+        twice = self._policy(tree, demands, tree.load_seconds(floors) + extra)
+        below = np.isfinite(self._slopes) & (twice < 1)
+        return bool(np.allclose(twice[below], 2 * self._slopes[below], rtol=1e-3))

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.bench import BENCHMARKS, accuracy, burst, overhead, throughput
+from streamshed.bench import BENCHMARKS, accuracy, burst, coverage, overhead, planning, throughput
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
@@ -32,8 +32,27 @@ def accuracy_figures() -> set[str]:
     return set(accuracy.figures_of(runs, dict.fromkeys(DEAR_OPERATORS, 5.0), 1000.0))
 
 
+def coverage_figures() -> set[str]:
+    judged = [
+        coverage.Judged(
+            recording="packets",
+            aggregate="n",
+            sampling_rate=0.1,
+            confidence=confidence,
+            is_low=is_low,
+            holds=True,
+            half_width=0.1,
+        )
+        for confidence in coverage.CONFIDENCES
+        for is_low in (True, False)
+    ]
+    return set(coverage.figures_of(judged))
+
+
 FIGURES = {
     "accuracy": accuracy_figures(),
+    "coverage": coverage_figures(),
+    "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),
     "burst": burst_figures(),

@@ -13,3 +13,7 @@ class StuckQueryError(UnfinishedBenchmarkError):
 
 class UnmeasurableCostError(UnfinishedBenchmarkError, ValueError):
     """Measured times do not tell what a row costs."""
+
+
+class MissingRecordingsError(StreamshedError):
+    """A benchmark needs recorded streams that are not there."""

@@ -154,6 +154,30 @@ def draw_planning(path: Path, *, planned: Mapping[str, Mapping[int, float]], rep
     write_png(figure, path)
 
 
+def draw_coverage(path: Path, *, shares: Mapping[tuple[str, float], float]) -> None:
+    """Draw how often bounds hold that should hold 95 times of 100, over the sampling rate.
+
+    Args:
+        path: The file.
+        shares: By recording and sampling rate.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((7.0, 4.5), "How often the truth lies within 95 % bounds")
+    axes = figure.subplots()
+    for name in dict.fromkeys(name for name, _ in shares):
+        points = sorted((rate, share) for (of, rate), share in shares.items() if of == name)
+        axes.plot([rate for rate, _ in points], [share for _, share in points], "o-", markersize=4, label=name)
+    axes.axhline(0.95, color=_GRAY, linewidth=1, linestyle="--")
+    axes.set_xscale("log")
+    axes.set_ylim(0.85, 1.0)
+    axes.set_xlabel("sampling rate")
+    axes.set_ylabel("share of answers that are not flagged low")
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
 def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
     axes.plot(list(speeds), list(speeds.values()), "o-", color=_GREEN, markersize=4)
     axes.set_xscale("log")

@@ -7,6 +7,7 @@ from streamshed.cli.bench import bench
 from streamshed.cli.demo.command import demo
 from streamshed.cli.explain import explain
 from streamshed.cli.group import CommandGroup
+from streamshed.cli.profile import profile
 from streamshed.cli.replay import replay
 from streamshed.cli.run import run
 from streamshed.cli.validate import validate
@@ -24,7 +25,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load at their inputs when overloaded."""
 
 
-for command in (demo, validate, explain, run, replay, bench):
+for command in (demo, validate, explain, profile, run, replay, bench):
     cli.add_command(command)
 
 

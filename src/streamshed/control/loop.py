@@ -39,6 +39,11 @@ class ControlLoop:
         self._state = ControlState.initial([stream.name for stream in network.streams], settings)
 
     @property
+    def network(self) -> QueryNetwork:
+        """What runs."""
+        return self._network
+
+    @property
     def settings(self) -> ControlSettings:
         """What the user asks."""
         return self._settings

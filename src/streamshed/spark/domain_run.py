@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.answering.answering import Answering
+from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
@@ -48,6 +49,7 @@ from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
 from streamshed.statistics.measured import CallCost, Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.network_statistics import NetworkStatistics
 
 _log = logging.getLogger(__name__)
 
@@ -151,6 +153,10 @@ class DomainRun:
     def history(self) -> History:
         """The journal."""
         return self._history
+
+    def statistics(self) -> NetworkStatistics:
+        """What is known of operators and queries by now."""
+        return known_statistics(self._loop.network, self._settings.control, self._loop.state)
 
     def start(self, client: PlanClient) -> None:
         """Start the streaming query, whose tasks ask `client` for its plans."""

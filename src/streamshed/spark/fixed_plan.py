@@ -34,6 +34,7 @@ def start_fixed(
     sink: Sink,
     sampling_rate: float | None = None,
     trigger: str = "0 seconds",
+    confidence: float = 0.95,
 ) -> StreamingQuery:
     """Run a network that asks for no plans: no control loop, no plan table, no journal.
 
@@ -46,6 +47,7 @@ def start_fixed(
         sink: Where answers go.
         sampling_rate: At which rows are admitted, in (0, 1]; None: no samplers are compiled in.
         trigger: How often a micro-batch starts.
+        confidence: Of the bounds of answers, in (0, 1).
 
     Returns:
         Spark's query.
@@ -59,14 +61,16 @@ def start_fixed(
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
         summaries = new_summaries(spark)
-        partials, answering = _compiled(network, spark, sampling_rate)
+        partials, answering = _compiled(network, spark, sampling_rate, confidence)
         answers = streaming_answer_frame(partials, answering, None, f"{checkpoint}/set_aside", summaries)
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
         return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
 
 
-def _compiled(network: QueryNetwork, spark: SparkSession, sampling_rate: float | None) -> tuple[DataFrame, Answering]:
+def _compiled(
+    network: QueryNetwork, spark: SparkSession, sampling_rate: float | None, confidence: float
+) -> tuple[DataFrame, Answering]:
     streams = network.time_domains[0].streams
     compiled = [
         compile_stream(
@@ -80,7 +84,7 @@ def _compiled(network: QueryNetwork, spark: SparkSession, sampling_rate: float |
     layout = needed_layout(compiled)
     rows = watermarked_rows(spark, compiled, layout)
     classes = [sharing_class for one in compiled for sharing_class in one.work.classes]
-    answering = Answering(outputs_of_streams(compiled), confidence=0.95)
+    answering = Answering(outputs_of_streams(compiled), confidence=confidence)
     return compiled_partials(compiled, rows, classes, layout), answering
 
 

@@ -74,6 +74,16 @@ class Run:
         tables = [domain.history.table() for domain in self._domains]
         return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
+    def statistics(self) -> NetworkStatistics:
+        """Return what is known of operators and queries by now: what `start` and `explain` take as `statistics`."""
+        found = [domain.statistics() for domain in self._domains]
+        return NetworkStatistics(
+            fixed_seconds=sum(known.fixed_seconds for known in found),
+            streams={name: one for known in found for name, one in known.streams.items()},
+            operators={address: one for known in found for address, one in known.operators.items()},
+            queries={name: one for known in found for name, one in known.queries.items()},
+        )
+
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
         """Wait until it stops, and raise what stopped it; False when the time ran out first."""
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds

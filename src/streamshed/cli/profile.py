@@ -1,0 +1,63 @@
+"""`streamshed profile`: what rows, operators and queries of a network are like, measured."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streamshed.cli.consoles import waiting
+from streamshed.cli.parameters import DURATION
+from streamshed.errors import SinkUnavailableError
+
+if TYPE_CHECKING:
+    from streamshed.spark import Run
+
+_LOOK_SECONDS = 0.2
+_QUIET_MICRO_BATCHES = 3
+
+
+@click.command(short_help="Measure what a network's rows, operators and queries are like.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where they go, as JSON; else printed.")
+@click.option("--duration", "duration_microseconds", type=DURATION, help="Measure for so long at most.")
+@click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
+@click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
+def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, cores: int | None, memory: str) -> None:
+    """Run the network document FILE on what its sources hold, shed nothing, and tell its statistics.
+
+    They are what `explain --statistics` takes, and `statistics` of `network.start`.
+    """
+    from streamshed.cli.spark_session import session
+    from streamshed.network.document import load_network
+
+    load_network(file)
+    with session(f"streamshed profile {file.name}", cores=cores, memory=memory) as spark:
+        from streamshed.spark.profile import profiled
+
+        seconds = None if duration_microseconds is None else duration_microseconds / 1e6
+        with waiting(f"profiling {file.name}"):
+            known = profiled(load_network(file), spark, until=lambda run: _wait(run, seconds))
+    text = known.to_json()
+    if out is None:
+        click.echo(text)
+        return
+    try:
+        out.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise SinkUnavailableError(f"statistics: cannot write {out}: {error.strerror}") from error
+
+
+def _wait(run: Run, seconds: float | None) -> None:
+    """Until no more rows come, or the time is over."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    quiet, latest = 0, -1
+    while quiet < _QUIET_MICRO_BATCHES and (deadline is None or time.monotonic() < deadline):
+        if run.await_termination(_LOOK_SECONDS):
+            return
+        status = run.status()
+        if status.micro_batch_id > latest:
+            latest = status.micro_batch_id
+            quiet = 0 if status.offered_rows else quiet + 1

@@ -1,0 +1,85 @@
+"""All that a control loop knows of its network, in the form that `explain` and other runs take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streamshed.control.settings import ControlSettings
+from streamshed.control.state import ControlState
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.operators import Apply
+from streamshed.planning.network_load import network_load
+from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
+
+
+def known_statistics(network: QueryNetwork, settings: ControlSettings, state: ControlState) -> NetworkStatistics:
+    """Return what was measured of a network, and what was believed of all else.
+
+    The load model knows what a row costs in all, and user functions are timed by themselves; so what is believed of the
+    others is brought to what is left.
+
+    Args:
+        network: The network.
+        settings: Of the loop.
+        state: Of the loop.
+    """
+    believed = settings.statistics or guessed_statistics(network)
+    learned = state.learned.statistics(network, believed)
+    model = state.load_model
+    streams = {
+        stream.name: StreamStatistics(
+            rows_per_second=_rows_per_second(state, stream.name, believed),
+            read_seconds_per_row=model.read_seconds_per_row(stream.name),
+            parse_seconds_per_row=believed.stream(stream.name).parse_seconds_per_row,
+        )
+        for stream in network.streams
+    }
+    known = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams)
+    work = {stream.name: model.work_seconds_per_row(stream.name) for stream in network.streams}
+    return _leveled(network, known, work)
+
+
+def _rows_per_second(state: ControlState, stream: str, believed: NetworkStatistics) -> float:
+    sums = state.learned.offered.get(stream, {})
+    if sums.get("seconds"):
+        return sums["rows"] / sums["seconds"]
+    return believed.stream(stream).rows_per_second
+
+
+def _leveled(
+    network: QueryNetwork, known: NetworkStatistics, work_seconds_per_row: Mapping[str, float]
+) -> NetworkStatistics:
+    """Scale the costs that nobody measured by themselves so that a row costs as much as it does in all."""
+    calls = {node.address for node in network.nodes if isinstance(node, Apply)}
+    scales = {}
+    for stream in network.streams:
+        one = replace(known, streams={stream.name: replace(known.stream(stream.name), rows_per_second=1.0)})
+        load = network_load(network, one, trigger_interval_seconds=1.0)
+        seconds = dict(enumerate(load.tree.node_seconds.tolist()))
+        measured = sum(seconds[place] for place, address in enumerate(load.addresses) if address in calls)
+        rest = sum(seconds.values()) - measured
+        scales[stream.name] = max(0.0, work_seconds_per_row[stream.name] - measured) / rest if rest > 0 else 1.0
+    names = {node.address: node.stream.name for node in network.nodes if isinstance(node, Node)}
+    return replace(
+        known,
+        streams={
+            name: replace(one, parse_seconds_per_row=one.parse_seconds_per_row * scales[name])
+            for name, one in known.streams.items()
+        },
+        operators={
+            address: one
+            if address in calls or address not in names
+            else replace(one, seconds_per_row=one.seconds_per_row * scales[names[address]])
+            for address, one in known.operators.items()
+        },
+        queries={
+            query.name: replace(
+                known.queries[query.name],
+                seconds_per_row=known.queries[query.name].seconds_per_row * scales[query.stream.name],
+            )
+            for query in network.queries
+        },
+    )

@@ -1,0 +1,42 @@
+"""Measuring what a network's rows, operators and queries are like."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from streamshed.spark.run import Run, start
+from streamshed.spark.sinks import noop_sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamshed.network.document import NetworkDocument
+    from streamshed.statistics.network_statistics import NetworkStatistics
+
+
+def profiled(document: NetworkDocument, spark: SparkSession, *, until: Callable[[Run], None]) -> NetworkStatistics:
+    """Run a network without shedding until somebody has seen enough; returns what was learned.
+
+    The first micro-batch, of which nothing about costs is learned, and the windows that are open at the end do not
+    count.
+
+    Args:
+        document: The network, and how it runs; its sink and its checkpoint are not touched.
+        spark: The session.
+        until: Returns when enough was seen.
+    """
+    with tempfile.TemporaryDirectory(prefix="streamshed-profile-", ignore_cleanup_errors=True) as folder:
+        run = start(
+            document.network,
+            spark,
+            checkpoint=f"{folder}/checkpoint",
+            sink=noop_sink(),
+            trigger=f"{document.run.trigger_microseconds} microseconds",
+            unscalable="keep",
+            advisory=True,
+        )
+        with run:
+            until(run)
+        return run.statistics()

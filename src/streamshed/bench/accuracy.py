@@ -174,7 +174,7 @@ def _runs(
         feed = _staged(
             trace, place.new(f"load_{load:g}"), sizes, load * capacity.rows_per_second(sizes.trigger_seconds)
         )
-        exact = exact_answers([file.path for file in feed.files], place.new("exact.parquet"))
+        exact = exact_answers([file.path for file in feed.files])
         for policy in POLICIES:
             progress(f"{policy} at load {load:g}", 0.15 + share * len(found))
             found[policy, load] = _measured(spark, place, feed, sizes, capacity, exact, policy)

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from streamshed.bench.dear_operators import country, next_hop, reputation
 from streamshed.bench.networks import PacketSource, typed_packets
 from streamshed.network.network import QueryNetwork, network
@@ -96,39 +92,42 @@ class ExactAnswers:
     groups: dict[int, dict[int, float]]
 
 
-def exact_answers(files: Sequence[Path], place: Path) -> ExactAnswers:
-    """Answer the queries over all packets: the dear operators by themselves, all else by DuckDB.
+def exact_answers(files: Sequence[Path]) -> ExactAnswers:
+    """Answer the queries over all packets: the dear operators once per distinct input, all else by DuckDB.
 
     Args:
         files: Typed packets.
-        place: A file to write packets with the dear operators' columns to.
     """
     import duckdb
 
-    _with_dear_columns(files, place)
     connection = duckdb.connect()
     try:
-        answers, rows = _sliding(connection, place)
-        return ExactAnswers(answers=answers, rows=rows, groups=_grouped(connection, place))
+        paths = ", ".join(f"'{file}'" for file in files)
+        connection.execute(f"CREATE VIEW packets AS SELECT * FROM read_parquet([{paths}])")
+        _add_judged(connection)
+        answers, rows = _sliding(connection)
+        return ExactAnswers(answers=answers, rows=rows, groups=_grouped(connection))
     finally:
         connection.close()
 
 
-def _with_dear_columns(files: Sequence[Path], place: Path) -> None:
-    """Both operators of hosts depend on the host alone: each is asked once per host."""
-    packets = pa.concat_tables([pq.read_table(file) for file in files]).to_pandas()
-    packets["trust"] = reputation(packets["src_host"], packets["dest_port"], packets["size"]).to_numpy()
-    packets["origin"] = packets["src_host"].map(_of_each(packets["src_host"], country))
-    packets["hop"] = packets["dest_host"].map(_of_each(packets["dest_host"], next_hop))
-    pq.write_table(pa.Table.from_pandas(packets, preserve_index=False), place)
+def _add_judged(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the view `judged`: packets with the columns of the dear operators."""
+    scored = connection.execute("SELECT DISTINCT src_host, dest_port, size FROM packets").df()
+    scored["trust"] = reputation(scored["src_host"], scored["dest_port"], scored["size"]).to_numpy()
+    hosts = connection.execute("SELECT src_host AS host FROM packets UNION SELECT dest_host FROM packets").df()
+    hosts["origin"] = country(hosts["host"]).to_numpy()
+    hosts["hop"] = next_hop(hosts["host"]).to_numpy()
+    connection.register("scored", scored)
+    connection.register("hosts", hosts)
+    connection.execute(
+        "CREATE TEMP VIEW judged AS SELECT p.*, trust, s.origin, d.hop FROM packets p"
+        " JOIN scored USING (src_host, dest_port, size)"
+        " JOIN hosts s ON s.host = p.src_host JOIN hosts d ON d.host = p.dest_host"
+    )
 
 
-def _of_each(hosts: pd.Series, operator: object) -> dict[str, object]:
-    distinct = pd.Series(hosts.unique())
-    return dict(zip(distinct, operator(distinct), strict=True))  # type: ignore[operator]
-
-
-def _sliding(connection: duckdb.DuckDBPyConnection, place: Path) -> tuple[Answers, Answers]:
+def _sliding(connection: duckdb.DuckDBPyConnection) -> tuple[Answers, Answers]:
     columns = ", ".join(
         f"{query.aggregate} FILTER (WHERE {query.condition}) AS a{number},"
         f" count(*) FILTER (WHERE {query.condition}) AS n{number}"
@@ -139,7 +138,7 @@ def _sliding(connection: duckdb.DuckDBPyConnection, place: Path) -> tuple[Answer
     windows = ", ".join(f"sum(a{number}) {over}, sum(n{number}) {over}" for number in range(len(SEVEN)))
     found = connection.execute(
         f"WITH slices AS (SELECT epoch_us(ts) // 1000000 AS second, {columns}"
-        f" FROM read_parquet('{place}') GROUP BY second) SELECT second + 1, {windows} FROM slices"
+        f" FROM judged GROUP BY second) SELECT second + 1, {windows} FROM slices"
     ).fetchall()
     answers: Answers = {}
     rows: Answers = {}
@@ -150,10 +149,9 @@ def _sliding(connection: duckdb.DuckDBPyConnection, place: Path) -> tuple[Answer
     return answers, rows
 
 
-def _grouped(connection: duckdb.DuckDBPyConnection, place: Path) -> dict[int, dict[int, float]]:
+def _grouped(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[int, float]]:
     slices = connection.execute(
-        f"SELECT epoch_us(ts) // 1000000 AS second, {SERVICE}, count(*) FROM read_parquet('{place}')"
-        " WHERE proto = 6 GROUP BY ALL"
+        f"SELECT epoch_us(ts) // 1000000 AS second, {SERVICE}, count(*) FROM packets WHERE proto = 6 GROUP BY ALL"
     ).fetchall()
     found: dict[int, dict[int, float]] = {}
     for second, service, count in slices:

@@ -63,8 +63,8 @@ QUICK = AccuracySizes(
     micro_batches=6,
     file_seconds=0.5,
     calibration_rows_per_file=5_000,
-    calibration_warm_up=10,
+    calibration_warm_up=8,
     calibration_files=(2, 10),
-    calibration_rounds=3,
+    calibration_rounds=2,
     left_out=("loads 2, 3 and 4", "14 of 20 micro-batches of each run"),
 )

@@ -33,7 +33,7 @@ from streamshed.spark.slice_columns import slice_start
 from streamshed.spark.slice_partials import slice_partials
 from streamshed.spark.slice_placement import common_grid, has_one_grid, placed
 from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.straight_line import StraightLine, run_instructions
+from streamshed.spark.straight_line import StraightLine, Taker, run_instructions
 from streamshed.spark.stream_rows import ValueTypes, stream_rows
 from streamshed.spark.unfused import MOST_FUSED
 from streamshed.spark.value_kind import MOST_DIGITS, is_carried_exactly, value_kind
@@ -104,7 +104,13 @@ def compile_stream(
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
     try:
         line = run_instructions(
-            admitted, work.program.instructions, inlined, fused=fused, gates=_gates(work, told.plan), costs=costs
+            admitted,
+            work.program.instructions,
+            inlined,
+            fused=fused,
+            gates=_gates(work, told.plan),
+            costs=costs,
+            takers=_takers(work),
         )
     except AnalysisException as error:
         raise refused_instruction(
@@ -142,6 +148,20 @@ def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
         for index, (one, users) in enumerate(gated)
         if users
     }
+
+
+def _takers(work: StreamWork) -> list[Taker]:
+    """The bits of masks, and the set-valued queries."""
+    of_bits = [
+        Taker(passes((index, bit)), conditions)
+        for index, sharing_class in enumerate(work.classes)
+        for bit, conditions in enumerate(sharing_class.selections)
+    ]
+    of_rows = [
+        Taker(passes(work.gating.row_query_place(query.definition_id)), work.program.places[query.rows].conditions)
+        for query in work.row_queries
+    ]
+    return [*of_bits, *of_rows]
 
 
 def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -24,6 +25,19 @@ from streamshed.spark.user_function import guarded_call
 
 
 @dataclass(frozen=True)
+class Taker:
+    """Who takes rows at the end of a straight line.
+
+    Attributes:
+        passes: Whether a row passes its sampler.
+        conditions: What a row has to pass besides.
+    """
+
+    passes: Column
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StraightLine:
     """The rows of a stream with all that is computed for them.
 
@@ -32,12 +46,14 @@ class StraightLine:
         inlined: The conditions that are evaluated where they are used; the others are columns.
         gates: By the column it computes, whether a row passes the sampler before an instruction.
         costs: Told what user functions take.
+        takers: Who takes rows at its end.
     """
 
     rows: DataFrame
     inlined: Mapping[str, Column]
     gates: Mapping[str, Column] = field(default_factory=dict)
     costs: Accumulator[CallCosts] | None = None
+    takers: Sequence[Taker] = ()
 
     def pass_all(self, conditions: Sequence[str]) -> Column:
         """Whether a row, which may be unreadable, passes all of some conditions."""
@@ -63,6 +79,7 @@ def run_instructions(
     fused: bool,
     gates: Mapping[str, Column] | None = None,
     costs: Accumulator[CallCosts] | None = None,
+    takers: Sequence[Taker] = (),
 ) -> StraightLine:
     """Add the columns that the instructions compute.
 
@@ -73,9 +90,13 @@ def run_instructions(
         fused: Whether there are few enough expressions to be compiled as one.
         gates: By the column that an instruction adds (of a lookup, `matched`), the sampler before it.
         costs: Told what user functions take; None: nobody is.
+        takers: Who takes rows at its end: one that none of them can take any more does not go to user functions.
     """
-    line = StraightLine(rows, {}, gates or {}, costs)
+    line = StraightLine(rows, {}, gates or {}, costs, takers)
+    known: set[str] = set()
     for layer in layers(instructions, inlined):
+        if takers and any(isinstance(instruction, Call) for instruction in layer.columns):
+            line = replace(line, rows=_still_wanted(line, known))
         matched = functools.reduce(functools.partial(_matched, line), layer.matches, line.rows)
         columns: dict[str, Column] = {}
         for instruction in layer.columns:
@@ -87,8 +108,29 @@ def run_instructions(
         if not fused and len(columns) > _FEW:
             columns[TIME] = unfused(F.col(TIME))
         line = replace(line, rows=matched.withColumns(columns) if columns else matched)
+        known |= {one.column for one in layer.columns} | {one.matched for one in layer.matches}
     return line
 
+
+def _still_wanted(line: StraightLine, known: AbstractSet[str]) -> DataFrame:
+    """Let rows leave that nobody takes, whatever functions in Python would say of them.
+
+    All rows that are left go to Python and back, which costs as much as a cheap function. A few stay in any case, to
+    show to the watermark how far the stream has come. Spark would push the filter down to the source, and compute there
+    once more all that it reads; it does not push what might be another at the next reading.
+    """
+    takes = [
+        functools.reduce(
+            operator.and_, line.columns([name for name in taker.conditions if name in known]), taker.passes
+        )
+        for taker in line.takers
+    ]
+    is_shown = F.pmod(F.xxhash64(TIME), F.lit(_SHOWN_ONE_IN)) == 0
+    stays = functools.reduce(operator.or_, takes, F.col(UNREADABLE).isNotNull() | is_shown)
+    return line.rows.where(F.when(F.spark_partition_id() >= 0, stays))
+
+
+_SHOWN_ONE_IN = 256
 
 _FEW = 4
 """So many expressions are not worth a projection of their own."""

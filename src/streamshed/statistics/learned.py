@@ -24,7 +24,7 @@ from streamshed.statistics.network_statistics import (
 KEPT = 0.9
 """What is left of a measurement's weight one micro-batch later: ten micro-batches count."""
 
-TRANSFER_SECONDS = 0.8e-6
+CALL_SECONDS = 1.3e-6
 """What it takes to bring a row to a user function and back, on one core, besides what the function itself takes."""
 
 _Sums = Mapping[str, float]
@@ -122,7 +122,7 @@ class LearnedStatistics:
         seconds = before.seconds_per_row
         known = self.calls.get(node.address, {})
         if isinstance(node, Apply) and known.get("rows", 0) > 0:
-            seconds = (known["seconds"] / known["rows"] + TRANSFER_SECONDS) / self.parallel_tasks
+            seconds = (known["seconds"] / known["rows"] + CALL_SECONDS) / self.parallel_tasks
         selectivity = before.selectivity
         above = node.path[-2]
         if node in reach:

@@ -9,7 +9,7 @@ from streamshed.network.sources import rate
 from streamshed.network.stream import stream
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
-    TRANSFER_SECONDS,
+    CALL_SECONDS,
     LearnedStatistics,
     learned_from_document,
 )
@@ -80,7 +80,7 @@ def test_without_measurements_all_is_as_believed() -> None:
 def test_an_operator_that_is_dearer_is_found_to_be(factor: float) -> None:
     _, once, _ = known(after(*[told()] * 5))
     _, seconds, _ = known(after(*[told(seconds_per_row=5e-6 * factor)] * 5))
-    assert (seconds * 2 - TRANSFER_SECONDS) / (once * 2 - TRANSFER_SECONDS) == pytest.approx(factor)
+    assert (seconds * 2 - CALL_SECONDS) / (once * 2 - CALL_SECONDS) == pytest.approx(factor)
 
 
 def test_a_cost_that_changes_is_known_soon() -> None:
@@ -88,7 +88,7 @@ def test_a_cost_that_changes_is_known_soon() -> None:
     changed = before
     for _ in range(20):
         changed = changed.updated(told(seconds_per_row=2e-5), offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
-    assert known(changed)[1] == pytest.approx((2e-5 + TRANSFER_SECONDS) / 2, rel=0.2)
+    assert known(changed)[1] == pytest.approx((2e-5 + CALL_SECONDS) / 2, rel=0.2)
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.5, 0.01])

@@ -61,7 +61,7 @@ QUICK = ThroughputSizes(
     rounds=1,
     ours=Portion(files_per_micro_batch=4, micro_batches=3),
     native_7=Portion(files_per_micro_batch=4, micro_batches=2),
-    native_70=Portion(files_per_micro_batch=1, micro_batches=2),
+    native_70=Portion(files_per_micro_batch=1, micro_batches=1),
     grown=Portion(files_per_micro_batch=4, micro_batches=2),
     query_counts=(7, 70),
     key_counts=(1, 1_000),

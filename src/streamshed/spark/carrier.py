@@ -43,6 +43,7 @@ def with_carrier(rows: DataFrame, carrier: DataFrame, plan: DataFrame | None, st
     head = {
         "event_time": F.timestamp_micros(CARRIER_TIME),
         "open": F.col(CARRIER_OPENED),
+        "sampling_codes": F.lit(None),
     }
     entry = {
         "class_id": F.lit(CARRIER_CLASS),

@@ -190,7 +190,7 @@ def compiled_partials(
         layout: The state layout.
     """
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
-    kept = [placed(rows[stream.work.stream.name], stream.work.classes) for stream in streams]
+    kept = [placed(rows[stream.work.stream.name], stream.work.classes, stream.work.gating) for stream in streams]
     extremes = any(output.shape.function in _EXTREMES for output in outputs_of_streams(streams))
     slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
     partials = window_partials(slices, classes, present, layout)

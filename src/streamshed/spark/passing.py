@@ -29,19 +29,21 @@ def passed_bits(mask: Column, class_index: int) -> Column:
 
 
 def class_codes(gating: Gating, class_index: int) -> Column:
-    """Return the codes of a class's bits, null where nothing is shed."""
-    return _codes(1 + sum(map(len, gating.classes[:class_index])), len(gating.classes[class_index]))
+    """Return the codes of a class's bits, from `sampling_codes`."""
+    return _codes(
+        F.col("sampling_codes"), 1 + sum(map(len, gating.classes[:class_index])), len(gating.classes[class_index])
+    )
 
 
 def row_query_codes(gating: Gating, definition_id: int) -> Column:
     """Return the code of a set-valued query, null where nothing is shed."""
-    return _codes(1 + gating.row_queries[definition_id], 1)
+    return _codes(F.col(SAMPLING_CODES), 1 + gating.row_queries[definition_id], 1)
 
 
 def stream_codes() -> Column:
-    """Return the code of the sampler behind the source, null where nothing is shed."""
-    return _codes(0, 1)
+    """Return the code of the sampler behind the source, from `sampling_codes`."""
+    return _codes(F.col("sampling_codes"), 0, 1)
 
 
-def _codes(first: int, count: int) -> Column:
-    return F.substring(F.col(SAMPLING_CODES), 1 + first * _DIGITS, count * _DIGITS)
+def _codes(codes: Column, first: int, count: int) -> Column:
+    return F.substring(codes, 1 + first * _DIGITS, count * _DIGITS)

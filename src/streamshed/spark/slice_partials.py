@@ -29,7 +29,8 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
 
     Returns:
-        The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴),
+        The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴; the
+        last two where rows were sampled),
         sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
     """
     closes = closing_time(F.col("close_end"), "closes")
@@ -41,7 +42,7 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
 
 def _partials(layout: StateLayout, *, extremes: bool) -> list[Column]:
     number, long = F.col("number"), F.col("long")
-    square = number * number
+    square, is_sampled = number * number, F.col("sampling_codes") != ""
     ordered_number = number if extremes else _never(number)
     ordered_long = long if extremes else _never(long)
     partials = [
@@ -49,8 +50,8 @@ def _partials(layout: StateLayout, *, extremes: bool) -> list[Column]:
         F.count(number).alias("present"),
         F.sum(number).alias("total"),
         F.sum(square).alias("squares"),
-        F.sum(square * number).alias("cubes"),
-        F.sum(square * square).alias("quads"),
+        F.sum(F.when(is_sampled, square * number)).alias("cubes"),
+        F.sum(F.when(is_sampled, square * square)).alias("quads"),
         F.min(ordered_number).alias("least_number"),
         F.max(ordered_number).alias("greatest_number"),
         F.sum(long.bitwiseAND(F.lit(_LOW_BITS))).alias("sum_low"),

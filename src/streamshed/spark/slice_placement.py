@@ -9,19 +9,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.network.window import Edge
+from streamshed.sharing.gating import Gating
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.sharing.slice_grid import SliceGrid
+from streamshed.spark.passing import class_codes, stream_codes
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.slice_columns import end_of_slice, slice_start
 
-HEAD = ("event_time", "open")
-"""What a row says to all classes: its time, and one in the oldest open slice; a carrier's is where it goes itself."""
+HEAD = ("event_time", "open", "sampling_codes")
+"""What a row says to all classes: its time, and one in the oldest open slice (a carrier's is where it goes itself), and
+the codes of all rates of its stream."""
 
 DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 """Slices of a stream that nobody aggregates: what is set apart travels in them."""
 
 
-def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
+def placed(rows: DataFrame, classes: Sequence[SharingClass], gating: Gating) -> DataFrame:
     """Give each entry of watermarked rows its slice.
 
     A row goes into its own slice; when that is closed, it travels with the oldest open one, which closes in its
@@ -30,9 +33,10 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
     Args:
         rows: What `stream_rows` returns.
         classes: The stream's.
+        gating: Which of the codes are whose.
 
     Returns:
-        The entry's columns with `close_end`, `slice_start`, `counted` and `number`.
+        The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted` and `number`.
     """
     entries = _exploded(rows)
     opened = (
@@ -46,10 +50,19 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass]) -> DataFrame:
     return closing.select(
         _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
         "slice_start",
+        _codes_of_class(classes, gating).alias("sampling_codes"),
         F.when(~is_carrier, F.lit(True)).alias("counted"),
         number.alias("number"),
         *[name for name in entries.columns if name not in {*HEAD, "number"}],
     )
+
+
+def _codes_of_class(classes: Sequence[SharingClass], gating: Gating) -> Column:
+    """The codes of the rates of the entry's class; of a row that could not be read, that of its stream."""
+    found = stream_codes()
+    for index, sharing_class in enumerate(classes):
+        found = F.when(F.col("class_id") == sharing_class.class_id, class_codes(gating, index)).otherwise(found)
+    return F.when(F.col("sampling_codes").isNotNull(), found)
 
 
 def has_one_grid(classes: Sequence[SharingClass]) -> bool:

@@ -15,8 +15,8 @@ from streamshed.answering.value_kind import Carriage
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
-from streamshed.spark.internal_names import OPENED, TIME, UNREADABLE
-from streamshed.spark.passing import class_codes, passed_bits, stream_codes
+from streamshed.spark.internal_names import OPENED, SAMPLING_CODES, TIME, UNREADABLE
+from streamshed.spark.passing import passed_bits
 from streamshed.spark.set_apart import UNREADABLE_CLASS, unreadable_text
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.straight_line import StraightLine
@@ -44,8 +44,7 @@ def entry_columns(layout: StateLayout, *, numbers: bool) -> tuple[tuple[str, str
         layout: The state layout.
         numbers: Whether a value may be a number that does not follow from `long`.
     """
-    columns = [("class_id", "bigint"), ("mask", "bigint"), ("sampling_codes", "string")]
-    columns += [("key_long", "bigint"), ("key_text", "string")]
+    columns = [("class_id", "bigint"), ("mask", "bigint"), ("key_long", "bigint"), ("key_text", "string")]
     columns += [("long", "bigint"), *([("number", "double")] * numbers)]
     if layout.decimals:
         columns.append(("decimal", "decimal(38,0)"))
@@ -93,6 +92,7 @@ def _head(*, fused: bool) -> list[Column]:
     return [
         F.timestamp_micros(instant).alias("event_time"),
         (opened if fused else unfused(opened)).alias("open"),
+        F.col(SAMPLING_CODES).alias("sampling_codes"),
     ]
 
 
@@ -122,7 +122,6 @@ def _class_entry(values: ValueTypes, index: int, work: StreamWork) -> dict[str, 
     entry = {
         "class_id": F.lit(sharing_class.class_id),
         "mask": mask,
-        "sampling_codes": class_codes(work.gating, index),
         "key_long": key_long,
         "key_text": key_text,
     }
@@ -169,7 +168,6 @@ def _or_unreadable(entry: dict[str, Column], work: StreamWork) -> dict[str, Colu
     return entry | {
         "class_id": F.when(readable, entry["class_id"]).otherwise(F.lit(UNREADABLE_CLASS)),
         "mask": F.when(readable, entry["mask"]).otherwise(F.lit(1)),
-        "sampling_codes": F.when(readable, entry["sampling_codes"]).otherwise(stream_codes()),
         "key_long": F.when(readable, entry["key_long"]),
         "key_text": F.when(readable, entry["key_text"]).otherwise(unreadable_text(work.stream)),
     }

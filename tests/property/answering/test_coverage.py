@@ -22,7 +22,10 @@ VALUES: dict[str, Draw] = {
     "pareto 3": lambda chance: chance.pareto(3.0, ROWS) + 1,
     "pareto 1.2": lambda chance: chance.pareto(1.2, ROWS) + 1,
 }
-TRUTHS = {AggregateKind.SUM: np.sum, AggregateKind.AVG: np.mean}
+TRUTHS: dict[AggregateKind, Callable[[np.ndarray], np.floating]] = {
+    AggregateKind.SUM: np.sum,
+    AggregateKind.AVG: np.mean,
+}
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -1,0 +1,74 @@
+"""What a run learns of its operators and queries from what its tasks tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.statistics.learned import CALL_SECONDS
+from streamshed.statistics.network_statistics import NetworkStatistics
+from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
+from tests.spark.streaming.harness import QUICK, Collected, finish
+
+ROWS, FILES = 6_000, 4
+
+
+def taking(microseconds: float) -> Callable[[pd.Series], pd.Series]:
+    """A function that takes so long for a row, however busy the machine is."""
+
+    def spin(values: pd.Series) -> pd.Series:
+        end = time.perf_counter() + len(values) * microseconds * 1e-6
+        while time.perf_counter() < end:
+            pass
+        return values
+
+    return spin
+
+
+def _network(path: Path, microseconds: float) -> QueryNetwork:
+    source = folder(path / "in", "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1)
+    rows = stream("events", source, time="ts", watermark="1 second")
+    judged = rows.filter("v % 4 = 0").apply(taking(microseconds), columns=["v"], into="w", returns="bigint")
+    return network(
+        judged.window("1 second").agg(total="sum(w)").query("judged"),
+        rows.window("1 second").by("v % 4").agg(n="count(*)").query("grouped"),
+    )
+
+
+def _learned(spark: SparkSession, path: Path, microseconds: float) -> tuple[QueryNetwork, NetworkStatistics]:
+    for number in range(FILES):
+        ids = np.arange(ROWS) + number * ROWS
+        columns = {"ts": pa.array(EPOCH_MICROSECONDS + ids * 1000, pa.timestamp("us", "UTC")), "v": ids % 40}
+        write_parquet(path / "in" / f"{number}.parquet", pa.table(columns))
+    asked = _network(path, microseconds)
+    run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
+    finish(run, FILES - 1)
+    return asked, run.statistics()
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, factor: int) -> None:
+    asked, known = _learned(spark, tmp_path, 30.0 * factor)
+    [address] = [operator for operator in known.operators if "apply" in operator.split(" > ")[-1]]
+    function_seconds = known.operators[address].seconds_per_row - CALL_SECONDS
+    assert function_seconds == pytest.approx(30e-6 * factor, rel=0.2)
+    [selective] = [operator for operator in known.operators if operator.split(" > ")[-1].startswith("filter")]
+    assert known.operators[selective].selectivity == pytest.approx(0.25, abs=0.02)
+    moments = known.queries["judged"].moments["total"]
+    assert moments.mean == pytest.approx(18.0, rel=0.02)
+    assert moments.deviation == pytest.approx(np.std(np.arange(0, 40, 4)), rel=0.02)
+    groups = known.queries["grouped"].groups
+    assert groups is not None
+    assert groups.groups == pytest.approx(4.0)
+    assert {query.name for query in asked.queries} == set(known.queries)
+    assert NetworkStatistics.from_json(known.to_json()) == known

@@ -1,5 +1,6 @@
 """The two steps of the control loop, as pure functions of its state."""
 
+import math
 from dataclasses import replace
 
 from streamshed.control.caution import plan_cautiously
@@ -50,7 +51,8 @@ def decide(
     hysteresis = state.hysteresis.updated(
         unshed_seconds=proposed.unshed_seconds,
         budget_seconds=proposed.allowed_seconds,
-        utmost_seconds=budget.utmost_seconds,
+        # Of rows that are only estimated there may be more: then headroom is no place to wait in.
+        utmost_seconds=min(budget.utmost_seconds, math.inf if upcoming.sizes_known else proposed.allowed_seconds),
     )
     steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
     steady = limited(steady, last if is_warm else None, statistics=statistics, budget=budget)

@@ -49,7 +49,7 @@ class RatePlanner:
         self._slopes = self._proportions(floors)
         self._scale: TightScale | None = None
         self._free = np.isinf(self._slopes)
-        if self._is_linear(protected):
+        if self._is_linear(floors):
             finite = np.where(self._free, 0.0, self._slopes)
             node_floors = tree.node_rates(np.where(self._free, 1.0, floors))
             self._scale = TightScale(tree.node_seconds, tree.node_rates(finite), node_floors)
@@ -77,14 +77,14 @@ class RatePlanner:
         rates = self._policy(tree, self._demands, least_seconds + _NEXT_TO_NOTHING * float(tree.node_seconds.sum()))
         return np.where(rates >= 1, np.inf, rates)
 
-    def _is_linear(self, protected: np.ndarray) -> bool:
-        """Whether twice the scale gives twice the rates: asked of the policy itself."""
+    def _is_linear(self, floors: Vector) -> bool:
+        """Whether rates below 1 keep their proportions: asked of the policy itself, with half of the work allowed."""
         demands, tree = self._demands, self._tree
-        priorities = {d.priority for d, is_protected in zip(demands, protected, strict=True) if not is_protected}
+        priorities = {demand.priority for demand in demands if not demand.is_protected}
         if tree.grouped_nodes or len(priorities) > 1 or not (self._slopes > 0).any():
             return False
-        floors = np.where(protected, 1.0, 0.0)
-        extra = 2 * _NEXT_TO_NOTHING * float(tree.node_seconds.sum())
-        twice = self._policy(tree, demands, tree.load_seconds(floors) + extra)
-        below = np.isfinite(self._slopes) & (twice < 1)
-        return bool(np.allclose(twice[below], 2 * self._slopes[below], rtol=1e-3))
+        least_seconds = tree.load_seconds(floors)
+        half = self._policy(tree, demands, (least_seconds + float(tree.node_seconds.sum())) / 2)
+        below = np.isfinite(self._slopes) & (half < 1) & (half > 0)
+        scales = half[below] / self._slopes[below]
+        return bool(np.allclose(scales, scales[0] if len(scales) else 1.0, rtol=1e-6))

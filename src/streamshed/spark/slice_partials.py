@@ -29,9 +29,9 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
 
     Returns:
-        The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴; the
-        last two where rows were sampled),
-        sum_low + 2³²·sum_high (the exact sum of integers), least/greatest of each carriage.
+        The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴;
+        the last two only of rows that were sampled), sum_low + 2³²·sum_high (the exact sum of integers), least/greatest
+        of each carriage.
     """
     closes = closing_time(F.col("close_end"), "closes")
     keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}

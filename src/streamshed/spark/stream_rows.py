@@ -155,7 +155,6 @@ def _nothing() -> dict[str, Column]:
     nobody = {
         "class_id": nothing,
         "mask": F.lit(0),
-        "sampling_codes": nothing,
         "key_long": nothing,
         "key_text": nothing,
     }

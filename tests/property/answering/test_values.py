@@ -28,7 +28,7 @@ def shape(function: AggregateKind) -> Shape:
 
 @given(st.lists(st.lists(NUMBERS, min_size=1), min_size=1))
 def test_variances_merged_from_slices_are_those_of_all_values(slices: list[list[float]]) -> None:
-    moments = [{"present": len(s), "mean": np.mean(s), "dispersion": np.var(s) * len(s)} for s in slices]
+    moments = [{"present": len(s), "mean": np.mean(s), "dispersion": np.var(s) * len(s), "weight": 1.0} for s in slices]
     whole = [value for s in slices for value in s]
     (found,) = values(shape(AggregateKind.VAR_POP), partials({"moments": moments})).to_pylist()
     assert found == pytest.approx(np.var(whole), rel=1e-9, abs=1e-3)

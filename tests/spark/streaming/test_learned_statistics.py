@@ -41,7 +41,7 @@ def _network(path: Path, microseconds: float) -> QueryNetwork:
     judged = rows.filter("v % 4 = 0").apply(taking(microseconds), columns=["v"], into="w", returns="bigint")
     return network(
         judged.window("1 second").agg(total="sum(w)").query("judged"),
-        rows.window("1 second").by("v % 4").agg(n="count(*)").query("grouped"),
+        rows.window("1 second").by(group="v % 4").agg(n="count(*)").query("grouped"),
     )
 
 

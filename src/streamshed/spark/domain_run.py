@@ -15,9 +15,6 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.sharing.instructions import Instruction, Match
-from streamshed.sharing.network_work import call_addresses
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
 from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
@@ -32,6 +29,7 @@ from streamshed.spark.compiled import (
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
+from streamshed.spark.measuring import measured
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
@@ -47,7 +45,7 @@ from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
-from streamshed.statistics.measured import CallCost, Measured
+from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -243,29 +241,10 @@ class DomainRun:
 
     def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan]) -> Measured:
         """What tasks told of the network in a micro-batch."""
-        told, self._call_costs.value = self._call_costs.value, {}
-        calls: dict[str, CallCost] = {}
-        call_rates: dict[str, float] = {}
-        for name, work in self._works.items():
-            codes = work.gating.instruction_codes(plans[name].codes(work.gating)) if name in plans else ()
-            rates = dict(zip((_column(one) for one in work.program.instructions), codes, strict=False))
-            addresses = call_addresses(work)
-            for column, cost in told.items():
-                alike = addresses.get(column, ())
-                for address in alike:
-                    calls[address] = CallCost(cost.rows, cost.seconds / len(alike))
-                    call_rates[address] = sampling_rate_of(rates.get(column, WHOLE))
+        costs, self._call_costs.value = self._call_costs.value, {}
         sums = {} if self._writer is None else self._writer.window_sums(report.micro_batch_id)
-        return Measured(
-            calls=calls,
-            call_rates=call_rates,
-            windows={
-                (output.query, output.aggregate): sums[output.definition_id, output.slot]
-                for output in self._outputs
-                if (output.definition_id, output.slot) in sums
-            },
-            parallel_tasks=self._settings.partitions,
-        )
+        tasks = self._settings.partitions
+        return measured(self._works, plans, costs, sums, self._outputs, parallel_tasks=tasks)
 
     def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
         entry = self._loop.record(outcome, self._measured(report, plans))
@@ -315,10 +294,6 @@ class DomainRun:
             "unreadable_rows": status.unreadable_rows,
             "mean_relative_error": sum(errors) / len(errors) if errors else None,
         }
-
-
-def _column(instruction: Instruction) -> str:
-    return instruction.matched if isinstance(instruction, Match) else instruction.column
 
 
 def _reserved(layout: StateLayout) -> list[str]:

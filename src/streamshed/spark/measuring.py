@@ -1,0 +1,63 @@
+"""What tasks told of a micro-batch, in the terms of the network: operators by address, values by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from streamshed.answering.output import Output
+from streamshed.planning.quantization import sampling_rate_of
+from streamshed.sharing.instructions import Call
+from streamshed.sharing.intake import Share
+from streamshed.sharing.network_work import StreamWork, call_addresses
+from streamshed.spark.call_costs import CallCosts
+from streamshed.spark.plan_row import StreamPlan
+from streamshed.statistics.measured import CallCost, Measured, WindowSums
+
+
+def measured(
+    works: Mapping[str, StreamWork],
+    plans: Mapping[str, StreamPlan],
+    costs: CallCosts,
+    sums: Mapping[Share, WindowSums],
+    outputs: Sequence[Output],
+    *,
+    parallel_tasks: int,
+) -> Measured:
+    """Return what a micro-batch told.
+
+    Args:
+        works: Of each stream.
+        plans: What each stream was told; of a stream without, nothing is said of its functions.
+        costs: What user functions took.
+        sums: Sums over windows that were answered.
+        outputs: What the queries ask for.
+        parallel_tasks: How many tasks ran at a time.
+    """
+    found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
+    return Measured(
+        calls={address: cost for address, cost, _ in found},
+        call_rates={address: sampling_rate for address, _, sampling_rate in found},
+        windows={
+            (output.query, output.aggregate): sums[output.definition_id, output.slot]
+            for output in outputs
+            if (output.definition_id, output.slot) in sums
+        },
+        parallel_tasks=parallel_tasks,
+    )
+
+
+def _calls(work: StreamWork, plan: StreamPlan, costs: CallCosts) -> Iterator[tuple[str, CallCost, float]]:
+    """Address, cost and effective sampling rate of each operator that calls a function.
+
+    Operators that share a call share its cost. Rows go to a function once on their way to windows, and once more on
+    that of rows that are answers themselves: that is two calls for one row.
+    """
+    addresses = call_addresses(work)
+    codes = work.gating.instruction_codes(plan.codes(work.gating))
+    for instruction, code, users in zip(work.program.instructions, codes, work.gating.instructions, strict=True):
+        if not isinstance(instruction, Call) or instruction.column not in costs:
+            continue
+        ways = {work.intakes[user].class_index is None for user in users}
+        cost, alike = costs[instruction.column], addresses[instruction.column]
+        for address in alike:
+            yield address, CallCost(cost.rows / max(len(ways), 1), cost.seconds / len(alike)), sampling_rate_of(code)

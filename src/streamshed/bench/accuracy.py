@@ -28,6 +28,7 @@ from streamshed.bench.burst_sizes import HEADROOM
 from streamshed.bench.calibration import Capacity, calibrated
 from streamshed.bench.contract import BenchOptions, BenchResult
 from streamshed.bench.dear_operators import microseconds_per_row
+from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.networks import PacketSource
 from streamshed.bench.packet_input import packet_trace, stage_typed
 from streamshed.bench.pictures import draw_accuracy
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from streamshed.network.network import QueryNetwork
+    from streamshed.spark import Run
 
 POLICIES = ("uniform", "hoeffding", "least_error")
 _START_MICROSECONDS = 1_735_689_600_000_000
@@ -229,10 +231,19 @@ def _measured(
         feeder.start()
         while not feeder.join(0.2).finished:
             pass
-        time.sleep(sizes.trigger_seconds)
+        _await_rows(running, feed.rows)
         running.drain(_PATIENCE_SECONDS)
         journal = running.journal()
     return _judged(answered, exact, journal, sizes, begun)
+
+
+def _await_rows(running: Run, rows: int) -> None:
+    """Wait until every row was taken: what comes once the windows are being closed would be late, and missing."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (taken := int(running.journal()["offered_rows"].sum())) < rows:
+        if time.monotonic() > deadline:
+            raise UnfinishedBenchmarkError(f"{taken} of {rows} rows were taken within {_PATIENCE_SECONDS:g} seconds")
+        running.await_termination(0.2)
 
 
 def _judged(

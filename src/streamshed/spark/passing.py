@@ -18,14 +18,20 @@ def passes(place: tuple[int, int]) -> Column:
         place: Its word and bit, as `Gating` tells.
     """
     word, bit = place
-    own = F.col(PASSES).getItem(word).bitwiseAND(F.lit(1 << bit).cast("bigint"))
-    return F.col(PASSES).isNull() | (own != 0)
+    return _word(word).bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0
 
 
 def passed_bits(mask: Column, class_index: int) -> Column:
-    """Return the bits of a class's mask whose rates a row passes."""
-    own = mask.bitwiseAND(F.col(PASSES).getItem(class_index))
-    return F.when(F.col(PASSES).isNull(), mask).otherwise(own)
+    """Return the bits of a class's mask whose rates a row passes; never null."""
+    return mask.bitwiseAND(_word(class_index))
+
+
+def _word(index: int) -> Column:
+    """A word of what a row passes, all of it where nothing says otherwise.
+
+    Never null: Spark would infer a filter on whatever could be, and compute it once more for that.
+    """
+    return F.coalesce(F.get(F.col(PASSES), F.lit(index)), F.lit(-1).cast("bigint"))
 
 
 def class_codes(gating: Gating, class_index: int) -> Column:

@@ -13,6 +13,7 @@ from streamshed.spark.internal_names import (
     CARRIER_FROM,
     CARRIER_TIME,
     CARRIER_UNTIL,
+    FIRST_LEVEL,
     OPEN,
     SAMPLING_CODES,
     SAMPLING_RATE,
@@ -23,7 +24,7 @@ from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.running_task import micro_batch_id
 
 PLAN_SCHEMA = (
-    f"{OPEN} bigint, {SAMPLING_RATE} double, {SAMPLING_CODES} string,"
+    f"{OPEN} bigint, {SAMPLING_RATE} double, {FIRST_LEVEL} int, {SAMPLING_CODES} string,"
     f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint,"
     f" {BY_LEVEL} array<array<bigint>>"
 )
@@ -60,6 +61,7 @@ def plan_values(plan: StreamPlan, opened: int, gating: Gating) -> tuple[object, 
     return (
         opened,
         plan.sampling_rate,
+        found.stream,
         found.codes,
         plan.carrier_from,
         plan.carrier_until,

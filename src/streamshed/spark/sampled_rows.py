@@ -20,6 +20,7 @@ from streamshed.spark.internal_names import (
     CORRUPT,
     FILE_PATH,
     FILE_ROW,
+    FIRST_LEVEL,
     OPEN,
     OPENED,
     PASSES,
@@ -87,7 +88,7 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         always = F.lit(_ALWAYS_OPEN)
         told = {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
         return source.withColumns({OPEN: always, OPENED: always, **told})
-    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE, SAMPLING_CODES, BY_LEVEL))
+    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL))
     return _leveled(rows.where(_kept(rows, stream)), stream) if _is_known_before_parsing(stream) else rows
 
 
@@ -98,14 +99,12 @@ def _kept(rows: DataFrame, stream: Stream) -> Column:
 
 def _leveled(rows: DataFrame, stream: Stream) -> DataFrame:
     """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down."""
-    rate = F.col(SAMPLING_RATE)
     # Where rows have no identity, the number that let it pass is gone: another one of those that would have.
-    u = uniform(rows, stream) * (rate if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
-    passed = -F.round(F.log10(rate) * STEPS_PER_DECADE)
+    u = uniform(rows, stream) * (F.col(SAMPLING_RATE) if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
     code = F.floor(F.log10(u) * -float(STEPS_PER_DECADE))
-    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), passed), F.lit(LEVELS - 1)).cast("int")
+    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), FIRST_LEVEL), F.lit(LEVELS - 1)).cast("int")
     by_level = F.col(BY_LEVEL)
-    return rows.withColumn(PASSES, F.when(by_level.isNotNull(), F.get(by_level, level))).drop(BY_LEVEL)
+    return rows.withColumn(PASSES, F.when(by_level.isNotNull(), F.get(by_level, level))).drop(BY_LEVEL, FIRST_LEVEL)
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:

@@ -34,7 +34,7 @@ def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
 
 
 def _plan(spark: SparkSession) -> DataFrame:
-    row = spark.createDataFrame([(0, 0.5, None, None, None, None, None)], PLAN_SCHEMA)
+    row = spark.createDataFrame([(0, 0.5, 9, None, None, None, None, None)], PLAN_SCHEMA)
     return row.withColumn(OPENED, F.col(OPEN))
 
 

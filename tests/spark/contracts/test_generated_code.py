@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.bench.networks import PacketSource, packet_network, typed_packets
 from streamshed.bench.workload import packet_queries
+from streamshed.spark.internal_names import PASSES
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
 
@@ -46,6 +47,21 @@ def test_every_generated_method_can_be_compiled(spark: SparkSession, tmp_path: P
         largest = list(_largest_methods(spark, query))
     assert len(largest) >= 4, "the way of a row, slices, windows"
     assert max(largest) <= LARGEST_COMPILED
+
+
+def test_what_a_row_passes_is_computed_once(spark: SparkSession, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
+    write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
+    source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
+    queries = packet_network(typed_packets(source), packet_queries(7), tmp_path / "hosts.parquet")
+    with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK) as run:
+        wait_for_micro_batch(run, 0)
+        [query] = spark.streams.active
+        plan = str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
+    assert PASSES in plan
+    filters = [line for line in plan.splitlines() if " Filter " in line]
+    assert filters
+    assert not [line for line in filters if PASSES in line], "Spark inferred a filter on a mask that could be null"
 
 
 def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:

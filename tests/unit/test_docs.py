@@ -15,7 +15,7 @@ from streamshed.cli.main import cli
 from streamshed.control.journal import JournalEntry
 from streamshed.planning.plan import Remedy
 from streamshed.planning.policies import POLICIES
-from streamshed.planning.uniform import CATCHING_UP, REASONS, SPARED
+from streamshed.planning.work_shares import CATCHING_UP, REASONS, SPARED
 from streamshed.spark import sinks
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.run import Run, start

@@ -1,7 +1,5 @@
 """`streamshed explain`: what would be shed at some load, where, and what it would cost the answers."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -45,8 +43,7 @@ def explain(
 
     Nothing runs, and neither Spark nor Java is needed.
     """
-    from streamshed.dashboard.explained import explained
-    from streamshed.dashboard.network_picture import write_network_picture
+    from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document import load_network
     from streamshed.planning.explanation import explain as planned
     from streamshed.planning.network_load import strangers
@@ -60,17 +57,19 @@ def explain(
         known = _read(statistics)
         for stranger in strangers(document.network, known):
             show_note(f"{statistics}: {stranger}")
-    explanation = planned(
-        document.network,
-        known,
-        load_factor=load,
-        policy=policy,
-        trigger_interval_seconds=(trigger or document.run.trigger_microseconds) / 1e6,
-        headroom=headroom or document.run.headroom,
+    found = ExplainedNetwork(
+        planned(
+            document.network,
+            known,
+            load_factor=load,
+            policy=policy,
+            trigger_interval_seconds=(trigger or document.run.trigger_microseconds) / 1e6,
+            headroom=headroom or document.run.headroom,
+        )
     )
     if picture is not None:
-        write_network_picture(explanation, picture)
-    click.echo(json.dumps(asdict(explanation), indent=2) if as_json else explained(explanation))
+        found.draw(picture)
+    click.echo(found.to_json() if as_json else str(found))
 
 
 def _read(file: Path) -> NetworkStatistics:

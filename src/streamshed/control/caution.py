@@ -6,7 +6,7 @@ from dataclasses import replace
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import NOISE_DEVIATION
 
@@ -28,14 +28,14 @@ def plan_cautiously(network: QueryNetwork, statistics: Statistics, budget: Budge
     Returns:
         The plan, and the budget that it had to fit.
     """
-    plan = plan_uniform(network, statistics, budget)
+    plan = plan_work_shares(network, statistics, budget)
     doubt = statistics.load_model.doubt(statistics.offered_rows, plan.sampling_rates)
     doubtful = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
     caution = min(doubtful, _saturating(plan, budget))
     if caution <= 1:
         return plan, budget
     cautious = replace(budget, caution=caution)
-    return plan_uniform(network, statistics, cautious), cautious
+    return plan_work_shares(network, statistics, cautious), cautious
 
 
 def _saturating(plan: SheddingPlan, budget: Budget) -> float:

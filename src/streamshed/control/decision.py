@@ -49,6 +49,9 @@ class Decision:
         query_codes: For every query, the code of its effective sampling rate.
         work_shares: For every stream, the share of the work on its rows that this takes.
         expected_errors: For every query, the relative standard error to be expected under the plan.
+        missed_goals: Queries whose `max_error` is more than the plan can keep to.
+        samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
+            that it stands before.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its sampling rates may only be reached in steps, or `leaving` where the load
@@ -71,6 +74,8 @@ class Decision:
     query_codes: Mapping[str, int]
     work_shares: Mapping[str, float]
     expected_errors: Mapping[str, float]
+    missed_goals: tuple[str, ...]
+    samplers: Mapping[str, float]
     plan: SheddingPlan
     reason: str
     explanation: str

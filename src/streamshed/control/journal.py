@@ -17,7 +17,7 @@ class JournalEntry:
         decision: What was decided; None for a micro-batch that nobody asked about.
         outcome: What was measured.
         model_seconds: What the load model says after having learned from the outcome.
-        learned: False for an outcome that was known already.
+        learned: False for an outcome that was known already, and for an outlier that nothing is learned from.
     """
 
     decision: Decision | None
@@ -54,6 +54,7 @@ class JournalEntry:
             "reason": self.reason,
             "explanation": "" if decision is None else decision.explanation,
             "clamps": "" if decision is None else " ".join(map(str, decision.clamps)),
+            "missed_goals": "" if decision is None else " ".join(decision.missed_goals),
             "remedy": None if plan is None else plan.remedy.value,
             "advisory": None if decision is None else decision.advisory,
             "shedding": least_rate < 1,

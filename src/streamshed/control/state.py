@@ -19,7 +19,7 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,5 +141,6 @@ def _decision(fields: dict[str, Any]) -> Decision:
             **fields,
             "plan": SheddingPlan(**{**plan, "remedy": Remedy(plan["remedy"]), "protected_streams": protected}),
             "clamps": tuple(Clamp(**clamp) for clamp in fields["clamps"]),
+            "missed_goals": tuple(fields["missed_goals"]),
         }
     )

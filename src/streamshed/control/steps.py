@@ -1,6 +1,7 @@
 """The two steps of the control loop, as pure functions of its state."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from streamshed.control.caution import plan_cautiously
@@ -69,13 +70,15 @@ def decide(
         query_codes=applied.codes,
         work_shares=applied.work_shares,
         expected_errors=planned.expected_errors,
+        missed_goals=planned.missed_goals,
+        samplers=applied.samplers,
         plan=replace(
             allowed.plan,
             expected_seconds=statistics.seconds(planned.work_shares),
             expected_utilization=budget.utilization(statistics.seconds(planned.work_shares)),
         ),
         reason=allowed.plan.reason,
-        explanation=_explanation(allowed, advisory=settings.advisory),
+        explanation=_explanation(allowed, planned.missed_goals, advisory=settings.advisory),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
@@ -108,6 +111,9 @@ def learn(
     if outcome.is_cold:
         return told, _entry(told, decision, outcome, learned=False)
     load_model = state.load_model.updated(outcome)
+    if load_model.disregards_latest:
+        told = replace(told, load_model=load_model)
+        return told, _entry(told, decision, outcome, learned=False)
     learned = replace(
         told,
         load_model=load_model,
@@ -145,9 +151,10 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
     return Statistics(offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction)
 
 
-def _explanation(allowed: GuardedPlan, *, advisory: bool) -> str:
+def _explanation(allowed: GuardedPlan, missed_goals: Sequence[str], *, advisory: bool) -> str:
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
-    return f"{allowed.plan.explanation}{changes}" + ("; advisory, nothing is shed" if advisory else "")
+    missed = f"; the load leaves too little for the max_error of {', '.join(missed_goals)}" if missed_goals else ""
+    return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
 
 
 def _entry(

@@ -65,4 +65,6 @@ def _sampler(step: Step) -> str:
 def _line(outlook: Outlook) -> str:
     notes = "never shed" if outlook.is_protected else outlook.bound_by or ""
     error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
+    if outlook.goal is not None:
+        notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
     return f"{outlook.query:<32} {outlook.effective_sampling_rate:<6.3g} {error:>8}  {notes}".rstrip()

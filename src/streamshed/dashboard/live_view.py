@@ -79,6 +79,9 @@ def _decision(domain: DomainSoFar) -> Text:
             by_rate.setdefault(rate, []).append(query)
         rates = (f"{share_text(rate)} {', '.join(names)}" for rate, names in sorted(by_rate.items()))
         text.append(f"\neffective sampling rates: {'; '.join(rates)}")
+    if latest.samplers:
+        placed = (f"{share_text(rate)} {place}" for place, rate in latest.samplers.items())
+        text.append(f"\nsamplers: {'; '.join(placed)}")
     text.append(
         f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"
         f" · late {count_text(domain.late_pairs)} · unreadable {count_text(latest.unreadable_rows)}",

@@ -10,6 +10,7 @@ from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_sql import SqlReader
 from streamshed.network.document_values import duration_at, is_given, mapping_at, text_at
 from streamshed.network.expression import parse_expression, quoted
+from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
@@ -43,6 +44,7 @@ def read_query(
     keys = _read_keys(place.at("by"), body, rows, operators.sql)
     calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, operators.sql)
     weight = _read_weight(place.at("weight"), body.get("weight", 1))
+    goal = _read_goal(place.at("max_error"), body.get("max_error"))
     if rows is None or named_wrongly or weight is None or keys is None or calls is None:
         return None
     asked: Node | Aggregate = rows
@@ -58,7 +60,9 @@ def read_query(
     priority, mode = body.get("priority"), text_at(body, "mode") or AnswerMode.APPROXIMATE
     return place.attempt(
         name,
-        lambda: Query(name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode)),
+        lambda: Query(
+            name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode), goal
+        ),
     )
 
 
@@ -134,6 +138,12 @@ def _read_calls(
         else:
             calls.append((name, call))
     return tuple(calls) if sound else None
+
+
+def _read_goal(place: Place, goal: object) -> ErrorGoal | None:
+    if goal is None or place.is_unusable:
+        return None
+    return place.attempt(goal, lambda: error_goal(goal))
 
 
 def _read_weight(place: Place, weight: object) -> float | None:

@@ -171,7 +171,8 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
     if query.aggregate is not None:
         body |= _aggregate(query.aggregate)
     goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode)}
-    return body | _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate"})
+    body |= _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate"})
+    return body if query.max_error is None else body | {"max_error": str(query.max_error)}
 
 
 def _aggregate(aggregate: Aggregate) -> _Body:

@@ -18,6 +18,7 @@ from streamshed.network.view_columns import view_problems
 from streamshed.network.window import WindowSpecification
 
 if TYPE_CHECKING:
+    from streamshed.network.goal import ErrorGoal
     from streamshed.network.query import AnswerMode, Query
     from streamshed.network.stream import Stream
 
@@ -98,7 +99,13 @@ class Aggregate:
         return [*(key.expression for key in self.keys), *arguments]
 
     def query(
-        self, name: str, weight: float = 1.0, *, priority: int = 0, mode: "AnswerMode | str" = "approximate"
+        self,
+        name: str,
+        weight: float = 1.0,
+        *,
+        priority: int = 0,
+        mode: "AnswerMode | str" = "approximate",
+        max_error: "ErrorGoal | str | float | None" = None,
     ) -> "Query":
         """Ask for the answers.
 
@@ -107,13 +114,15 @@ class Aggregate:
             weight: How much its error counts beside that of others.
             priority: Queries of higher priority are shed last.
             mode: "approximate", "exact" or "subset".
+            max_error: The error its answers should stay within, such as "2 % at 95 %": under overload it gets the rows
+                that this takes before others get more than they need, as far as the load allows. 0.02 is "2 % at 95 %".
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
         """
         from streamshed.network.query import make_query
 
-        return make_query(name, self, weight, priority, mode)
+        return make_query(name, self, weight, priority, mode, max_error)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -17,6 +17,7 @@ from streamshed.network.stream import Stream
 
 _Named = TypeVar("_Named", Stream, Relation)
 _ENGINE = "streamshed.spark"
+_EXPLAINING = "streamshed.dashboard.explained_network"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,15 @@ class QueryNetwork:
 
     def start(self, *arguments: Any, **settings: Any) -> Any:
         """Run on Spark until stopped; takes and returns what `streamshed.spark.start` does."""
-        return _engine("start")(self, *arguments, **settings)
+        return _later(_ENGINE, "start")(self, *arguments, **settings)
 
     def answers(self, *arguments: Any, **settings: Any) -> Any:
         """Answer bounded input exactly; takes and returns what `streamshed.spark.answers` does."""
-        return _engine("answers")(self, *arguments, **settings)
+        return _later(_ENGINE, "answers")(self, *arguments, **settings)
+
+    def explain(self, load: float = 3.0, **settings: Any) -> Any:
+        """Tell what would be shed at a load, without Spark; see `streamshed.dashboard.explained_network`."""
+        return _later(_EXPLAINING, "explain_network")(self, load, **settings)
 
     @cached_property
     def _queries_by_name(self) -> dict[str, Query]:
@@ -122,9 +127,9 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
     return QueryNetwork(queries, max_depth, joins)
 
 
-def _engine(function: str) -> Callable[..., Any]:
-    """A function of the engine, which only those who run a network need."""
-    found: Callable[..., Any] = getattr(importlib.import_module(_ENGINE), function)
+def _later(module: str, function: str) -> Callable[..., Any]:
+    """A function of a module that only those need who call it, as those who run a network need the engine."""
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return found
 
 

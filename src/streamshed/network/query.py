@@ -9,7 +9,8 @@ from hashlib import blake2b
 from typing import cast
 
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.given import is_a, is_number, is_whole_number
+from streamshed.network.given import is_a, is_given, is_number, is_whole_number
+from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
@@ -43,7 +44,8 @@ class Query:
         weight: How much its error counts beside that of others, at least 0.
         priority: Queries of higher priority are shed last.
         mode: What its answers are under overload.
-        max_error: The error it should stay within; None, as goals are not planned for yet.
+        max_error: The error its answers should stay within, given as an `ErrorGoal`, as text such as "2 % at 95 %" or
+            as a share; None: as little as the load allows.
         max_gap: The most answers in a row it can miss; None, as windows are not dropped yet.
     """
 
@@ -52,7 +54,7 @@ class Query:
     weight: float = 1.0
     priority: int = 0
     mode: AnswerMode = AnswerMode.APPROXIMATE
-    max_error: None = None
+    max_error: ErrorGoal | None = None
     max_gap: None = None
 
     def __post_init__(self) -> None:
@@ -65,12 +67,17 @@ class Query:
             problems.add(f"its weight must be a finite number of at least 0, got {self.weight!r}")
         if not is_whole_number(self.priority):
             problems.add(f"its priority must be a whole number, got {self.priority!r}")
-        for goal in ("max_error", "max_gap"):
-            if getattr(self, goal) is not None:
-                problems.add(f"{goal} is not supported, got {getattr(self, goal)!r}")
+        if is_given(self.max_gap):
+            problems.add(f"max_gap is not supported, got {self.max_gap!r}")
         mode = problems.attempt(lambda: _mode(self.mode))
+        goal = None if self.max_error is None else problems.attempt(lambda: error_goal(self.max_error))
+        if goal is not None and mode is not None and mode is not AnswerMode.APPROXIMATE:
+            problems.add(f"max_error is for approximate answers, but its mode is {mode}")
+        if goal is not None and isinstance(self.node, Node):
+            problems.add("max_error is for aggregates, but it asks for the rows themselves")
         problems.raise_if_any()
         object.__setattr__(self, "mode", mode)
+        object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
 
     @property
@@ -90,7 +97,7 @@ class Query:
 
     @cached_property
     def definition(self) -> str:
-        """What it asks, without name, weight, priority and mode: the same text in every process and release.
+        """What it asks, without name, weight, priority, mode and goal: the same text in every process and release.
 
         Order of conjuncts, case, space, needless parentheses, names of keys and aggregates do not matter.
         """
@@ -106,9 +113,16 @@ class Query:
         return int.from_bytes(digest, "big") >> 1 or 1
 
 
-def make_query(name: str, node: Node | Aggregate, weight: float, priority: int, mode: AnswerMode | str) -> Query:
-    """Ask for the rows of a node or the answers of an aggregate; see `Node.query`."""
-    return Query(name, node, weight, priority, cast(AnswerMode, mode))
+def make_query(
+    name: str,
+    node: Node | Aggregate,
+    weight: float,
+    priority: int,
+    mode: AnswerMode | str,
+    max_error: ErrorGoal | str | float | None = None,
+) -> Query:
+    """Ask for the rows of a node or the answers of an aggregate; see `Node.query` and `Aggregate.query`."""
+    return Query(name, node, weight, priority, cast(AnswerMode, mode), cast("ErrorGoal | None", max_error))
 
 
 def _is_weight(weight: float) -> bool:

@@ -39,6 +39,7 @@ class QuerySnapshot:
     weight: float
     priority: int
     mode: str
+    max_error: str | None
     definition_id: int
 
 
@@ -55,7 +56,16 @@ def snapshot(network: QueryNetwork) -> NetworkSnapshot:
     ids = {node: f"n{index}" for index, node in enumerate(network.nodes)}
     nodes = tuple(_node_snapshot(node, ids) for node in network.nodes)
     queries = tuple(
-        QuerySnapshot(q.name, ids[q.node], q.weight, q.priority, str(q.mode), q.definition_id) for q in network.queries
+        QuerySnapshot(
+            q.name,
+            ids[q.node],
+            q.weight,
+            q.priority,
+            str(q.mode),
+            None if q.max_error is None else str(q.max_error),
+            q.definition_id,
+        )
+        for q in network.queries
     )
     return NetworkSnapshot(nodes, queries)
 
@@ -158,6 +168,8 @@ def _query_label(query: QuerySnapshot) -> str:
         notes.append(f"priority {query.priority}")
     if query.mode != "approximate":
         notes.append(query.mode)
+    if query.max_error is not None:
+        notes.append(f"error at most {query.max_error}")
     return f"{query.name} ({', '.join(notes)})" if notes else query.name
 
 

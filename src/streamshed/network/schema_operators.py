@@ -122,6 +122,12 @@ QUERY = mapping(
             ["approximate", "exact", "subset"],
             default="approximate",
         ),
+        "max_error": {
+            "type": ["string", "number"],
+            "description": "The error its answers should stay within: under overload it gets the rows that this takes "
+            "before others get more than they need, as far as the load allows. 0.02 is 2 % at 95 %.",
+            "examples": ["2 % at 95 %", 0.02],
+        },
     },
     "from",
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},

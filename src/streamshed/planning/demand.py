@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
+
+from streamshed.network.goal import ErrorGoal
+from streamshed.planning.quantization import code_of_at_least, sampling_rate_of
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +25,7 @@ class Demand:
         weight: How much its error counts beside that of others.
         priority: Those of higher priority are shed last.
         is_protected: Whether none of its rows may be shed.
+        goal: The error that it should stay within; None: as little as the load allows.
 
     Raises:
         ValueError: The coefficient or the weight is below 0 or not finite.
@@ -36,6 +43,7 @@ class Demand:
     weight: float = 1.0
     priority: int = 0
     is_protected: bool = False
+    goal: ErrorGoal | None = None
 
     def __post_init__(self) -> None:
         for field in ("coefficient", "weight"):
@@ -47,6 +55,33 @@ class Demand:
         """Return the relative standard error at an effective sampling rate: sqrt(c·(1−P)/P), 0 at P = 1."""
         return math.sqrt(self.coefficient * (1 - sampling_rate) / sampling_rate)
 
+    def error_within(self, sampling_rate: float, confidence: float) -> float:
+        """Return the relative error not exceeded with a confidence: z·sqrt(c·(1−P)/P), z the normal quantile."""
+        return _deviations(confidence) * self.relative_error(sampling_rate)
+
+    def meets_goal(self, sampling_rate: float) -> bool:
+        """Return whether its goal is met at an effective sampling rate; without one it is met at any."""
+        if self.goal is None:
+            return True
+        most = self.goal.relative_error * (1 + _ROUNDING)
+        return sampling_rate > 0 and self.error_within(sampling_rate, self.goal.confidence) <= most
+
+    @property
+    def goal_rate(self) -> float:
+        """The smallest representable sampling rate that meets its goal: P ≥ c/(c + (e/z)²); 0 where it has none.
+
+        Example:
+            A count over 5,000 rows that should be off by 2 % at most, in 95 % of cases.
+
+            >>> count = Demand(query="count", coefficient=1 / 5000, goal=ErrorGoal(0.02, 0.95))
+            >>> round(count.goal_rate, 4), count.meets_goal(count.goal_rate), count.meets_goal(0.6)
+            (0.6978, True, False)
+        """
+        if self.goal is None:
+            return 0.0
+        deviation = self.goal.relative_error / _deviations(self.goal.confidence)
+        return sampling_rate_of(code_of_at_least(self.coefficient / (self.coefficient + deviation**2)))
+
     def hoeffding_coefficient(self, exceeded_share: float) -> float:
         """Return C of [B04] §3.1.1: with probability 1 − δ the relative error is at most C/P.
 
@@ -56,3 +91,8 @@ class Demand:
             exceeded_share: δ, in (0, 1).
         """
         return math.sqrt(self.coefficient / 2 * math.log(2 / exceeded_share))
+
+
+def _deviations(confidence: float) -> float:
+    """z: within so many standard deviations are the values of a normal distribution with a probability."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -36,7 +36,8 @@ def effective_rates(
     """Return the effective sampling rate of each query: as high as the budget allows.
 
     Priorities are served one after the other, the highest first: while its queries are not exact, those of lower
-    priority get nothing ([B04] §4.1). Protected queries are exact first of all.
+    priority get nothing ([B04] §4.1). Protected queries are exact first of all. Among those of one priority, goals are
+    met before anything else is shared out: all of them, or else as many as fit, the heaviest queries first.
 
     Args:
         tree: What rows cost, and where queries take them.
@@ -53,16 +54,33 @@ def effective_rates(
     priorities = np.array([demand.priority for demand in demands])
     for priority in sorted(set(priorities[~protected].tolist()), reverse=True):
         members = (priorities == priority) & ~protected
+        rates = _with_goals(tree, demands, rates, members, budget_seconds)
         rates = _raised(tree, rates, members, budget_seconds, slopes, curve)
         if (rates[members] < 1).any():
             break
     return rates
 
 
+def _with_goals(
+    tree: WorkTree, demands: Sequence[Demand], rates: Vector, members: Truths, budget_seconds: float
+) -> Vector:
+    """Raise the rates of some queries to those that meet their goals, as far as the budget allows."""
+    goals = np.where(members, [demand.goal_rate for demand in demands], 0.0)
+    with_all = np.maximum(rates, goals)
+    if tree.load_seconds(with_all) <= budget_seconds:
+        return with_all
+    for query in sorted(np.flatnonzero(goals).tolist(), key=lambda query: (-demands[query].weight, goals[query])):
+        raised = rates.copy()
+        raised[query] = goals[query]
+        if tree.load_seconds(raised) <= budget_seconds:
+            rates = raised
+    return rates
+
+
 def _raised(
     tree: WorkTree, rates: Vector, members: Truths, budget_seconds: float, slopes: Slopes, curve: Curve
 ) -> Vector:
-    """Raise the rates of some queries from 0 as far as the budget allows."""
+    """Raise the rates of some queries, from those of their goals, as far as the budget allows."""
     floors = tree.node_rates(rates)
     seconds = tree.node_seconds
     found = rates
@@ -84,8 +102,7 @@ def _filling(
     positive = finite[finite > 0]
 
     def at(scale: float) -> Vector:
-        found: Vector = np.where(wanted > 0, np.where(free, 1.0, curve(finite * scale)), rates)
-        return found
+        return np.maximum(rates, np.where(free, 1.0, curve(finite * scale)))
 
     whole = np.where(wanted > 0, 1.0, rates)
     if not len(positive) or tree.load_seconds(whole) <= budget_seconds:

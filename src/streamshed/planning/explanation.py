@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,8 @@ class Outlook:
         expected_error: The relative standard error of its worst aggregate, of the smallest group that counts.
         bound_by: The operator or query whose cost keeps P from being higher; None at P = 1.
         is_protected: Whether it is never shed.
+        goal: The error it should stay within, such as "2 % at 95 %"; None: it has no goal.
+        meets_goal: Whether it is expected to; without a goal it does.
     """
 
     query: str
@@ -36,6 +38,8 @@ class Outlook:
     expected_error: float
     bound_by: str | None
     is_protected: bool
+    goal: str | None = None
+    meets_goal: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +130,78 @@ def explain(
     factor = load_factor * _sustained(lambda times: load(times).unshed_seconds, budget_seconds)
     asked = load(factor)
     rates = np.maximum(rates_of(asked.tree, asked.demands, budget_seconds - asked.unsheddable_seconds), _LEAST_RATE)
+    return _explanation(
+        asked,
+        rates,
+        policy=policy,
+        load_factor=load_factor,
+        rows_per_second=factor * _rows_per_second(known),
+        trigger_interval_seconds=trigger_interval_seconds,
+        budget_seconds=budget_seconds,
+    )
+
+
+def explain_rates(
+    network: QueryNetwork,
+    known: NetworkStatistics,
+    effective_sampling_rates: Mapping[str, float],
+    *,
+    policy: str,
+    load_factor: float,
+    rows_per_second: float,
+    trigger_interval_seconds: float,
+    headroom: float = 0.8,
+) -> Explanation:
+    """Explain the effective sampling rates of a micro-batch that was.
+
+    Args:
+        network: The network.
+        known: What is known of it.
+        effective_sampling_rates: That of every query, as the journal has them.
+        policy: The policy that chose them.
+        load_factor: Times the load that is sustained without shedding.
+        rows_per_second: What came, all streams together.
+        trigger_interval_seconds: How often a micro-batch starts.
+        headroom: The share of it that a plan may fill.
+    """
+    usual = _rows_per_second(known)
+    asked = network_load(
+        network,
+        known,
+        trigger_interval_seconds=trigger_interval_seconds,
+        load_factor=rows_per_second / usual if usual > 0 else 1.0,
+    )
+    return _explanation(
+        asked,
+        np.array([effective_sampling_rates[demand.query] for demand in asked.demands]),
+        policy=policy,
+        load_factor=load_factor,
+        rows_per_second=rows_per_second,
+        trigger_interval_seconds=trigger_interval_seconds,
+        budget_seconds=headroom * trigger_interval_seconds,
+    )
+
+
+def _rows_per_second(known: NetworkStatistics) -> float:
+    return sum(stream.rows_per_second for stream in known.streams.values())
+
+
+def _explanation(
+    asked: NetworkLoad,
+    rates: Vector,
+    *,
+    policy: str,
+    load_factor: float,
+    rows_per_second: float,
+    trigger_interval_seconds: float,
+    budget_seconds: float,
+) -> Explanation:
     node_rates = asked.tree.node_rates(rates)
     placed = {sampler.node: sampler for sampler in samplers(asked.tree, rates)}
     return Explanation(
         policy=policy,
         load_factor=load_factor,
-        rows_per_second=factor * sum(stream.rows_per_second for stream in known.streams.values()),
+        rows_per_second=rows_per_second,
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget_seconds,
         unshed_seconds=asked.unshed_seconds,
@@ -199,4 +269,6 @@ def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) 
         expected_error=demand.relative_error(rate),
         bound_by=None if rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
         is_protected=demand.is_protected,
+        goal=None if demand.goal is None else str(demand.goal),
+        meets_goal=demand.meets_goal(rate),
     )

@@ -167,6 +167,7 @@ class _Builder:
             weight=query.weight,
             priority=query.priority,
             is_protected=query.mode is not AnswerMode.APPROXIMATE or unscalable,
+            goal=query.max_error,
         )
 
     def _coefficient(self, query: Query, name: str, call: AggregateCall) -> float:

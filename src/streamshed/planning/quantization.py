@@ -24,6 +24,19 @@ def sampling_rate_of(code: int) -> float:
     return float(10.0 ** (-code / STEPS_PER_DECADE))
 
 
+def code_of_at_least(sampling_rate: float) -> int:
+    """Return the code of the smallest representable sampling rate that is no less than `sampling_rate`.
+
+    Example:
+        >>> code_of_at_least(1.0), code_of_at_least(0.5), round(sampling_rate_of(code_of_at_least(0.5)), 4)
+        (0, 9, 0.5233)
+        >>> all(code_of_at_least(sampling_rate_of(code)) == code for code in range(256))
+        True
+    """
+    code = code_of(sampling_rate)
+    return code if sampling_rate_of(code) >= sampling_rate else code - 1
+
+
 def code_of(sampling_rate: float) -> int:
     """Return the code of the largest representable sampling rate that does not exceed `sampling_rate`.
 

@@ -10,6 +10,7 @@ import numpy as np
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.demand import Demand
 from streamshed.planning.network_load import network_load
+from streamshed.planning.placement import samplers
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
 from streamshed.planning.rate_policies import RatePolicy
 from streamshed.planning.work_tree import Vector, WorkTree
@@ -28,11 +29,16 @@ class QueryRates:
         codes: Codes of the queries' effective sampling rates.
         work_shares: Per stream, the share of the work on its rows that this takes.
         expected_errors: Per query, the relative standard error of its worst aggregate.
+        samplers: The sampling rate of each sampler that this takes, by the address of the stream or operator, or the
+            name of the query, that it stands before.
+        missed_goals: Queries that will exceed the error they should stay within more often than they may.
     """
 
     codes: Mapping[str, int]
     work_shares: Mapping[str, float]
     expected_errors: Mapping[str, float]
+    samplers: Mapping[str, float]
+    missed_goals: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +49,13 @@ class ComingWork:
         tree: What it takes, in seconds that the load model predicts.
         demands: The queries, in the tree's order.
         streams: Per node of the tree, its stream.
+        places: Per node of the tree, the address of its stream or operator, or the name of its query.
     """
 
     tree: WorkTree
     demands: tuple[Demand, ...]
     streams: tuple[str, ...]
+    places: tuple[str, ...]
 
     def shares(self, rates: Vector) -> dict[str, float]:
         """Return the share of each stream's work that is done at some effective rates of the queries."""
@@ -99,7 +107,11 @@ def coming_work(
         for stream, seconds in known_seconds.items()
     }
     scaled = [replace(node, seconds=node.seconds * scales[stream]) for node, stream in zip(nodes, streams, strict=True)]
-    return ComingWork(tree=WorkTree(tuple(scaled)), demands=asked.demands, streams=tuple(streams))
+    places = [
+        asked.demands[node.query].query if address is None and node.query is not None else address or node.name
+        for node, address in zip(nodes, asked.addresses, strict=True)
+    ]
+    return ComingWork(tree=WorkTree(tuple(scaled)), demands=asked.demands, streams=tuple(streams), places=tuple(places))
 
 
 def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float]) -> QueryRates:
@@ -154,4 +166,10 @@ def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
         expected_errors={
             demand.query: demand.relative_error(rate) for demand, rate in zip(work.demands, rates.tolist(), strict=True)
         },
+        samplers={work.places[one.node]: one.sampling_rate for one in samplers(work.tree, rates)},
+        missed_goals=tuple(
+            demand.query
+            for demand, rate in zip(work.demands, rates.tolist(), strict=True)
+            if not demand.meets_goal(rate)
+        ),
     )

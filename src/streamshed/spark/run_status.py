@@ -43,6 +43,9 @@ class RunStatus:
         admitted_rows: Rows that passed the samplers; estimated for a stream that is alone in its time domain.
         sampling_rates: Per stream, that of the sampler behind its source.
         effective_sampling_rates: Per query, the share of its rows that it is answered from, at least.
+        samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
+            that it stands before.
+        missed_goals: Queries whose `max_error` the load does not allow to keep to.
         backlog_rows: Rows known to wait.
         delay_seconds: From the arrival of its oldest row to its answers.
         reason: Of the decision.
@@ -62,6 +65,8 @@ class RunStatus:
     admitted_rows: int = 0
     sampling_rates: Mapping[str, float] = field(default_factory=dict)
     effective_sampling_rates: Mapping[str, float] = field(default_factory=dict)
+    samplers: Mapping[str, float] = field(default_factory=dict)
+    missed_goals: tuple[str, ...] = ()
     backlog_rows: int = 0
     delay_seconds: float = 0.0
     reason: str = "starting"

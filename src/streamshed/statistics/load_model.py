@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, dear_rows, fitted, predicted
-from streamshed.statistics.load_memory import Memory, Observation, releveled, remembered, translated
+from streamshed.statistics.load_memory import RECENT, Memory, Observation, releveled, remembered, translated
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -38,8 +38,9 @@ class LoadModel:
 
     The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). While everything
     is kept (P = 1) reading and work cannot be told apart, and the prior's read share stands; micro-batches
-    that shed correct it, and are remembered. A single outlier moves little. A second one in a row on the same
-    side is no accident: the level of all costs has changed.
+    that shed correct it, and are remembered. A single outlier moves nothing: a machine has its hiccups, and answers
+    are not given up for one. A second one in a row on the same side is no accident: the level of all costs has changed.
+    Nor is one that comes soon after another; it is learned from like any other micro-batch.
 
     Recursive least squares was tried first. In seconds it collapses when the prior is too dear, for normal
     beliefs know no positive costs; in logarithms it forgets that a calm load bounded the fixed cost, and may
@@ -54,6 +55,7 @@ class LoadModel:
         covariance: Uncertainty of `mean`.
         memory: What it was fitted to.
         suspicion: +1 or −1 after a micro-batch that took much longer or shorter than predicted, else 0.
+        disregarded: How many micro-batches ago an outlier was disregarded; 0: memory ends with it.
 
     Example:
         >>> model = LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.5, seconds_per_row=1e-6))
@@ -69,6 +71,7 @@ class LoadModel:
     covariance: tuple[tuple[float, ...], ...]
     memory: Memory = ()
     suspicion: int = 0
+    disregarded: int = RECENT
 
     @classmethod
     def initial(cls, streams: Sequence[str], prior: LoadPrior) -> "LoadModel":
@@ -130,7 +133,12 @@ class LoadModel:
         error = observation.log_seconds - math.log(expected_seconds)
         suspicion = self._suspicion(error, self.doubt(outcome.offered_rows, outcome.shares_done))
         has_jumped = suspicion != 0 and suspicion == self.suspicion
-        memory = remembered(releveled(self.memory, error) if has_jumped else self.memory, observation)
+        if has_jumped:
+            memory = remembered(releveled(self.memory, error), observation)
+        else:
+            memory = remembered(self.memory[:-1] if self.disregards_latest else self.memory, observation)
+            if suspicion != 0 and self.disregarded >= RECENT:
+                return replace(self, memory=memory, suspicion=suspicion, disregarded=0)
         fit = _fit(memory, _belief(len(self.streams), self.prior), np.array(self.mean))
         return replace(
             self,
@@ -138,7 +146,13 @@ class LoadModel:
             covariance=_frozen_rows(fit.covariance),
             memory=memory,
             suspicion=suspicion,
+            disregarded=RECENT if has_jumped else min(self.disregarded + 1, RECENT),
         )
+
+    @property
+    def disregards_latest(self) -> bool:
+        """Whether the latest micro-batch is an outlier that nothing was learned from."""
+        return self.disregarded == 0
 
     def to_json(self) -> str:
         """Write down what was learned, for `from_json`."""
@@ -149,6 +163,7 @@ class LoadModel:
                 "covariance": self.covariance,
                 "memory": [[known.rows, known.kept, known.log_seconds, known.age] for known in self.memory],
                 "suspicion": self.suspicion,
+                "disregarded": self.disregarded,
             }
         )
 
@@ -176,6 +191,7 @@ class LoadModel:
             covariance=tuple(map(tuple, known["covariance"])),
             memory=memory,
             suspicion=int(known["suspicion"]),
+            disregarded=int(known["disregarded"]),
         )
 
     def _position(self, stream: str) -> int:

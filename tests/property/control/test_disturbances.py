@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
@@ -75,6 +75,19 @@ def test_a_pause_in_calm_costs_rows_of_one_micro_batch_at_most() -> None:
     trace = PLAIN.run(constant(PLAIN.load(0.5)), 60, costs=PLAIN.costs(pauses={30: 10.0}))
     assert [done.micro_batch_id for done in trace if done.decision.shedding] == [31]
     assert all(done.utilization <= PLAIN.headroom for done in trace[31:])
+
+
+@EXAMPLES
+@given(load_in_budgets=st.floats(0.2, 0.8), factor=st.floats(1.2, 2.5), at=st.integers(6, 16))
+def test_a_hiccup_in_calm_costs_no_rows(load_in_budgets: float, factor: float, at: int) -> None:
+    """As long as the rows that came meanwhile fit the trigger interval by themselves."""
+    micro_batch_seconds = load_in_budgets * PLAIN.budget_seconds
+    late_seconds = max(0.0, factor * micro_batch_seconds - INTERVAL)
+    assume(micro_batch_seconds * (1 + late_seconds / INTERVAL) <= 0.95 * PLAIN.budget_seconds)
+    load = constant(PLAIN.load(load_in_budgets))
+    trace = PLAIN.run(load, 24, costs=PLAIN.costs(pauses={at: factor}))
+    undisturbed = PLAIN.run(load, 24)
+    assert [done.decision.shedding for done in trace] == [done.decision.shedding for done in undisturbed]
 
 
 @pytest.mark.parametrize("warm_up", [(3.0, 2.0, 1.2), (5.0, 4.0, 3.0, 2.0, 1.5, 1.2)])

@@ -72,3 +72,11 @@ def kept(rate: float, values: list[float]) -> dict[str, Any]:
         "moments": [{"present": count, "mean": mean, "dispersion": dispersion, "weight": weight}] if count else [],
         "greatest_weight": weight,
     }
+
+
+def together(*slices: Mapping[str, Any]) -> dict[str, Any]:
+    """The partials of one window of which each slice was kept with a probability of its own."""
+    sums = [name for name in slices[0] if name not in {"moments", "greatest_weight"}]
+    merged = {name: sum(one[name] for one in slices) for name in sums}
+    moments = [moment for one in slices for moment in one["moments"]]
+    return {**merged, "moments": moments, "greatest_weight": max(one["greatest_weight"] for one in slices)}

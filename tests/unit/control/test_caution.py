@@ -1,7 +1,7 @@
 import pytest
 
 from streamshed.control.caution import LARGEST_CAUTION, plan_cautiously
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from tests.unit.control.examples import BUDGET, PRIOR, outcome
@@ -24,14 +24,14 @@ def test_what_is_well_known_is_planned_as_it_is() -> None:
     known = Statistics(offered_rows={"packets": 200_000}, load_model=learned(*CALM))
     plan, budget = plan_cautiously(NETWORK, known, BUDGET)
     assert budget is BUDGET
-    assert plan == plan_uniform(NETWORK, known, BUDGET)
+    assert plan == plan_work_shares(NETWORK, known, BUDGET)
 
 
 def test_far_from_what_was_measured_the_budget_shrinks_but_not_without_end() -> None:
     known = Statistics(offered_rows={"packets": 5_000_000}, load_model=learned(*CALM))
     plan, budget = plan_cautiously(NETWORK, known, BUDGET)
     assert 1 < budget.caution <= LARGEST_CAUTION
-    assert plan == plan_uniform(NETWORK, known, budget)
+    assert plan == plan_work_shares(NETWORK, known, budget)
     assert plan.expected_seconds <= BUDGET.seconds / budget.caution
     assert not plan.saturated
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from streamshed.control.guard import GuardedPlan, guarded
 from streamshed.planning.quantization import code_of, sampling_rate_of
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from tests.unit.control.examples import BUDGET, statistics
 from tests.unit.planning.networks import counting
 
 NETWORK = counting("packets", "alerts", exact=("alerts",))
 KNOWN = statistics(packets=4_000_000, alerts=0)
-PLAN = plan_uniform(NETWORK, KNOWN, BUDGET)
+PLAN = plan_work_shares(NETWORK, KNOWN, BUDGET)
 
 
 def guard(codes: dict[str, int]) -> GuardedPlan:

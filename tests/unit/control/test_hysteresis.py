@@ -1,7 +1,7 @@
 import pytest
 
 from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, entered, settled
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from tests.unit.control.examples import BUDGET, statistics
 from tests.unit.planning.networks import counting
 
@@ -56,7 +56,7 @@ def test_a_single_one_that_would_just_be_late_may_be_noise() -> None:
 
 def test_just_below_the_edge_the_mildest_rate_stays() -> None:
     known = statistics(packets=1_350_000, alerts=1000)
-    plan = plan_uniform(counting("packets", "alerts", exact=("alerts",)), known, BUDGET)
+    plan = plan_work_shares(counting("packets", "alerts", exact=("alerts",)), known, BUDGET)
     assert not plan.sheds
     steady = settled(plan, after(1.16), statistics=known, budget=BUDGET)
     assert steady.sampling_codes == {"packets": 1, "alerts": 0}
@@ -66,7 +66,7 @@ def test_just_below_the_edge_the_mildest_rate_stays() -> None:
 
 def test_one_micro_batch_that_just_does_not_fit_is_kept_whole() -> None:
     known = statistics(packets=1_550_000)
-    plan = plan_uniform(counting("packets"), known, BUDGET)
+    plan = plan_work_shares(counting("packets"), known, BUDGET)
     assert plan.sheds
     kept = entered(plan, after(1.01), statistics=known, budget=BUDGET)
     assert kept.sampling_codes == {"packets": 0}
@@ -79,7 +79,7 @@ def test_a_plan_that_sheds_is_left_alone_and_so_is_calm() -> None:
     calm, busy = statistics(packets=1_000_000), statistics(packets=3_000_000)
     network = counting("packets")
     for known, state in ((calm, after(0.5)), (busy, after(1.16))):
-        plan = plan_uniform(network, known, BUDGET)
+        plan = plan_work_shares(network, known, BUDGET)
         assert settled(plan, state, statistics=known, budget=BUDGET) is plan
 
 

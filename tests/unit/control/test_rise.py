@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from streamshed.control.rise import TRUSTED_SHARE, limited
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.quantization import code_of, sampling_rate_of
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.unit.control.examples import BUDGET, outcome, statistics
 from tests.unit.planning.networks import counting
@@ -16,12 +16,12 @@ NETWORK = counting("packets")
 
 
 def plan_for(rows: int) -> SheddingPlan:
-    return plan_uniform(NETWORK, statistics(packets=rows), BUDGET)
+    return plan_work_shares(NETWORK, statistics(packets=rows), BUDGET)
 
 
 def kept_after(last: MicroBatchOutcome | None, rows: int) -> float:
     known = statistics(packets=rows)
-    plan = plan_uniform(NETWORK, known, BUDGET)
+    plan = plan_work_shares(NETWORK, known, BUDGET)
     return limited(plan, last, statistics=known, budget=BUDGET).sampling_rates["packets"]
 
 
@@ -79,7 +79,7 @@ def test_when_the_load_has_fallen_everything_may_be_kept() -> None:
 def test_a_changed_mind_of_the_model_is_no_reason_to_keep_everything() -> None:
     last = outcome(0, {"packets": 1_300_000}, {"packets": 0.05}, 1.58)
     known = statistics(packets=1_300_000)
-    plan = plan_uniform(NETWORK, known, BUDGET)
+    plan = plan_work_shares(NETWORK, known, BUDGET)
     assert not plan.sheds
     risen = limited(plan, last, statistics=known, budget=BUDGET)
     assert risen.sampling_rates["packets"] <= 0.05

@@ -52,6 +52,12 @@ def test_every_query_has_an_effective_sampling_rate_while_any_is_shed() -> None:
     assert "sampling rates" not in drawn(BUSY)
 
 
+def test_where_samplers_are_is_shown() -> None:
+    shed = replace(status(2), samplers={"packets": 0.5, "packets > filter proto = 6": 0.25})
+    assert "samplers: 50 % packets; 25 % packets > filter proto = 6" in drawn(BUSY.after(shed))
+    assert "samplers" not in drawn(BUSY)
+
+
 def test_every_time_domain_is_shown() -> None:
     history = BUSY.after(status(7, clock="sensors", heat=answered(4, exact=4)))
     view = drawn(history)

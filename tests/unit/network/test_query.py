@@ -5,8 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
 from streamshed.network.node import Node
 from streamshed.network.query import AnswerMode, Query
@@ -167,7 +170,35 @@ def test_weights_that_cannot_be(weight: float) -> None:
         packets().query("a", weight=weight)
 
 
-def test_goals_are_refused_until_they_can_be_kept() -> None:
+def test_a_goal_is_read_in_any_form() -> None:
+    asked = packets().window("1 minute").agg(n="count(*)")
+    for goal in ("2 % at 95 %", "2%", 0.02, ErrorGoal(0.02, 0.95)):
+        assert asked.query("a", max_error=goal).max_error == ErrorGoal(0.02)
+    assert asked.query("a").max_error is None
+
+
+@given(st.floats(1e-6, 10), st.floats(0.001, 0.999))
+def test_a_goal_is_written_as_it_is_read(relative_error: float, confidence: float) -> None:
+    goal = ErrorGoal(relative_error, confidence)
+    again = error_goal(str(goal))
+    assert again.relative_error == pytest.approx(relative_error, rel=1e-14)
+    assert again.confidence == pytest.approx(confidence, rel=1e-14)
+
+
+@pytest.mark.parametrize("goal", [0, -0.02, math.inf, math.nan, True, "2", "2 % at 100 %", "0 %", "2 % at", [2]])
+def test_goals_that_cannot_be(goal: float | str) -> None:
+    with pytest.raises(InvalidNetworkError, match="max_error"):
+        packets().window("1 minute").agg(n="count(*)").query("a", max_error=goal)
+
+
+def test_goals_are_for_approximate_aggregates() -> None:
+    with pytest.raises(InvalidNetworkError, match="max_error is for approximate answers, but its mode is exact"):
+        packets().window("1 minute").agg(n="count(*)").query("a", mode="exact", max_error=0.02)
+    with pytest.raises(InvalidNetworkError, match="max_error is for aggregates"):
+        Query("a", packets(), max_error=ErrorGoal(0.02))
+
+
+def test_gaps_are_refused_until_they_can_be_bounded() -> None:
     with pytest.raises(InvalidNetworkError, match="max_gap is not supported, got 5"):
         Query("a", packets(), max_gap=5)  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.policies import POLICIES, Policy, policy_named
 from streamshed.planning.quantization import SMALLEST, WHOLE
 from streamshed.planning.query_rates import QueryRates, coming_work
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.load_model import LoadModel
@@ -50,7 +50,7 @@ def planned(policy: Policy, known: Statistics, allowed: Budget) -> tuple[Sheddin
     """What of the work is done, and which queries get it."""
     work = coming_work(NETWORK, guessed_statistics(NETWORK), known, trigger_interval_seconds=2.0)
     bounded = replace(known, least_shares=policy.least_shares(work))
-    plan = plan_uniform(NETWORK, bounded, allowed)
+    plan = plan_work_shares(NETWORK, bounded, allowed)
     return plan, policy.query_rates(work, plan.sampling_codes)
 
 

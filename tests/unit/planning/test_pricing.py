@@ -3,7 +3,7 @@ import pytest
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy
 from streamshed.planning.pricing import with_sampling_codes
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior
@@ -12,7 +12,7 @@ from tests.unit.planning.networks import counting
 PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)
 STATISTICS = Statistics(offered_rows={"packets": 1_000_000}, load_model=LoadModel.initial(["packets"], PRIOR))
 BUDGET = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
-PLAN = plan_uniform(counting("packets"), STATISTICS, BUDGET)
+PLAN = plan_work_shares(counting("packets"), STATISTICS, BUDGET)
 
 
 def test_the_expectation_follows_the_rates() -> None:

@@ -62,12 +62,24 @@ def test_all_coefficients_of_two_streams_are_found_when_loads_and_rates_vary() -
         assert model.work_seconds_per_row(stream) == pytest.approx(work, rel=0.1)
 
 
-@pytest.mark.parametrize("factor", [10.0, 0.1])
-def test_a_single_outlier_changes_the_prediction_by_less_than_a_fifth(factor: float) -> None:
+@pytest.mark.parametrize("factor", [10.0, 2.0, 0.1])
+def test_nothing_is_learned_from_a_single_outlier(factor: float) -> None:
     model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
     after = model.updated(outcome({"packets": 200_000}, factor=factor))
-    ratio = after.seconds(CALM.offered_rows, {}) / model.seconds(CALM.offered_rows, {})
-    assert abs(math.log(ratio)) < math.log(1.2)
+    assert after.disregards_latest
+    assert after.seconds(CALM.offered_rows, {}) == model.seconds(CALM.offered_rows, {})
+    later = after.updated(CALM)
+    assert not later.disregards_latest
+    assert later.seconds(CALM.offered_rows, {}) == pytest.approx(model.seconds(CALM.offered_rows, {}), rel=1e-3)
+
+
+def test_an_outlier_soon_after_another_is_learned_from() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
+    slow = outcome({"packets": 200_000}, factor=3.0)
+    after = learned(model, slow, CALM, slow)
+    assert not after.disregards_latest
+    assert after.seconds(CALM.offered_rows, {}) > 1.05 * model.seconds(CALM.offered_rows, {})
+    assert learned(model, slow, *[CALM] * 6, slow).disregards_latest
 
 
 @pytest.mark.parametrize("factor", [3.0, 1 / 3])

@@ -17,6 +17,7 @@ from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
 from streamshed.dashboard.wording import count_text
 from streamshed.statistics.load_prior import LoadPrior
+from streamshed.statistics.network_statistics import NetworkStatistics
 from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feed import Feeder
 
@@ -40,6 +41,8 @@ class BurstRun:
         start_seconds: When the feed started, seconds since 1970.
         event_start_seconds: The event time of that moment.
         drained: Whether all windows were answered.
+        network: The network.
+        known: What had been learned of the network by then.
     """
 
     journal: pd.DataFrame
@@ -47,6 +50,8 @@ class BurstRun:
     start_seconds: float
     event_start_seconds: float
     drained: bool
+    network: QueryNetwork
+    known: NetworkStatistics
 
 
 def run_burst(
@@ -110,6 +115,8 @@ def run_burst(
         start_seconds=start,
         event_start_seconds=event_start,
         drained=drained,
+        network=network,
+        known=run.statistics(),
     )
 
 

@@ -19,6 +19,7 @@ from streamshed.cli.demo.deadline import Deadline
 from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, comparison_seconds, load_for
 from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
 from streamshed.cli.demo.patience import calibration_seconds
+from streamshed.cli.demo.placement import placement_at_peak
 from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
 from streamshed.cli.demo.scratch import scratch
 from streamshed.cli.demo.story import answer_table, headline, sentence
@@ -26,6 +27,7 @@ from streamshed.cli.demo.workload import MEANINGS, demo_network
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.progress import progress_of
 from streamshed.cli.spark_session import session
+from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.dashboard.wording import count_text, seconds_text
@@ -150,7 +152,9 @@ def _report(
     answers = answer_figures(pairs, times)
     told = sentence(load, capacity, engine, answers)
     picture, figures = request.out / "demo.png", request.out / "demo.json"
+    placement = request.out / "demo_network.png"
     write_picture(_timeline(run, load, pairs), picture, title=headline(engine, answers))
+    write_network_picture(placement_at_peak(run, load, capacity), placement)
     measured = {
         "what_happened": told,
         "seconds": round(seconds, 1),
@@ -162,6 +166,7 @@ def _report(
         "answers": {**asdict(answers), "all_windows_answered": run.drained},
         "queries_compared": sorted({pair.truth.query for pair in pairs}),
         "picture": str(picture),
+        "placement": str(placement),
     }
     figures.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
     if request.as_json:
@@ -169,7 +174,10 @@ def _report(
         return
     result_console().print(answer_table(pairs, times))
     click.echo(told)
-    click.echo(f"\npicture: {picture}, figures: {figures}, all of it took {seconds_text(seconds)}")
+    click.echo(
+        f"\npicture: {picture}, samplers in the burst: {placement}, figures: {figures},"
+        f" all of it took {seconds_text(seconds)}"
+    )
 
 
 def _timeline(run: BurstRun, load: DemoLoad, pairs: tuple[Pair, ...]) -> Timeline:

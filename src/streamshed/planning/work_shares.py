@@ -1,4 +1,4 @@
-"""Drop rows at the inputs, all streams alike: the baseline of [B04] §5.1."""
+"""How much of the work on each stream's rows is done, whichever policy then chooses what is given up for it."""
 
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import Budget
@@ -8,8 +8,11 @@ from streamshed.planning.scalability import least_shares, protected_streams
 from streamshed.statistics.forecast import Statistics
 
 
-def plan_uniform(network: QueryNetwork, statistics: Statistics, budget: Budget) -> SheddingPlan:
-    """Plan the largest single sampling rate, for every stream that may be shed, that fits the budget.
+def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budget) -> SheddingPlan:
+    """Plan the largest share of the work that may be shed, one for all streams, that fits the budget.
+
+    With policy `uniform`, the baseline of [B04] §5.1, it is the sampling rate at the inputs; the others spread the work
+    over the queries.
 
     With U the seconds that nothing can save (fixed cost, reading, protected streams) and W the seconds of
     work on rows that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.quantization import WHOLE, code_of
-from streamshed.planning.uniform import plan_uniform
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior
@@ -24,7 +24,7 @@ def statistics(**rows: int) -> Statistics:
 
 def test_the_rate_solves_the_load_equation() -> None:
     # 0.2 fixed + 4 * 0.2 read = 1.0 s cannot be saved, 0.6 s are left for 4 * 0.8 = 3.2 s of work.
-    plan = plan_uniform(counting("packets"), statistics(packets=4_000_000), BUDGET)
+    plan = plan_work_shares(counting("packets"), statistics(packets=4_000_000), BUDGET)
     assert plan.sampling_codes == {"packets": code_of(0.6 / 3.2)}
     assert plan.unsheddable_seconds == pytest.approx(1.0)
     assert plan.unshed_seconds == pytest.approx(4.2)
@@ -36,32 +36,32 @@ def test_the_rate_solves_the_load_equation() -> None:
 
 def test_all_streams_that_may_be_shed_have_one_rate() -> None:
     known = statistics(packets=2_000_000, flows=2_000_000)
-    plan = plan_uniform(counting("packets", "flows"), known, BUDGET)
+    plan = plan_work_shares(counting("packets", "flows"), known, BUDGET)
     assert set(plan.sampling_codes.values()) == {code_of(0.6 / 3.2)}
 
 
 def test_what_must_be_kept_whole_leaves_less_for_the_others() -> None:
     known = statistics(alerts=300_000, packets=3_500_000)
-    plan = plan_uniform(counting("alerts", "packets", exact=("alerts",)), known, BUDGET)
+    plan = plan_work_shares(counting("alerts", "packets", exact=("alerts",)), known, BUDGET)
     assert plan.sampling_codes == {"alerts": WHOLE, "packets": code_of(0.4 / 2.8)}
     assert plan.protected_streams == {"alerts": ("count_alerts",)}
 
 
 def test_a_load_that_fits_is_kept_whole() -> None:
-    plan = plan_uniform(counting("packets"), statistics(packets=1_000_000), BUDGET)
+    plan = plan_work_shares(counting("packets"), statistics(packets=1_000_000), BUDGET)
     assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.NONE)
 
 
 def test_where_latency_allows_micro_batches_grow_before_anything_is_shed() -> None:
     wide = Budget(trigger_interval_seconds=2.0, deadline_seconds=5.0, headroom=0.8)
-    plan = plan_uniform(counting("packets"), statistics(packets=3_000_000), wide)
+    plan = plan_work_shares(counting("packets"), statistics(packets=3_000_000), wide)
     assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.LARGER_MICRO_BATCH)
     assert plan.reason == "larger_micro_batch"
-    assert plan_uniform(counting("packets"), statistics(packets=5_000_000), wide).remedy is Remedy.SHED
+    assert plan_work_shares(counting("packets"), statistics(packets=5_000_000), wide).remedy is Remedy.SHED
 
 
 def test_when_reading_alone_is_too_much_the_plan_says_by_how_much() -> None:
-    plan = plan_uniform(counting("packets"), statistics(packets=10_000_000), BUDGET)
+    plan = plan_work_shares(counting("packets"), statistics(packets=10_000_000), BUDGET)
     assert plan.expected_seconds == pytest.approx(2.2 * 1.1, rel=0.01)
     assert (plan.remedy, plan.reason, plan.saturated) == (Remedy.REFUSE, "saturated", True)
     assert plan.unsheddable_seconds == pytest.approx(2.2)
@@ -71,7 +71,7 @@ def test_when_reading_alone_is_too_much_the_plan_says_by_how_much() -> None:
 
 def test_what_would_save_next_to_nothing_is_not_shed() -> None:
     busy = statistics(packets=10_000)
-    plan = plan_uniform(counting("packets"), busy, replace(BUDGET, headroom=0.1))
+    plan = plan_work_shares(counting("packets"), busy, replace(BUDGET, headroom=0.1))
     assert plan.unsheddable_seconds > 10 * (plan.unshed_seconds - plan.unsheddable_seconds)
     assert (plan.sampling_codes, plan.saturated) == ({"packets": WHOLE}, True)
 
@@ -83,7 +83,7 @@ def slow(fixed_seconds: float, **rows: int) -> Statistics:
 
 
 def test_headroom_is_no_reason_to_give_up_answers_for_next_to_no_time() -> None:
-    plan = plan_uniform(counting("packets"), slow(1.5, packets=200_000), BUDGET)
+    plan = plan_work_shares(counting("packets"), slow(1.5, packets=200_000), BUDGET)
     assert plan.unshed_seconds == pytest.approx(1.7)
     assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.NONE)
     assert plan.reason == "not_worth_shedding"
@@ -93,16 +93,16 @@ def test_headroom_is_no_reason_to_give_up_answers_for_next_to_no_time() -> None:
 def test_nothing_is_shed_to_catch_up_what_catches_up_by_itself() -> None:
     late = replace(BUDGET, drain_seconds=0.9)
     assert late.seconds == pytest.approx(0.7)
-    plan = plan_uniform(counting("packets"), slow(0.5, packets=1_000_000), late)
+    plan = plan_work_shares(counting("packets"), slow(0.5, packets=1_000_000), late)
     assert plan.unshed_seconds == pytest.approx(1.5)
     assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.NONE)
-    overloaded = plan_uniform(counting("packets"), slow(0.5, packets=3_000_000), late)
+    overloaded = plan_work_shares(counting("packets"), slow(0.5, packets=3_000_000), late)
     assert overloaded.unsheddable_seconds == pytest.approx(1.1)
     assert overloaded.sheds
 
 
 def test_but_what_must_be_shed_in_any_case_is_shed_to_the_headroom() -> None:
-    plan = plan_uniform(counting("packets"), slow(1.3, packets=1_000_000), BUDGET)
+    plan = plan_work_shares(counting("packets"), slow(1.3, packets=1_000_000), BUDGET)
     assert plan.unsheddable_seconds == pytest.approx(1.5)
     assert plan.expected_seconds == pytest.approx(1.6, rel=0.02)
     assert (plan.reason, plan.expected_seconds <= 1.6) == ("overload", True)
@@ -113,7 +113,7 @@ def test_what_is_allowed_is_the_budget_or_has_headroom_of_its_own(
     fixed_seconds: float, rows: int, caution: float
 ) -> None:
     budget = replace(BUDGET, caution=caution)
-    plan = plan_uniform(counting("packets"), slow(fixed_seconds, packets=rows), budget)
+    plan = plan_work_shares(counting("packets"), slow(fixed_seconds, packets=rows), budget)
     assert plan.saturated == (plan.unsheddable_seconds >= budget.seconds)
     if not plan.saturated and plan.allowed_seconds > budget.seconds:
         assert plan.allowed_seconds <= budget.utmost_seconds
@@ -127,7 +127,7 @@ def test_what_is_allowed_is_the_budget_or_has_headroom_of_its_own(
 @pytest.mark.parametrize("fixed_seconds", [0.1, 1.2, 1.4, 1.5, 1.7])
 def test_a_few_rows_more_never_cost_many(fixed_seconds: float) -> None:
     def plan_of(rows: int) -> SheddingPlan:
-        return plan_uniform(counting("packets"), slow(fixed_seconds, packets=rows), BUDGET)
+        return plan_work_shares(counting("packets"), slow(fixed_seconds, packets=rows), BUDGET)
 
     expected_seconds = [plan_of(rows).expected_seconds for rows in range(10_000, 2_000_000, 10_000)]
     falls = [earlier - later for earlier, later in pairwise(expected_seconds)]
@@ -135,6 +135,6 @@ def test_a_few_rows_more_never_cost_many(fixed_seconds: float) -> None:
 
 
 def test_when_nothing_may_be_shed_overload_is_saturation() -> None:
-    plan = plan_uniform(counting("packets", exact=("packets",)), statistics(packets=4_000_000), BUDGET)
+    plan = plan_work_shares(counting("packets", exact=("packets",)), statistics(packets=4_000_000), BUDGET)
     assert (plan.sampling_codes, plan.remedy) == ({"packets": WHOLE}, Remedy.REFUSE)
     assert plan.protected_streams == {"packets": ("count_packets",)}

@@ -1,0 +1,87 @@
+"""An explanation of a network in the forms that people want: text, JSON, picture."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from streamshed.dashboard.explained import explained
+from streamshed.dashboard.network_picture import write_network_picture
+from streamshed.network.duration import parse_duration
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.explanation import Explanation, explain
+from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
+from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+
+@dataclass(frozen=True)
+class ExplainedNetwork:
+    """What a network would shed at some load; `str` writes it for a person.
+
+    Attributes:
+        explanation: All of it.
+    """
+
+    explanation: Explanation
+
+    def to_json(self) -> str:
+        """Return it as one JSON object."""
+        return json.dumps(asdict(self.explanation), indent=2)
+
+    def draw(self, file: str | Path) -> None:
+        """Draw the network with its samplers as a PNG.
+
+        Raises:
+            SinkUnavailableError: The file cannot be written.
+        """
+        write_network_picture(self.explanation, Path(file))
+
+    def __str__(self) -> str:
+        return explained(self.explanation)
+
+
+def explain_network(
+    network: QueryNetwork,
+    load: float = 3.0,
+    *,
+    statistics: NetworkStatistics | None = None,
+    policy: str = DEFAULT_RATE_POLICY,
+    trigger: str = "2 seconds",
+    headroom: float = 0.8,
+) -> ExplainedNetwork:
+    """Tell where samplers would go at some load, at which rates, and what that would cost the answers.
+
+    Args:
+        network: The network.
+        load: Times the load that is sustained without shedding.
+        statistics: What is known of it, as `Run.statistics()` returns or `streamshed profile` writes; None: a guess.
+        policy: One of `RATE_POLICIES`.
+        trigger: How often a micro-batch starts.
+        headroom: The share of it that a plan may fill.
+
+    Raises:
+        InvalidNetworkError: There is no such policy, or the trigger is no duration.
+        InvalidStatisticsError: No load is sustained, or every load is.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = stream("ticks", rate(100), time="timestamp")
+        >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total", max_error="10 % at 95 %")
+        >>> found = explain_network(network(total), load=1.1)
+        >>> [(one.query, one.goal, one.meets_goal) for one in found.explanation.outlooks]
+        [('total', '10 % at 95 %', True)]
+    """
+    return ExplainedNetwork(
+        explain(
+            network,
+            guessed_statistics(network) if statistics is None else statistics,
+            load_factor=load,
+            policy=policy,
+            trigger_interval_seconds=parse_duration(trigger) / 1e6,
+            headroom=headroom,
+        )
+    )

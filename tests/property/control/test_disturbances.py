@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant
+from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.test_bursts import PLAIN
 from tests.property.control.worlds import INTERVAL, Trace, World, codes, worlds
 
@@ -78,16 +79,25 @@ def test_a_pause_in_calm_costs_rows_of_one_micro_batch_at_most() -> None:
 
 
 @EXAMPLES
-@given(load_in_budgets=st.floats(0.2, 0.8), factor=st.floats(1.2, 2.5), at=st.integers(6, 16))
-def test_a_hiccup_in_calm_costs_no_rows(load_in_budgets: float, factor: float, at: int) -> None:
-    """As long as the rows that came meanwhile fit the trigger interval by themselves."""
-    micro_batch_seconds = load_in_budgets * PLAIN.budget_seconds
-    late_seconds = max(0.0, factor * micro_batch_seconds - INTERVAL)
-    assume(micro_batch_seconds * (1 + late_seconds / INTERVAL) <= 0.95 * PLAIN.budget_seconds)
-    load = constant(PLAIN.load(load_in_budgets))
-    trace = PLAIN.run(load, 24, costs=PLAIN.costs(pauses={at: factor}))
-    undisturbed = PLAIN.run(load, 24)
-    assert [done.decision.shedding for done in trace] == [done.decision.shedding for done in undisturbed]
+@given(
+    fixed_share=st.floats(0.1, 0.5),
+    load_in_budgets=st.floats(0.55, 0.85),
+    factor=st.floats(1.5, 2.5),
+    at=st.integers(2, 16),
+)
+@example(fixed_share=0.5, load_in_budgets=0.8, factor=2.0, at=2)
+@example(fixed_share=0.45, load_in_budgets=0.82, factor=2.0, at=3)
+def test_a_hiccup_in_calm_costs_no_rows(fixed_share: float, load_in_budgets: float, factor: float, at: int) -> None:
+    """As long as the rows that came meanwhile fit by themselves; of costs that were measured before."""
+    world = replace(PLAIN, fixed_share=fixed_share, read_share=0.25)
+    late_seconds = max(0.0, factor * load_in_budgets * world.budget_seconds - INTERVAL)
+    assume(fixed_share + (load_in_budgets - fixed_share) * (1 + late_seconds / INTERVAL) <= 0.95)
+    prior = LoadPrior(
+        fixed_seconds=fixed_share * world.budget_seconds, seconds_per_row=world.seconds_per_row, is_measured=True
+    )
+    load, costs = constant(world.load(load_in_budgets)), world.costs(pauses={at: factor})
+    trace = world.run(load, 24, controller=world.loop(prior=prior), costs=costs)
+    assert not any(done.decision.shedding for done in trace)
 
 
 @pytest.mark.parametrize("warm_up", [(3.0, 2.0, 1.2), (5.0, 4.0, 3.0, 2.0, 1.5, 1.2)])

@@ -75,7 +75,8 @@ class World:
             fixed_seconds=self.fixed_share * self.budget_seconds * self.fixed_wrong_by,
             seconds_per_row=self.seconds_per_row * self.row_wrong_by,
         )
-        known = ControlSettings(trigger_interval_seconds=INTERVAL, headroom=self.headroom, prior=prior, **settings)
+        asked = {"prior": prior, **settings}
+        known = ControlSettings(trigger_interval_seconds=INTERVAL, headroom=self.headroom, **asked)
         return ControlLoop(counting(STREAM), known, lambda: 0.0)
 
     def run(

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 
 from streamshed.statistics.load_model import LoadModel

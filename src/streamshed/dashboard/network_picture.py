@@ -44,7 +44,7 @@ def draw_network(explanation: Explanation) -> Figure:
     figure = Figure(figsize=(1.5 + _COLUMN_INCHES * columns, 1.2 + _ROW_INCHES * len(steps)), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(
-        f"{explanation.policy} at {explanation.load_factor:g} times the load that is sustained"
+        f"{explanation.policy} at {explanation.load_factor:.3g} times the load that is sustained"
         f" ({count_text(explanation.rows_per_second)} rows/s)",
         fontsize=11,
         fontweight="bold",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
@@ -11,18 +13,31 @@ import pyarrow.compute as pc
 from streamshed.answering.aggregate_value import effective_rows, exact_texts, sampled_variances, values
 from streamshed.answering.answer_schema import ANSWER, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
+from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.output import Output, Shape
+from streamshed.answering.quantile import quantiles
 from streamshed.answering.shed_interval import ShedInterval, share_name
 from streamshed.answering.unreadable import unreadable_fields
 from streamshed.answering.window_partials import Doubles, Longs, Truths, WindowPartials
 from streamshed.network.aggregate import AggregateKind
 
-SAMPLED, NO_ROW_KEPT = "sampled", "no row kept"
+SAMPLED, NO_ROW_KEPT, SKETCHED = "sampled", "no row kept", "sketched"
 
 _KINDS = pa.array(KINDS)
 _KIND_OF = {kind: index for index, kind in enumerate(KINDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Aggregates of windows: values, standard errors, bounds, and on how many rows those that were sampled rest."""
+
+    exact: Truths
+    known: pa.Array
+    error: Doubles
+    bounds: tuple[Doubles, Doubles]
+    supporting: Doubles
 
 
 class Answering:
@@ -74,30 +89,13 @@ class Answering:
         self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
-        exact = kept_rate >= 1.0
-        known = values(shape, partials)
-        variance = sampled_variances(shape, partials)
-        error = np.sqrt(variance)
         counted = partials.longs("rows" if shape.counts_rows else "present")
-        if shape.function is AggregateKind.COUNT:
-            bounds = count_interval(
-                partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"),
-                variance,
-                partials.doubles("greatest_weight"),
-                kept_rows=counted,
-                kept_rate=kept_rate,
-                confidence=self._confidence,
-            )
-            supporting = counted.astype(np.float64)
-        else:
-            supporting = effective_rows(shape, partials)
-            bounds = normal_interval(
-                known.to_numpy(zero_copy_only=False), error, self._confidence, effective_rows=supporting
-            )
-        lower, upper = _bounds(known, bounds, exact)
-        estimated = partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")
+        found = self._estimated(shape, partials, kept_rate, counted)
+        exact, known = found.exact, found.known
+        lower, upper = (_bound(known, bound, exact) for bound in found.bounds)
         nothing = partials.longs("rows") == 0
-        reasons = pa.array(np.where(nothing, NO_ROW_KEPT, SAMPLED), pa.string(), mask=exact)
+        shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
+        reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
@@ -109,15 +107,47 @@ class Answering:
             "lower": lower,
             "upper": upper,
             "confidence": pa.array(np.where(exact, 1.0, self._confidence)),
-            "standard_error": pa.array(np.where(exact, 0.0, error)),
-            "sampling_rate": pa.array(np.where(exact, 1.0, _shares_kept(partials, kept_rate))),
+            "standard_error": pa.array(np.where(exact, 0.0, found.error)),
+            "sampling_rate": pa.array(np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))),
             "rows_used": pa.array(counted),
-            "rows_estimated": pa.array(estimated),
+            "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
-            "low": pa.array(~exact & (supporting < ENOUGH_ROWS)),
-            "reason": reasons,
+            "low": pa.array((kept_rate < 1.0) & (found.supporting < ENOUGH_ROWS)),
+            "reason": pa.array(reasons, pa.string(), mask=exact),
         }
         return _batch(ANSWER, len(partials), columns)
+
+    def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
+        exact = kept_rate >= 1.0
+        if shape.share is not None:
+            found = quantiles(shape.share, partials, kept_rate, self._confidence)
+            known = pa.array(found.values, mask=np.isnan(found.values))
+            bounds = found.lower, found.upper
+            return _Estimate(exact & ~found.is_sketched, known, found.errors, bounds, found.supporting)
+        if shape.function is AggregateKind.DISTINCT:
+            counts = distinct_counts(partials, self._confidence)
+            upper = np.where(exact, counts.upper, np.nan)
+            none = np.zeros(len(partials), np.bool_)
+            error = (counts.upper - counts.lower) / (2 * NormalDist().inv_cdf(0.5 + self._confidence / 2))
+            bounds = counts.lower, upper
+            return _Estimate(none, pa.array(counts.values), error, bounds, np.zeros(len(partials)))
+        known = values(shape, partials)
+        variance = sampled_variances(shape, partials)
+        error = np.sqrt(variance)
+        if shape.function is AggregateKind.COUNT:
+            bounds = count_interval(
+                partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"),
+                variance,
+                partials.doubles("greatest_weight"),
+                kept_rows=counted,
+                kept_rate=kept_rate,
+                confidence=self._confidence,
+            )
+            return _Estimate(exact, known, error, bounds, counted.astype(np.float64))
+        supporting = effective_rows(shape, partials)
+        numbers = known.to_numpy(zero_copy_only=False)
+        bounds = normal_interval(numbers, error, self._confidence, effective_rows=supporting)
+        return _Estimate(exact, known, error, bounds, supporting)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
@@ -156,12 +186,11 @@ class Answering:
         return _batch(LATE, len(partials), columns)
 
 
-def _bounds(known: pa.Array, bounds: tuple[Doubles, Doubles], exact: Truths) -> tuple[pa.Array, pa.Array]:
+def _bound(known: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
     """The value itself where it is exact; nothing where there is no value, or no bound of it."""
     estimated: Doubles = known.to_numpy(zero_copy_only=False)
-    unbounded = known.is_null().to_numpy(zero_copy_only=False) | (~exact & np.isnan(bounds[0]) & ~np.isnan(estimated))
-    lower, upper = (pa.array(np.where(exact, estimated, bound), mask=unbounded) for bound in bounds)
-    return lower, upper
+    unbounded = known.is_null().to_numpy(zero_copy_only=False) | (~exact & np.isnan(bound) & ~np.isnan(estimated))
+    return pa.array(np.where(exact, estimated, bound), mask=unbounded)
 
 
 def _unreadable(partials: WindowPartials) -> pa.RecordBatch:

@@ -17,12 +17,14 @@ class Shape:
         counts_rows: For counts: rows, not values.
         value: How the aggregated value travels; None for count(*) and types without order.
         key_notations: Per key, how its text is to be written.
+        share: Of a quantile, the share of all values that does not exceed it.
     """
 
     function: AggregateKind
     counts_rows: bool
     value: ValueKind | None
     key_notations: tuple[Notation, ...]
+    share: float | None = None
 
 
 @dataclass(frozen=True)

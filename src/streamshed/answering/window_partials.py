@@ -27,8 +27,10 @@ class WindowPartials:
             cubes_excess, quads_excess (Σe of 1, 1, v to v⁴, e = (1−P)/P²); present_excess_squared to
             quads_excess_squared (Σe² of 1, v to v⁴);
             greatest_weight (the largest 1/P); sum_low + 2³²·sum_high, sum_decimal (exact sums); least and greatest of
-            number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)², 1/P). Those for decimals,
-            texts and moments may be missing.
+            number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)², 1/P); sketch (KLL,
+            of what was not sampled), sampled_sketches (of each slice that was: weight 1/P, sketch);
+            distinct_sketch (HyperLogLog). Those for decimals,
+            texts, moments and sketches may be missing.
     """
 
     columns: pa.RecordBatch

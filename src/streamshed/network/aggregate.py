@@ -13,7 +13,11 @@ from streamshed.network.sql_syntax import Token, TokenKind, matching_pairs, read
 
 
 class AggregateKind(StrEnum):
-    """The aggregate functions, by their names in Spark's SQL; VARIANCE and STDDEV are those of a sample."""
+    """The aggregate functions, by their names in Spark's SQL; VARIANCE and STDDEV are those of a sample.
+
+    QUANTILE is the smallest value that a share of all values does not exceed, from a KLL sketch; DISTINCT counts
+    distinct values, by a HyperLogLog sketch.
+    """
 
     COUNT = "count"
     SUM = "sum"
@@ -24,9 +28,19 @@ class AggregateKind(StrEnum):
     VAR_POP = "var_pop"
     STDDEV = "stddev"
     STDDEV_POP = "stddev_pop"
+    QUANTILE = "percentile_approx"
+    DISTINCT = "approx_count_distinct"
 
 
-_SYNONYMS = {"mean": "avg", "var_samp": "variance", "stddev_samp": "stddev", "std": "stddev"}
+_MEDIAN = "median"
+_SYNONYMS = {
+    "mean": "avg",
+    "var_samp": "variance",
+    "stddev_samp": "stddev",
+    "std": "stddev",
+    "approx_percentile": "percentile_approx",
+    _MEDIAN: "percentile_approx",
+}
 _KINDS = {
     **{kind.value: kind for kind in AggregateKind},
     **{name: AggregateKind(v) for name, v in _SYNONYMS.items()},
@@ -40,19 +54,25 @@ class AggregateCall:
     Attributes:
         kind: The function.
         argument: What it aggregates; nulls do not count. None: COUNT of all rows.
+        share: Of a quantile, the share of all values that does not exceed it, in (0, 1); else None.
     """
 
     kind: AggregateKind
     argument: Expression | None
+    share: float | None = None
 
     def __post_init__(self) -> None:
+        if (self.share is not None) is not (self.kind is AggregateKind.QUANTILE):
+            raise InvalidExpressionError(f"{self.kind}: a share is for quantiles, and they need one, got {self.share}")
+        if self.share is not None and not 0 < self.share < 1:
+            raise InvalidExpressionError(f"{self.kind} takes a share between 0 and 1, such as 0.95, got {self.share:g}")
         if self.argument is None and self.kind is not AggregateKind.COUNT:
             raise InvalidExpressionError(f"{self.kind}(*) has no meaning: only count(*) takes whole rows")
 
     @property
     def canonical(self) -> str:
         """The text that all trivial variants of the call share."""
-        return f"{self.kind}({'*' if self.argument is None else self.argument.canonical})"
+        return f"{self.kind}({'*' if self.argument is None else self.argument.canonical}{self._share})"
 
     @property
     def columns(self) -> frozenset[str]:
@@ -60,14 +80,26 @@ class AggregateCall:
         return frozenset() if self.argument is None else self.argument.columns
 
     def __str__(self) -> str:
-        return f"{self.kind}({'*' if self.argument is None else self.argument})"
+        return f"{self.kind}({'*' if self.argument is None else self.argument}{self._share})"
+
+    @property
+    def carried(self) -> Expression | None:
+        """What of a row the aggregate is computed from: the argument, or for distinct counts a hash of it."""
+        if self.argument is None or self.kind is not AggregateKind.DISTINCT:
+            return self.argument
+        return parse_expression(f"CASE WHEN ({self.argument}) IS NOT NULL THEN xxhash64({self.argument}) END")
+
+    @property
+    def _share(self) -> str:
+        return "" if self.share is None else f", {self.share!r}"
 
 
 def parse_aggregate(text: str) -> AggregateCall:
     """Read one aggregate call.
 
     Args:
-        text: A call such as `sum(size)`, `count(*)` or `avg(size / 1024)`; `count(1)` is `count(*)`.
+        text: A call such as `sum(size)`, `count(*)` or `avg(size / 1024)`; `count(1)` is `count(*)`, and `median(size)`
+            is `percentile_approx(size, 0.5)`.
 
     Raises:
         InvalidExpressionError: An unknown function, DISTINCT, several arguments, or anything around the call,
@@ -96,14 +128,27 @@ def _parsed(text: str) -> AggregateCall:
         raise InvalidExpressionError(_problem_of_function(name, text))
     inside = tokens[2:-1]
     if len(inside) > 1 and inside[0].is_word("distinct"):
-        raise InvalidExpressionError(f'"{text}": DISTINCT is not supported, a sample does not tell the distinct values')
+        raise InvalidExpressionError(f'"{text}": DISTINCT is not supported: write approx_count_distinct(...)')
+    share = None
+    if kind is AggregateKind.QUANTILE:
+        inside, share = (inside, 0.5) if name == _MEDIAN else _with_share(inside, name, text)
     if _has_several_arguments(inside):
-        raise InvalidExpressionError(f'"{text}" has several arguments: {kind} takes one')
+        most = "a value and a share" if name != _MEDIAN and kind is AggregateKind.QUANTILE else "one"
+        raise InvalidExpressionError(f'"{text}" has several arguments: {name} takes {most}')
     if not inside:
         raise InvalidExpressionError(f'"{text}" has no argument: ' + _suggestion_without_argument(kind))
     if inside[0].is_symbol("*") or (kind is AggregateKind.COUNT and _is_constant(inside)):
         return AggregateCall(kind, None)
-    return AggregateCall(kind, parse_expression(text[inside[0].start : inside[-1].end]))
+    return AggregateCall(kind, parse_expression(text[inside[0].start : inside[-1].end]), share)
+
+
+def _with_share(inside: tuple[Token, ...], name: str, text: str) -> tuple[tuple[Token, ...], float]:
+    """Take the share, a number behind the last comma, from the arguments of a quantile."""
+    if len(inside) < 3 or not inside[-2].is_symbol(",") or inside[-1].kind is not TokenKind.NUMBER:
+        raise InvalidExpressionError(
+            f'"{text}": {name} takes a value and a share between 0 and 1, a number, such as {name}(size, 0.95)'
+        )
+    return inside[:-2], float(inside[-1].text)
 
 
 def _is_one_call(tokens: tuple[Token, ...]) -> bool:

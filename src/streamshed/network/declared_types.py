@@ -42,7 +42,7 @@ def aggregate_problem(name: str, call: AggregateCall, columns: Mapping[str, str 
         'sum does not take string (aggregate "n" of "host"): cast it to a number first?'
     """
     kind = None if call.argument is None else declared_type(call.argument, columns)
-    if call.argument is None or kind is None or call.kind is AggregateKind.COUNT:
+    if call.argument is None or kind is None or call.kind in {AggregateKind.COUNT, AggregateKind.DISTINCT}:
         return None
     complaint = f'{call.kind} does not take {kind} (aggregate "{name}" of "{call.argument}")'
     if call.kind in _EXTREMES:

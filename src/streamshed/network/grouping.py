@@ -1,7 +1,7 @@
 """Windows, group keys and aggregates over the rows of a node."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -244,4 +244,4 @@ def _type_problems(aggregate: Aggregate) -> Iterator[str]:
 def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:
     if call.argument is None:
         return call
-    return AggregateCall(call.kind, declared_columns(call.argument, columns))
+    return replace(call, argument=declared_columns(call.argument, columns))

@@ -109,7 +109,8 @@ QUERY = mapping(
             "examples": [["subnet", {"port_class": "src_port div 1000"}]],
         },
         "aggregates": by_name(
-            "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop.",
+            "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
+            "percentile_approx, approx_count_distinct.",
             sql("The call.", "sum(size)"),
             minProperties=1,
             examples=[{"bytes": "sum(size)", "packets": "count(*)"}],

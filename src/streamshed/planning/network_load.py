@@ -171,10 +171,16 @@ class _Builder:
         )
 
     def _coefficient(self, query: Query, name: str, call: AggregateCall) -> float:
-        """C = (σ²+μ²)/(N·μ²); of an average, whose count is estimated along with its sum, σ²/(N·μ²)."""
+        """C = (σ²+μ²)/(N·μ²); of an average, whose count is estimated along with its sum, σ²/(N·μ²).
+
+        A quantile is off in rank: by how much of what is on its rarer side, (1−q)/(N·q) for q of at most a half.
+        """
         rows = self._rows_of_window(query)
         if rows <= 0:
             return 1.0
+        if call.share is not None:
+            rarer = min(call.share, 1 - call.share)
+            return min(1.0, (1 - rarer) / (rarer * rows))
         counts = call.kind is AggregateKind.COUNT
         moments = self._about(query).moments.get(name, Moments() if counts else _UNKNOWN_MOMENTS)
         spread = moments.relative_variance if call.kind is AggregateKind.AVG else moments.relative_square

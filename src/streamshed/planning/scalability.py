@@ -24,6 +24,10 @@ def obstacle(kind: AggregateKind) -> str | None:
             return None
         case AggregateKind.VARIANCE | AggregateKind.VAR_POP | AggregateKind.STDDEV | AggregateKind.STDDEV_POP:
             return None
+        case AggregateKind.QUANTILE:
+            return None
+        case AggregateKind.DISTINCT:
+            return "how many values only the rows dropped had, those kept do not tell"
         case AggregateKind.MIN | AggregateKind.MAX:
             return "the extreme row may be among those dropped, and nothing kept tells by how much"
     assert_never(kind)

@@ -146,12 +146,12 @@ def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSl
     keys = tuple(physical(key.expression, place) for key in aggregate.keys)
     arguments: dict[str, str] = {}
     for _, call in aggregate.aggregates:
-        if call.argument is not None:
-            arguments.setdefault(canonical_physical(call.argument, place), physical(call.argument, place))
+        if call.carried is not None:
+            arguments.setdefault(canonical_physical(call.carried, place), physical(call.carried, place))
     order = list(arguments)
     slots = []
     for name, call in aggregate.aggregates:
-        canonical = None if call.argument is None else canonical_physical(call.argument, place)
+        canonical = None if call.carried is None else canonical_physical(call.carried, place)
         index = 0 if canonical is None else order.index(canonical)
         value = arguments[order[index]] if order else None
         slots.append(AggregateSlot(query, name, index, value, keys))

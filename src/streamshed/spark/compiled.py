@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
-from streamshed.network.aggregate import AggregateKind
+from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.sharing.inlining import inlined_tests
@@ -29,6 +29,7 @@ from streamshed.spark.manifest import Routed
 from streamshed.spark.passing import passes
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
+from streamshed.spark.sketches import Sketches
 from streamshed.spark.slice_columns import slice_start
 from streamshed.spark.slice_partials import slice_partials
 from streamshed.spark.slice_placement import common_grid, has_one_grid, placed
@@ -49,6 +50,7 @@ _SUMS = frozenset(
         AggregateKind.STDDEV_POP,
     }
 )
+_NUMERIC = _SUMS | {AggregateKind.QUANTILE}
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 _DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
 
@@ -171,6 +173,8 @@ def needed_layout(streams: Sequence[CompiledStream]) -> StateLayout:
         decimals=any(_travels(o, Carriage.DECIMAL) and o.shape.function is not AggregateKind.COUNT for o in outputs),
         texts=any(_travels(o, Carriage.TEXT) and o.shape.function in _EXTREMES for o in outputs),
         dispersions=any(o.shape.function in _DISPERSIONS for o in outputs),
+        quantiles=any(o.shape.share is not None for o in outputs),
+        distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
         rows=any(stream.work.row_queries for stream in streams),
     )
 
@@ -192,8 +196,10 @@ def compiled_partials(
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
     kept = [placed(rows[stream.work.stream.name], stream.work.classes, stream.work.gating) for stream in streams]
     extremes = any(output.shape.function in _EXTREMES for output in outputs_of_streams(streams))
-    slices = slice_partials(functools.reduce(DataFrame.unionByName, kept), layout, extremes=extremes)
-    partials = window_partials(slices, classes, present, layout)
+    sketches = Sketches.of(outputs_of_streams(streams), present)
+    united = functools.reduce(DataFrame.unionByName, kept)
+    slices = slice_partials(united, layout, extremes=extremes, sketches=sketches)
+    partials = window_partials(slices, classes, present, layout, sketches)
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
@@ -241,24 +247,23 @@ def _refused_expression(line: StraightLine, work: StreamWork, texts: Sequence[st
     return InvalidExpressionError(f'{whose}, "{readable(refused, names)}": {complaint(why, names)}')
 
 
-def _call(slot: AggregateSlot) -> tuple[AggregateKind, bool]:
+def _call(slot: AggregateSlot) -> AggregateCall:
     aggregate = slot.query.aggregate
     if aggregate is None:
         raise TypeError("a set-valued query has no aggregates")
-    call = dict(aggregate.aggregates)[slot.aggregate]
-    return call.kind, call.argument is None
+    return dict(aggregate.aggregates)[slot.aggregate]
 
 
 def _presence_only(slots: Sequence[AggregateSlot]) -> frozenset[str]:
     functions: dict[str, set[AggregateKind]] = {}
     for slot in slots:
         if slot.value is not None:
-            functions.setdefault(slot.value, set()).add(_call(slot)[0])
+            functions.setdefault(slot.value, set()).add(_call(slot).kind)
     return frozenset(value for value, kinds in functions.items() if kinds == {AggregateKind.COUNT})
 
 
 def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[str]:
-    kind, _ = _call(slot)
+    kind = _call(slot).kind
     problems = [
         f'query "{slot.query.name}": cannot group by {types[key].simpleString()} ("{key}")'
         for key in slot.keys
@@ -273,7 +278,7 @@ def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list
             f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
             f" cast it to a decimal of at most {MOST_DIGITS} digits after the point"
         )
-    if travels is None or (kind in _SUMS and not travels.is_summable):
+    if travels is None or (kind in _NUMERIC and not travels.is_summable):
         problems.append(
             f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
             " cast it to a number first?"
@@ -282,16 +287,18 @@ def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list
 
 
 def _output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
-    kind, counts_rows = _call(slot)
+    call = _call(slot)
+    counts_rows = call.argument is None
     return Output(
         query=slot.query.name,
         stream=slot.query.stream.name,
         aggregate=slot.aggregate,
         shape=Shape(
-            function=kind,
+            function=call.kind,
             counts_rows=counts_rows,
             value=None if counts_rows or slot.value is None else value_kind(types[slot.value]),
             key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
+            share=call.share,
         ),
         definition_id=slot.query.definition_id,
         slot=slot.slot,

@@ -171,7 +171,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
         confidence: Of the intervals of answers, in (0, 1).
         partitions: State partitions per stage of a new checkpoint; None: as many as cores.
-        reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions", "rows".
+        reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions",
+            "quantiles", "distincts", "rows".
         host: Address on which the driver hands out plans; executors must reach it.
         port: Its port; 0: any that is free.
 

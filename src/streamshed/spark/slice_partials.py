@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.spark.eviction import closing_time
+from streamshed.spark.sketches import Sketches
 from streamshed.spark.state_key import held
 from streamshed.spark.state_layout import StateLayout
 
@@ -19,7 +20,7 @@ Rows that came late close with the slice they have traveled in, others with thei
 _LOW_BITS = 0xFFFFFFFF
 
 
-def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> DataFrame:
+def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool, sketches: Sketches) -> DataFrame:
     """Aggregate rows by slice.
 
     Args:
@@ -27,20 +28,21 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool) -> D
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
+        sketches: Which values are sketched.
 
     Returns:
         The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴;
         the last two only of rows that were sampled), sum_low + 2³²·sum_high (the exact sum of integers), least/greatest
-        of each carriage.
+        of each carriage, sketches.
     """
     closes = closing_time(F.col("close_end"), "closes")
     keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
     others = [name for name in rows.columns if name not in {"close_end", *keys}]
     keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
-    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes))
+    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes, sketches=sketches))
 
 
-def _partials(layout: StateLayout, *, extremes: bool) -> list[Column]:
+def _partials(layout: StateLayout, *, extremes: bool, sketches: Sketches) -> list[Column]:
     number, long = F.col("number"), F.col("long")
     square, is_sampled = number * number, F.col("sampling_codes") != ""
     ordered_number = number if extremes else _never(number)
@@ -61,6 +63,7 @@ def _partials(layout: StateLayout, *, extremes: bool) -> list[Column]:
     ]
     if layout.dispersions:
         partials.append(F.var_pop(number).alias("variance"))
+    partials += sketches.of_slices(layout)
     if layout.decimals:
         partials += [
             F.sum("decimal").cast("decimal(38,0)").alias("sum_decimal"),

@@ -17,12 +17,16 @@ class StateLayout:
         decimals: Sums and extremes of decimals.
         texts: Extremes of texts and binaries.
         dispersions: Lists of the slices' moments, from which variances are merged without loss of digits.
+        quantiles: Sketches of values.
+        distincts: Sketches of distinct values.
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
     """
 
     decimals: bool = False
     texts: bool = False
     dispersions: bool = False
+    quantiles: bool = False
+    distincts: bool = False
     rows: bool = False
 
     def covers(self, needed: StateLayout) -> bool:
@@ -47,4 +51,4 @@ class StateLayout:
         return cls(**{name: bool(document.get(name)) for name in FAMILIES})
 
 
-FAMILIES = ("decimals", "texts", "dispersions", "rows")
+FAMILIES = ("decimals", "texts", "dispersions", "quantiles", "distincts", "rows")

@@ -13,6 +13,7 @@ from streamshed.spark.eviction import closing_time
 from streamshed.spark.manifest import Routed
 from streamshed.spark.sampling_codes import sampling_rate
 from streamshed.spark.set_apart import CARRIER_CLASS
+from streamshed.spark.sketches import Sketches, merged_sketches, sketch_names
 from streamshed.spark.slice_routing import routed
 from streamshed.spark.state_key import UNGROUPED, told
 from streamshed.spark.state_layout import StateLayout
@@ -21,7 +22,11 @@ WINDOW_KEY = ("closes", "window_start", "kind", "definition_id", "slot", "key_lo
 
 
 def window_partials(
-    slices: DataFrame, classes: Sequence[Routed], present: Sequence[SharingClass], layout: StateLayout
+    slices: DataFrame,
+    classes: Sequence[Routed],
+    present: Sequence[SharingClass],
+    layout: StateLayout,
+    sketches: Sketches,
 ) -> DataFrame:
     """Merge the partials of slices into those of the windows that hold them.
 
@@ -30,6 +35,7 @@ def window_partials(
         classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
         present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
         layout: The state layout.
+        sketches: Who asks for which.
 
     Returns:
         One row per window, query and value slot (kind "answer"), per query with late rows ("late"), and per
@@ -50,6 +56,8 @@ def window_partials(
     )
     if layout.dispersions:
         keyed = keyed.withColumn("moments", _moments())
+    if routed_sketches := sketches.routed(layout):
+        keyed = keyed.withColumns(routed_sketches)
     return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(told())
 
 
@@ -68,6 +76,7 @@ def _weightless(layout: StateLayout) -> list[Column]:
         names += ["least_text", "greatest_text"]
     if layout.dispersions:
         names.append("variance")
+    names += sketch_names(layout)
     return [F.col(name) for name in names]
 
 
@@ -111,4 +120,4 @@ def _merged(layout: StateLayout) -> list[Column]:
         ]
     if layout.dispersions:
         merged.append(F.collect_list("moments").alias("moments"))
-    return merged
+    return [*merged, *merged_sketches(layout)]

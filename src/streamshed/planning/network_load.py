@@ -193,5 +193,7 @@ class _Builder:
             return known.groups.rows_of_smallest(CARRYING_SHARE) * self._load_factor
         if query.aggregate is None:
             return 0.0
-        per_second = self._of(query.stream).rows_per_second * self._load_factor * self._reach[query.rows]
-        return per_second * query.aggregate.window.size_microseconds / 1e6
+        arriving = self._of(query.stream)
+        per_second = arriving.rows_per_second * self._load_factor * self._reach[query.rows]
+        seconds = query.aggregate.window.size_microseconds / 1e6 / arriving.event_seconds_per_second
+        return per_second * seconds

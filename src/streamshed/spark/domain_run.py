@@ -123,6 +123,7 @@ class DomainRun:
         self._listener: ProgressListener | None = None
         self._writer: MicroBatchWriter | None = None
         self._last_started: float | None = None
+        self._last_watermark = 0
         self._finished = Finished(domain.clock)
 
     @property
@@ -243,8 +244,16 @@ class DomainRun:
         """What tasks told of the network in a micro-batch."""
         costs, self._call_costs.value = self._call_costs.value, {}
         sums = {} if self._writer is None else self._writer.window_sums(report.micro_batch_id)
-        tasks = self._settings.partitions
-        return measured(self._works, plans, costs, sums, self._outputs, parallel_tasks=tasks)
+        before, self._last_watermark = self._last_watermark, report.watermark
+        return measured(
+            self._works,
+            plans,
+            costs,
+            sums,
+            self._outputs,
+            parallel_tasks=self._settings.partitions,
+            event_seconds=(report.watermark - before) / 1e6 if before > 0 else None,
+        )
 
     def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
         entry = self._loop.record(outcome, self._measured(report, plans))

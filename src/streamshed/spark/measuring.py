@@ -22,6 +22,7 @@ def measured(
     outputs: Sequence[Output],
     *,
     parallel_tasks: int,
+    event_seconds: float | None,
 ) -> Measured:
     """Return what a micro-batch told.
 
@@ -32,6 +33,7 @@ def measured(
         sums: Sums over windows that were answered.
         outputs: What the queries ask for.
         parallel_tasks: How many tasks ran at a time.
+        event_seconds: How far event time went on since the micro-batch before; None: that is not known.
     """
     found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
     return Measured(
@@ -43,6 +45,7 @@ def measured(
             if (output.definition_id, output.slot) in sums
         },
         parallel_tasks=parallel_tasks,
+        event_seconds=event_seconds,
     )
 
 

@@ -37,7 +37,8 @@ class LearnedStatistics:
     All are sums of what was measured, so that ratios of them are means: what has many rows counts for more.
 
     Attributes:
-        offered: Per stream, rows offered, and the seconds they took to come.
+        offered: Per stream, rows offered, and the seconds they took to come; those of them in which event time was seen
+            to go on, and how far.
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
         values: Per query and aggregate, windows, rows, present, total, squares.
@@ -65,8 +66,19 @@ class LearnedStatistics:
             offered_rows: Its rows, by stream.
             elapsed_seconds: How long they took to come.
         """
+        # Without rows event time goes by the clock, or a run comes to its end.
+        is_timed = measured.event_seconds is not None and sum(offered_rows.values()) > 0
+        timed = {"event_seconds": measured.event_seconds or 0.0, "timed_seconds": elapsed_seconds} if is_timed else {}
         offered = {
-            name: _faded(self.offered.get(name, {}), {"rows": float(rows), "seconds": elapsed_seconds})
+            name: _faded(
+                self.offered.get(name, {}),
+                {
+                    "rows": float(rows),
+                    "seconds": elapsed_seconds,
+                    "timed_rows": float(rows) if is_timed else 0.0,
+                    **timed,
+                },
+            )
             for name, rows in offered_rows.items()
         }
         calls = dict(self.calls)
@@ -102,8 +114,14 @@ class LearnedStatistics:
             if isinstance(node, Node) and len(node.path) > 1:
                 before = believed.operators.get(node.address, OperatorStatistics())
                 operators[node.address] = self._operator(node, before, reach)
+        streams = {
+            stream.name: replace(believed.stream(stream.name), event_seconds_per_second=speed)
+            for stream in network.streams
+            if (speed := self._event_seconds_per_second(stream.name)) is not None
+        }
         return replace(
             believed,
+            streams={**believed.streams, **streams},
             operators={**believed.operators, **operators},
             queries={**believed.queries, **{query.name: self._query(query, believed) for query in network.queries}},
         )
@@ -155,10 +173,15 @@ class LearnedStatistics:
             return None
         offered = self.offered.get(query.stream.name, {})
         sums = self._of_query(query)
-        if sums is None or not offered.get("rows") or not sums.get("windows"):
+        if sums is None or not sums.get("windows") or not offered.get("timed_rows") or not offered.get("event_seconds"):
             return None
-        per_second = sums["rows"] / sums["windows"] / (query.aggregate.window.size_microseconds / 1e6)
-        return per_second / (offered["rows"] / offered["seconds"])
+        per_event_second = sums["rows"] / sums["windows"] / (query.aggregate.window.size_microseconds / 1e6)
+        return per_event_second / (offered["timed_rows"] / offered["event_seconds"])
+
+    def _event_seconds_per_second(self, stream: str) -> float | None:
+        known = self.offered.get(stream, {})
+        event_seconds, seconds = known.get("event_seconds", 0.0), known.get("timed_seconds", 0.0)
+        return event_seconds / seconds if event_seconds > 0 and seconds > 0 else None
 
     def _of_query(self, query: Query) -> _Sums | None:
         if query.aggregate is None:

@@ -66,12 +66,14 @@ class Measured:
         call_rates: The effective sampling rate before each of these.
         windows: By query and aggregate, sums over the windows that it answered.
         parallel_tasks: How many tasks ran at a time.
+        event_seconds: How far event time went on since the micro-batch before; None: that is not known.
     """
 
     calls: Mapping[str, CallCost] = field(default_factory=dict)
     call_rates: Mapping[str, float] = field(default_factory=dict)
     windows: Mapping[tuple[str, str], WindowSums] = field(default_factory=dict)
     parallel_tasks: int = 1
+    event_seconds: float | None = None
 
 
 def summed(some: Iterable[Mapping[tuple[int, int], WindowSums]]) -> dict[tuple[int, int], WindowSums]:

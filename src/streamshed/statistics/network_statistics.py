@@ -24,17 +24,22 @@ class StreamStatistics:
         rows_per_second: How many rows arrive, in the long run.
         read_seconds_per_row: What a row costs even if it is dropped directly after reading.
         parse_seconds_per_row: What a row costs on top before its first operator, if it is kept.
+        event_seconds_per_second: How fast event time goes by; above 1 where what was recorded is played faster.
 
     Raises:
-        ValueError: A value is negative or not finite.
+        ValueError: A value is negative or not finite, or event time stands still.
     """
 
     rows_per_second: float
     read_seconds_per_row: float = 0.0
     parse_seconds_per_row: float = 0.0
+    event_seconds_per_second: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("stream", self, "rows_per_second", "read_seconds_per_row", "parse_seconds_per_row")
+        amounts = ("rows_per_second", "read_seconds_per_row", "parse_seconds_per_row", "event_seconds_per_second")
+        _check("stream", self, *amounts)
+        if self.event_seconds_per_second == 0:
+            raise ValueError("stream: event_seconds_per_second must be above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +238,7 @@ _SCHEMA = _of(
             rows_per_second=_AMOUNT,
             read_seconds_per_row=_AMOUNT,
             parse_seconds_per_row=_AMOUNT,
+            event_seconds_per_second={"type": "number", "exclusiveMinimum": 0},
         )
     ),
     operators=_by_name(_of([], selectivity={**_AMOUNT, "maximum": 1}, seconds_per_row=_AMOUNT)),

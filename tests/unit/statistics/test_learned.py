@@ -1,12 +1,14 @@
 """What is learned of a network from what its micro-batches tell."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
+from streamshed.planning.network_load import network_load
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
     CALL_SECONDS,
@@ -14,7 +16,7 @@ from streamshed.statistics.learned import (
     learned_from_document,
 )
 from streamshed.statistics.measured import CallCost, Measured, WindowSums
-from streamshed.statistics.network_statistics import Moments
+from streamshed.statistics.network_statistics import Moments, StreamStatistics
 
 SECOND = 1_000_000
 
@@ -50,6 +52,7 @@ def told(
         call_rates={CALL: rate},
         windows={("judged", "total"): sums, ("judged", "n"): sums},
         parallel_tasks=2,
+        event_seconds=1.0,
     )
 
 
@@ -95,6 +98,33 @@ def test_a_cost_that_changes_is_known_soon() -> None:
 def test_selectivities_are_those_of_all_rows_at_whatever_rate(rate: float) -> None:
     selectivity, _, _ = known(after(*[told(reached=300.0, rate=rate)] * 3))
     assert selectivity == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 10.0])
+def test_event_time_may_go_by_faster_than_the_clock(speed: float) -> None:
+    """As where a recording is played: its windows hold the rows of so much less time."""
+    learned = after(*[replace(told(reached=500.0, judged=500.0 / speed), event_seconds=speed)] * 5)
+    statistics = learned.statistics(NETWORK, guessed_statistics(NETWORK))
+    assert statistics.stream("ticks").event_seconds_per_second == pytest.approx(speed)
+    share = learned.statistics(NETWORK, guessed_statistics(NETWORK)).operators[BIG.address].selectivity
+    assert share == pytest.approx(0.5)
+    judged = replace(statistics, streams={"ticks": replace(statistics.stream("ticks"), rows_per_second=1000.0)})
+    load = network_load(NETWORK, judged, trigger_interval_seconds=1.0)
+    slow = network_load(
+        NETWORK,
+        replace(judged, streams={"ticks": StreamStatistics(rows_per_second=1000.0)}),
+        trigger_interval_seconds=1.0,
+    )
+    for one, at_clock in zip(load.demands, slow.demands, strict=True):
+        assert one.coefficient == pytest.approx(min(1.0, at_clock.coefficient * speed))
+
+
+def test_a_run_that_ends_says_nothing_of_the_speed_of_event_time() -> None:
+    learned = after(*[replace(told(), event_seconds=1.0)] * 5)
+    ended = learned.updated(replace(told(), event_seconds=1e6), offered_rows={"ticks": 0}, elapsed_seconds=1.0)
+    for one in (learned, ended):
+        statistics = one.statistics(NETWORK, guessed_statistics(NETWORK))
+        assert statistics.stream("ticks").event_seconds_per_second == pytest.approx(1.0)
 
 
 def test_a_selectivity_and_a_mean_that_drift_are_followed() -> None:

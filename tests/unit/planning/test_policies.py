@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from streamshed.control.decision import Upcoming
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
 from streamshed.network.network import network
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.policies import POLICIES, Policy, policy_named
-from streamshed.planning.quantization import SMALLEST, WHOLE
+from streamshed.planning.quantization import SMALLEST, WHOLE, sampling_rate_of
 from streamshed.planning.query_rates import QueryRates, coming_work
 from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
@@ -122,3 +126,40 @@ def test_an_unknown_policy_is_refused_with_a_near_miss() -> None:
 
 def test_policies_have_names_of_their_own() -> None:
     assert len({policy.name for policy in POLICIES}) == len(POLICIES)
+
+
+@given(rows=st.integers(1_000_000, 20_000_000), goal=st.sampled_from((0.001, 0.01, 0.1)))
+def test_goals_are_met_after_rounding_or_told_to_be_missed(rows: int, goal: float) -> None:
+    shared = rows_of("packets").map(hashed="sha2(CAST(value AS STRING), 256)")
+    asked = network(
+        shared.filter("hashed LIKE 'a%'").window("10 seconds").agg(total="sum(value)").query("few", max_error=goal),
+        shared.window("10 seconds").agg(mean="avg(value)").query("many", weight=100),
+    )
+    known = Statistics(
+        offered_rows={"packets": rows}, load_model=LoadModel.initial(["packets"], LoadPrior()), correction=1.0
+    )
+    work = coming_work(asked, guessed_statistics(asked), known, trigger_interval_seconds=2.0)
+    for policy in POLICIES:
+        plan = plan_work_shares(asked, replace(known, least_shares=policy.least_shares(work)), budget())
+        rates = policy.query_rates(work, plan.sampling_codes)
+        [few] = [demand for demand in work.demands if demand.query == "few"]
+        is_met = few.meets_goal(sampling_rate_of(rates.codes["few"]))
+        assert rates.missed_goals == (() if is_met else ("few",))
+        if policy.rates is not None and is_met is False and not plan.saturated:
+            assert work.shares(np.array([few.goal_rate, 0.0]))["packets"] > sampling_rate_of(
+                plan.sampling_codes["packets"]
+            ) * (1 - 1e-9)
+
+
+def test_a_goal_that_is_missed_is_named_in_the_explanation() -> None:
+    asked = network(
+        rows_of("packets").window("10 seconds").agg(total="sum(value)").query("exacting", max_error="0.1 % at 99 %")
+    )
+    loop = ControlLoop(asked, ControlSettings(trigger_interval_seconds=2.0), lambda: 0.0)
+    upcoming = Upcoming(
+        micro_batch_id=0, offered_rows={"packets": 50_000_000}, sizes_known=True, backlog_rows=0, now_seconds=0.0
+    )
+    decision = loop.plan(upcoming)
+    assert decision.missed_goals == ("exacting",)
+    assert "the load leaves too little for the max_error of exacting" in decision.explanation
+    assert decision.samplers.keys() == {"packets"}

@@ -33,7 +33,7 @@ class Speeds:
         native: Seven native queries, likewise.
         duckdb: DuckDB with the seven queries, likewise.
         ours_70: Our seventy queries, on micro-batches as large as those of the seven.
-        native_70: Seventy native queries.
+        native_70: Seventy native queries; None: not measured.
         by_queries: Ours by the number of queries.
         by_keys: Ours by the number of groups of one query.
     """
@@ -42,7 +42,7 @@ class Speeds:
     native: tuple[float, ...]
     duckdb: tuple[float, ...]
     ours_70: float
-    native_70: float
+    native_70: float | None
     by_queries: Mapping[int, float] = field(default_factory=dict)
     by_keys: Mapping[int, float] = field(default_factory=dict)
 
@@ -50,15 +50,22 @@ class Speeds:
 def figures_of(speeds: Speeds, check: AnswerCheck) -> dict[str, float]:
     """Condense speeds into the benchmark's figures; ratios of rounds are medians of the rounds' own ratios."""
     ours = statistics.median(speeds.ours)
+    seventy_native = (
+        {}
+        if speeds.native_70 is None
+        else {
+            "ratio_to_native_70": speeds.ours_70 / speeds.native_70,
+            "rows_per_second_native_70": speeds.native_70,
+        }
+    )
     return {
         "ratio_to_native_7": _median_ratio(speeds.ours, speeds.native),
-        "ratio_to_native_70": speeds.ours_70 / speeds.native_70,
+        **seventy_native,
         "ratio_to_duckdb": _median_ratio(speeds.ours, speeds.duckdb),
         "rows_per_second_70_over_7": speeds.ours_70 / ours,
         "rows_per_second_7": ours,
         "rows_per_second_70": speeds.ours_70,
         "rows_per_second_native_7": statistics.median(speeds.native),
-        "rows_per_second_native_70": speeds.native_70,
         "rows_per_second_duckdb": statistics.median(speeds.duckdb),
         "worst_growth_per_doubling_of_queries": worst_doubling(speeds.by_queries),
         "worst_growth_per_doubling_of_keys": worst_doubling(speeds.by_keys),
@@ -118,8 +125,9 @@ def _measured(
     rounds = {name: speeds[sizes.warm_up_rounds :] for name, speeds in rounds.items()}
     progress("70 queries", 0.5)
     ours_70 = contest.ours(seventy, sizes.ours)
-    progress("70 native queries", 0.55)
-    native_70 = contest.native(seventy, sizes.native_70)
+    if sizes.native_70 is not None:
+        progress("70 native queries", 0.55)
+    native_70 = None if sizes.native_70 is None else contest.native(seventy, sizes.native_70)
     speeds = Speeds(
         ours=tuple(rounds["ours"]),
         native=tuple(rounds["native"]),
@@ -168,8 +176,8 @@ def _details(speeds: Speeds, sizes: ThroughputSizes) -> dict[str, object]:
         "rows_per_micro_batch": {
             "ours": rows(sizes.ours),
             "native_7": rows(sizes.native_7),
-            "native_70": rows(sizes.native_70),
             "growth": rows(sizes.grown),
+            **({} if sizes.native_70 is None else {"native_70": rows(sizes.native_70)}),
         },
         "rounds": {"ours": speeds.ours, "native": speeds.native, "duckdb": speeds.duckdb},
         "rows_per_second_by_queries": {str(count): speed for count, speed in speeds.by_queries.items()},
@@ -185,6 +193,7 @@ def _draw(path: Path, *, speeds: Speeds) -> None:
         "plain Spark": statistics.median(speeds.native),
         "DuckDB": statistics.median(speeds.duckdb),
         "ours, 70 queries": speeds.ours_70,
-        "plain Spark, 70 queries": speeds.native_70,
     }
+    if speeds.native_70 is not None:
+        bars["plain Spark, 70 queries"] = speeds.native_70
     draw_throughput(path, bars=bars, by_queries=speeds.by_queries, by_keys=speeds.by_keys)

@@ -59,7 +59,20 @@ def test_the_full_benchmark_is_what_was_asked() -> None:
 
 
 def test_the_quick_one_says_what_it_leaves_out() -> None:
-    assert QUICK.left_out
+    assert QUICK.native_70 is None
+    assert "seventy native queries" in QUICK.left_out
+    figures = figures_of(replace(SPEEDS, native_70=None), CHECK)
+    assert "ratio_to_native_70" not in figures
+    assert figures["ratio_to_native_7"] == 8.0
+
+
+def test_every_measurement_has_a_micro_batch_that_counts() -> None:
+    for sizes in (FULL, QUICK):
+        for portion in (sizes.ours, sizes.native_7, sizes.native_70, sizes.grown):
+            assert portion is None or portion.micro_batches > portion.skipped
+
+
+def test_the_quick_one_reads_less() -> None:
     assert QUICK.files * QUICK.rows_per_file < FULL.files * FULL.rows_per_file
 
 

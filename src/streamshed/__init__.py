@@ -1,4 +1,4 @@
-"""Continuous queries on Spark Structured Streaming that shed load at their inputs when overloaded."""
+"""Continuous queries on Spark Structured Streaming that shed load when overloaded."""
 
 from typing import TYPE_CHECKING
 

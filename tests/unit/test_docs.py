@@ -40,7 +40,7 @@ def journal_columns() -> list[str]:
     )
     entry = JournalEntry(decision=None, outcome=outcome, model_seconds=1.0, learned=True)
     run = SimpleNamespace(status=RunStatus(clock="time"))
-    completed = vars(DomainRun)["_history_row"](run, entry.to_row(), {})
+    completed = vars(DomainRun)["_history_row"](run, entry.to_row(), None)
     return list(completed)
 
 

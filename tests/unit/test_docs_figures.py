@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.bench import BENCHMARKS, accuracy, burst, coverage, overhead, planning, throughput
+from streamshed.bench import BENCHMARKS, accuracy, burst, coverage, large_values, overhead, planning, throughput
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
@@ -40,6 +40,7 @@ def coverage_figures() -> set[str]:
             sampling_rate=0.1,
             confidence=confidence,
             is_low=is_low,
+            is_bounded=True,
             holds=True,
             half_width=0.1,
         )
@@ -49,9 +50,26 @@ def coverage_figures() -> set[str]:
     return set(coverage.figures_of(judged))
 
 
+def large_values_figures() -> set[str]:
+    compared = [
+        large_values.Compared(
+            summed=summed.name,
+            sampling_rate=0.1,
+            total_errors=(2.0, 1.0),
+            count_errors=(1.0, 1.1),
+            rows=(100, 101),
+            expected_ratio=0.5,
+            holds=0.95,
+        )
+        for summed in large_values.SUMS
+    ]
+    return set(large_values.figures_of(compared))
+
+
 FIGURES = {
     "accuracy": accuracy_figures(),
     "coverage": coverage_figures(),
+    "large_values": large_values_figures(),
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),

@@ -73,7 +73,8 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     """Estimate the variance of the value, rows kept independently with their rates P.
 
     With e = (1−P)/P², summed over the rows kept: COUNT Σe. SUM Σv²e. AVG Σ(v−m)²e/N², m the average: the first order of
-    a quotient. VARIANCE Σ((v−m)²−s²)²e/N², s² the variance, likewise; of its root, a (2s)²-th of that. 0 of all else.
+    a quotient. VARIANCE Σ((v−m)²−s²)²e/N², s² the variance, likewise; of its root, a (2s)²-th of that. 0 of all else,
+    and of no value. NaN, it is not known, where the differences of large sums leave no digits of powers of v − m.
     """
     match shape.function:
         case AggregateKind.COUNT:
@@ -82,9 +83,7 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
             found = partials.doubles("squares_excess")
         case AggregateKind.AVG:
             with np.errstate(invalid="ignore", divide="ignore"):
-                found = (
-                    np.nan_to_num(_centered(partials, "excess").power(2)) / partials.doubles("present_weighted") ** 2
-                )
+                found = _centered(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
         case AggregateKind.MIN | AggregateKind.MAX:
             return np.zeros(len(partials))
         case _:
@@ -119,14 +118,13 @@ def _centered(partials: WindowPartials, factor: str) -> CentralSums:
 def _variances_of_dispersions(function: AggregateKind, partials: WindowPartials) -> Doubles:
     variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
     sums = _centered(partials, "excess")
-    fourth, second = np.nan_to_num(sums.power(4)), np.nan_to_num(sums.power(2))
+    fourth, second = sums.power(4), sums.power(2)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.maximum(fourth - 2 * variance * second + variance**2 * sums.sums[0], 0.0)
-        found = spread / partials.doubles("present_weighted") ** 2
+        found: Doubles = spread / partials.doubles("present_weighted") ** 2
         if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}:
-            found = np.where(variance > 0, found / (4 * variance), 0.0)
-    known: Doubles = np.nan_to_num(found)
-    return known
+            found = found / (4 * variance)
+    return found
 
 
 def _travels(shape: Shape) -> Carriage | None:

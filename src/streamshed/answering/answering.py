@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
@@ -31,13 +30,23 @@ _KIND_OF = {kind: index for index, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """Aggregates of windows: values, standard errors, bounds, and on how many rows those that were sampled rest."""
+    """Aggregates of windows.
+
+    Attributes:
+        exact: Whether they are exact.
+        known: The values.
+        error: Standard errors, NaN where they are not known.
+        bounds: Lower and upper ones, NaN where there is none.
+        supporting: On how many rows those that were sampled rest.
+        confidence: With which probability the bounds are meant to hold.
+    """
 
     exact: Truths
     known: pa.Array
     error: Doubles
     bounds: tuple[Doubles, Doubles]
     supporting: Doubles
+    confidence: float
 
 
 class Answering:
@@ -106,8 +115,8 @@ class Answering:
             "value_text": pc.if_else(pa.array(exact), exact_texts(shape, partials, known), None),
             "lower": lower,
             "upper": upper,
-            "confidence": pa.array(np.where(exact, 1.0, self._confidence)),
-            "standard_error": pa.array(np.where(exact, 0.0, found.error)),
+            "confidence": pa.array(np.where(exact, 1.0, found.confidence)),
+            "standard_error": _error(known, found.error, exact),
             "sampling_rate": pa.array(np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))),
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
@@ -123,14 +132,15 @@ class Answering:
             found = quantiles(shape.share, partials, kept_rate, self._confidence)
             known = pa.array(found.values, mask=np.isnan(found.values))
             bounds = found.lower, found.upper
-            return _Estimate(exact & ~found.is_sketched, known, found.errors, bounds, found.supporting)
+            exact &= ~found.is_sketched
+            return _Estimate(exact, known, found.errors, bounds, found.supporting, self._confidence)
         if shape.function is AggregateKind.DISTINCT:
             counts = distinct_counts(partials, self._confidence)
             upper = np.where(exact, counts.upper, np.nan)
             none = np.zeros(len(partials), np.bool_)
-            error = (counts.upper - counts.lower) / (2 * NormalDist().inv_cdf(0.5 + self._confidence / 2))
             bounds = counts.lower, upper
-            return _Estimate(none, pa.array(counts.values), error, bounds, np.zeros(len(partials)))
+            supporting = np.zeros(len(partials))
+            return _Estimate(none, pa.array(counts.values), counts.errors, bounds, supporting, counts.confidence)
         known = values(shape, partials)
         variance = sampled_variances(shape, partials)
         error = np.sqrt(variance)
@@ -143,17 +153,18 @@ class Answering:
                 kept_rate=kept_rate,
                 confidence=self._confidence,
             )
-            return _Estimate(exact, known, error, bounds, counted.astype(np.float64))
+            return _Estimate(exact, known, error, bounds, counted.astype(np.float64), self._confidence)
         supporting = effective_rows(shape, partials)
         numbers = known.to_numpy(zero_copy_only=False)
         bounds = normal_interval(numbers, error, self._confidence, effective_rows=supporting)
-        return _Estimate(exact, known, error, bounds, supporting)
+        told = np.where(error > 0, error, np.nan)
+        return _Estimate(exact, known, told, bounds, supporting, self._confidence)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
     ) -> Doubles:
         """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
-        rates = 1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0)
+        least: Doubles = np.minimum(1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0), 1.0)
         start, end = partials.longs("window_start"), partials.longs("window_end")
         for interval in shed:
             told = interval.sampling_rates
@@ -161,18 +172,17 @@ class Answering:
                 [told.get(share_name(output.definition_id, output.slot), 1.0) for output in self._outputs]
             )
             touches = (end > interval.start) & (start <= interval.until)
-            rates = np.where(touches, np.minimum(rates, least_of[outputs]), rates)
-        least: Doubles = np.minimum(rates, 1.0)
+            least = np.where(touches, np.minimum(least, least_of[outputs]), least)
         return least
 
     def _rows(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         exact = partials.doubles("greatest_weight") <= 1.0
-        rate = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
+        kept = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
             "value_text": partials.array("key_text"),
-            "sampling_rate": pa.array(np.where(exact, 1.0, rate)),
+            "sampling_rate": pa.array(np.where(exact, 1.0, kept)),
             "rows_used": partials.array("rows"),
             "rows_estimated": partials.array("rows_weighted"),
             "exact": pa.array(exact),
@@ -191,6 +201,13 @@ def _bound(known: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
     estimated: Doubles = known.to_numpy(zero_copy_only=False)
     unbounded = known.is_null().to_numpy(zero_copy_only=False) | (~exact & np.isnan(bound) & ~np.isnan(estimated))
     return pa.array(np.where(exact, estimated, bound), mask=unbounded)
+
+
+def _error(known: pa.Array, error: Doubles, exact: Truths) -> pa.Array:
+    """Standard errors: 0 where the answer is exact or there is none, nothing where it is not known."""
+    estimated: Doubles = known.to_numpy(zero_copy_only=False)
+    certain = exact | known.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(np.where(certain, 0.0, error), mask=~certain & np.isnan(error) & ~np.isnan(estimated))
 
 
 def _unreadable(partials: WindowPartials) -> pa.RecordBatch:

@@ -45,7 +45,8 @@ class CentralSums:
         >>> float(sums.power(2)[0]), float(sums.power(4)[0])
         (2.0, 2.0)
         """
-        terms = [comb(k, j) * self.sums[j] * (-self.center) ** (k - j) for j in range(k + 1)]
-        found = np.sum(terms, axis=0)
-        largest = np.sum(np.abs(terms), axis=0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            terms = [comb(k, j) * self.sums[j] * (-self.center) ** (k - j) for j in range(k + 1)]
+            found = np.sum(terms, axis=0)
+            largest = np.sum(np.abs(terms), axis=0)
         return np.where((found <= _LOST * largest) & (largest > 0) & (self.center != 0), np.nan, found)

@@ -75,17 +75,17 @@ def _lower(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
     The k-th row that is kept is the N-th or an earlier one with probability I_P(k, N − k + 1), the regularized
     incomplete beta function.
     """
-    (kept, rate), places = _distinct(rows, sampling_rate)
+    (kept, kept_with), places = _distinct(rows, sampling_rate)
     some = np.maximum(kept, _NEXT_TO_NONE)
-    found = np.where(kept > 0, special.btdtrib(some, tail, rate) + some - 1, 0.0)
-    least: Doubles = np.minimum(found, kept / rate)
+    found = np.where(kept > 0, special.btdtrib(some, tail, kept_with) + some - 1, 0.0)
+    least: Doubles = np.minimum(found, kept / kept_with)
     return least[places]
 
 
 def _upper(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
     """The N of which as few rows would be kept with the tail's probability."""
-    (kept, rate), places = _distinct(rows, sampling_rate)
-    most: Doubles = np.maximum(special.btdtrib(kept + 1, 1 - tail, rate) + kept, kept / rate)
+    (kept, kept_with), places = _distinct(rows, sampling_rate)
+    most: Doubles = np.maximum(special.btdtrib(kept + 1, 1 - tail, kept_with) + kept, kept / kept_with)
     return most[places]
 
 
@@ -107,6 +107,7 @@ def normal_interval(
 ) -> tuple[Doubles, Doubles]:
     """Return the bounds of sums, averages and spreads; NaN, no bounds, where nothing is known of what was shed.
 
+    That is so where the standard error is NaN, or 0: no row was kept that made a difference.
     They are the estimate ± z standard errors, z the normal quantile. With less than 100 effective rows the standard
     error is known badly itself: there z is the quantile of Student's distribution of one degree of freedom less than
     there are effective rows.

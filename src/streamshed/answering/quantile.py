@@ -29,7 +29,7 @@ class QuantileAnswers:
         values: The quantiles.
         lower: Lower bounds; NaN where nothing bounds it from below.
         upper: Upper bounds, likewise.
-        errors: Standard errors, from the width of the bounds; 0 where there is none.
+        errors: Standard errors, from the width of the bounds; NaN where a bound is missing.
         is_sketched: Whether a sketch has left out values, so that ranks are approximate even of all rows.
         supporting: How many rows a sampled quantile rests on: those kept on its rarer side, in units of which
             `ENOUGH_ROWS` are enough.
@@ -73,8 +73,8 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
     whole = partials.array("sketch").to_pylist()
     sampled = partials.array("sampled_sketches").to_pylist()
     found = [
-        _quantile(share, list(_sketches(one, others)), float(rate), confidence)
-        for one, others, rate in zip(whole, sampled, kept_rate, strict=True)
+        _quantile(share, list(_sketches(one, others)), float(least_rate), confidence)
+        for one, others, least_rate in zip(whole, sampled, kept_rate, strict=True)
     ]
     lower, upper = (np.array([getattr(one, side) for one in found], np.float64) for side in ("lower", "upper"))
     deviations = 2 * NormalDist().inv_cdf((1 + confidence) / 2)
@@ -82,7 +82,7 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
         values=np.array([one.value for one in found], np.float64),
         lower=lower,
         upper=upper,
-        errors=np.nan_to_num((upper - lower) / deviations),
+        errors=(upper - lower) / deviations,
         is_sketched=np.array([one.is_sketched for one in found], np.bool_),
         supporting=np.array([one.kept_rows for one in found]) * min(share, 1 - share) * ENOUGH_ROWS / ENOUGH_BEYOND,
     )

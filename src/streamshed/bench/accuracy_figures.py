@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CARRYING_SHARE = 0.95
-_DRAWS = 2000
+from streamshed.planning.network_load import CARRYING_SHARE
+
+_DRAWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ def expected_largest(standard_errors: Sequence[float]) -> float:
         >>> round(expected_largest([0.1]), 3), round(expected_largest([0.1] * 7), 3)
         (0.08, 0.172)
     """
-    draws = np.abs(np.random.default_rng(0).standard_normal((_DRAWS * 10, len(standard_errors))))
+    draws = np.abs(np.random.default_rng(0).standard_normal((_DRAWS, len(standard_errors))))
     return float((draws * np.array(standard_errors)).max(axis=1).mean())
 
 

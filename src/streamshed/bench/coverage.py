@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.coverage_data import RECORDINGS, Place, Recording, asked_of, true_answers
-from streamshed.bench.errors import MissingRecordingsError
+from streamshed.bench.coverage_data import RECORDINGS, Place, Recording, asked_of, recordings_folder, true_answers
 from streamshed.bench.pictures import draw_coverage
+from streamshed.bench.run_through import run_through
 from streamshed.bench.workplace import Workplace, bench_session, workplace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SAMPLING_RATES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-_QUICK_RATES = (0.2, 0.02)
+_QUICK_SAMPLING_RATES = (0.2, 0.02)
 CONFIDENCES = (0.95, 0.99)
-_DEFAULT_FOLDER = Path("../shared/data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +35,9 @@ class Judged:
         sampling_rate: At which rate its rows were kept.
         confidence: Of its bounds.
         is_low: Whether it is flagged.
+        is_bounded: Whether it has bounds.
         holds: Whether the truth is within its bounds.
-        half_width: Half the width of its bounds, by the truth; NaN where the truth is 0.
+        half_width: Half the width of its bounds, by the truth; NaN where there are none, or the truth is 0.
     """
 
     recording: str
@@ -43,8 +45,24 @@ class Judged:
     sampling_rate: float
     confidence: float
     is_low: bool
+    is_bounded: bool
     holds: bool
     half_width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a sampled answer says of how far off it may be.
+
+    Args:
+        lower: Lower bound; None: there is none.
+        upper: Upper bound, likewise.
+        is_low: Whether the answer is flagged.
+    """
+
+    lower: float | None
+    upper: float | None
+    is_low: bool
 
 
 def run(options: BenchOptions) -> BenchResult:
@@ -52,29 +70,24 @@ def run(options: BenchOptions) -> BenchResult:
 
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
-        MissingRecordingsError: A recording is missing.
+        MissingRecordingsError: No folder is named, or a recording is missing there.
     """
-    data = _DEFAULT_FOLDER if options.trace is None else Path(options.trace)
-    missing = [str(recording.file(data)) for recording in RECORDINGS if not recording.file(data).exists()]
-    if missing:
-        raise MissingRecordingsError(
-            f"the recordings {', '.join(missing)} are missing: name the folder that holds them by --trace"
-        )
-    rates = _QUICK_RATES if options.quick else SAMPLING_RATES
+    recordings = recordings_folder(options, {recording.file(Path()) for recording in RECORDINGS})
+    sampling_rates = _QUICK_SAMPLING_RATES if options.quick else SAMPLING_RATES
     judged: list[Judged] = []
     with workplace() as place, bench_session("coverage") as spark:
-        cases = [(one, rate, confidence) for one in RECORDINGS for rate in rates for confidence in CONFIDENCES]
-        truths = {recording.name: true_answers(recording, data) for recording in RECORDINGS}
-        for number, (recording, rate, confidence) in enumerate(cases):
-            options.progress(f"{recording.name} at {rate:g}", number / len(cases))
+        cases = list(product(RECORDINGS, sampling_rates, CONFIDENCES))
+        truths = {recording.name: true_answers(recording, recordings) for recording in RECORDINGS}
+        for number, (recording, sampling_rate, confidence) in enumerate(cases):
+            options.progress(f"{recording.name} at {sampling_rate:g}", number / len(cases))
             stream = f"{recording.name}_{options.seed}_{number}"
-            answers = _answers(spark, place, recording, data, stream, rate, confidence)
-            judged += _judged(recording, rate, confidence, answers, truths[recording.name])
+            answers = _answers(spark, place, recording, recordings, stream, sampling_rate, confidence)
+            judged += judged_answers(recording, sampling_rate, confidence, answers, truths[recording.name])
     return BenchResult(
         figures=figures_of(judged),
         details={
             "by_case": _by_case(judged),
-            "left_out": [f"sampling rate {rate:g}" for rate in SAMPLING_RATES if rate not in rates],
+            "left_out": [f"sampling rate {one:g}" for one in SAMPLING_RATES if one not in sampling_rates],
         },
         picture=partial(draw_coverage, shares=_shares(judged)),
     )
@@ -82,11 +95,12 @@ def run(options: BenchOptions) -> BenchResult:
 
 def figures_of(judged: Sequence[Judged]) -> dict[str, float]:
     """Condense what was measured into the benchmark's figures."""
-    first = CONFIDENCES[0]
-    of_first = [one for one in judged if one.confidence == first]
+    sampled = [one for one in judged if one.confidence == CONFIDENCES[0]]
+    of_first = [one for one in sampled if one.is_bounded]
     return {
         **{f"coverage_at_{round(100 * c)}": _coverage(judged, c) for c in CONFIDENCES},
         "answers": float(len(of_first)),
+        "unbounded_share": statistics.fmean(not one.is_bounded for one in sampled),
         "low_share": statistics.fmean(one.is_low for one in of_first),
         "low_coverage_at_95": statistics.fmean(one.holds for one in of_first if one.is_low),
         "median_half_width": statistics.median(one.half_width for one in of_first if not one.is_low),
@@ -94,29 +108,33 @@ def figures_of(judged: Sequence[Judged]) -> dict[str, float]:
 
 
 def _coverage(judged: Sequence[Judged], confidence: float) -> float:
-    return statistics.fmean(one.holds for one in judged if one.confidence == confidence and not one.is_low)
+    return statistics.fmean(one.holds for one in judged if one.confidence == confidence and _is_trusted(one))
+
+
+def _is_trusted(one: Judged) -> bool:
+    return one.is_bounded and not one.is_low
 
 
 def _answers(
     spark: SparkSession,
     place: Workplace,
     recording: Recording,
-    data: Path,
+    recordings: Path,
     stream: str,
     sampling_rate: float,
     confidence: float,
-) -> dict[Place, tuple[float, float, bool]]:
-    """Bounds, and whether they are flagged, of every answer that was sampled and closed."""
+) -> dict[Place, Bounds]:
+    """Bounds of every answer that was sampled and closed."""
     from streamshed.spark import each_micro_batch
     from streamshed.spark.fixed_plan import start_fixed
 
     watched = place.new("recording")
     watched.mkdir()
-    (watched / "rows.parquet").symlink_to(recording.file(data).resolve())
-    found: dict[Place, tuple[float, float, bool]] = {}
+    (watched / "rows.parquet").symlink_to(recording.file(recordings).resolve())
+    found: dict[Place, Bounds] = {}
 
     def take(frame: DataFrame, _: int) -> None:
-        rows = frame.where("kind = 'answer' AND NOT exact AND lower IS NOT NULL").selectExpr(
+        rows = frame.where("kind = 'answer' AND NOT exact").selectExpr(
             "aggregate",
             "coalesce(get(key, 0), '') AS group",
             "unix_seconds(window_start) AS start",
@@ -125,32 +143,44 @@ def _answers(
             "low",
         )
         for row in rows.collect():
-            found[row.aggregate, row.group, row.start] = (row.lower, row.upper, row.low)
+            found[row.aggregate, row.group, row.start] = Bounds(lower=row.lower, upper=row.upper, is_low=row.low)
 
-    query = start_fixed(
-        asked_of(recording, watched, stream),
-        spark,
-        checkpoint=str(place.new("checkpoint")),
-        sink=each_micro_batch(take),
-        sampling_rate=sampling_rate,
-        confidence=confidence,
+    run_through(
+        start_fixed(
+            asked_of(recording, watched, stream),
+            spark,
+            checkpoint=str(place.new("checkpoint")),
+            sink=each_micro_batch(take),
+            sampling_rate=sampling_rate,
+            confidence=confidence,
+        )
     )
-    try:
-        query.processAllAvailable()
-    finally:
-        query.stop()
     return found
 
 
-def _judged(
+def judged_answers(
     recording: Recording,
     sampling_rate: float,
     confidence: float,
-    answers: Mapping[Place, tuple[float, float, bool]],
+    answers: Mapping[Place, Bounds],
     truths: Mapping[Place, float],
 ) -> list[Judged]:
+    """Judge the sampled answers of one run.
+
+    Args:
+        recording: Of which stream.
+        sampling_rate: At which rate its rows were kept.
+        confidence: Of the bounds.
+        answers: Bounds of the answers; without bounds are also those of windows that truly have no value, and these
+            are left out.
+        truths: The true answers.
+    """
     judged = []
-    for place, (lower, upper, is_low) in answers.items():
+    for place, bounds in answers.items():
+        lower, upper = (math.nan if bound is None else bound for bound in (bounds.lower, bounds.upper))
+        is_bounded = lower <= upper
+        if not is_bounded and place not in truths:
+            continue
         truth = truths[place]
         judged.append(
             Judged(
@@ -158,9 +188,10 @@ def _judged(
                 aggregate=place[0],
                 sampling_rate=sampling_rate,
                 confidence=confidence,
-                is_low=is_low,
+                is_low=bounds.is_low,
+                is_bounded=is_bounded,
                 holds=lower - 1e-9 * abs(truth) <= truth <= upper + 1e-9 * abs(truth),
-                half_width=(upper - lower) / 2 / abs(truth) if truth else float("nan"),
+                half_width=(upper - lower) / 2 / abs(truth) if truth else math.nan,
             )
         )
     return judged
@@ -170,7 +201,7 @@ def _shares(judged: Sequence[Judged]) -> dict[tuple[str, float], float]:
     """Coverage at the first confidence, by recording and sampling rate."""
     cases: dict[tuple[str, float], list[bool]] = {}
     for one in judged:
-        if one.confidence == CONFIDENCES[0] and not one.is_low:
+        if one.confidence == CONFIDENCES[0] and _is_trusted(one):
             cases.setdefault((one.recording, one.sampling_rate), []).append(one.holds)
     return {case: statistics.fmean(holds) for case, holds in cases.items()}
 
@@ -185,9 +216,10 @@ def _by_case(judged: Sequence[Judged]) -> list[dict[str, object]]:
             "aggregate": aggregate,
             "sampling_rate": sampling_rate,
             "confidence": confidence,
-            "answers": len(of_case),
-            "low": sum(one.is_low for one in of_case),
-            "hold": sum(one.holds for one in of_case if not one.is_low),
+            "answers": sum(one.is_bounded for one in of_case),
+            "unbounded": sum(not one.is_bounded for one in of_case),
+            "low": sum(one.is_low for one in of_case if one.is_bounded),
+            "hold": sum(one.holds for one in of_case if _is_trusted(one)),
             "low_hold": sum(one.holds for one in of_case if one.is_low),
         }
         for (recording, aggregate, sampling_rate, confidence), of_case in cases.items()

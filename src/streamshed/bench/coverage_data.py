@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamshed.bench.contract import BenchOptions
+from streamshed.bench.errors import MissingRecordingsError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
@@ -33,9 +35,9 @@ class Recording:
     aggregates: Mapping[str, str]
     key: str | None = None
 
-    def file(self, data: Path) -> Path:
-        """Return where the recording is."""
-        return data / self.name / f"{self.name}.parquet"
+    def file(self, recordings: Path) -> Path:
+        """Return where the recording is, in a folder of recordings."""
+        return recordings / self.name / f"{self.name}.parquet"
 
 
 RECORDINGS: tuple[Recording, ...] = (
@@ -81,6 +83,29 @@ RECORDINGS: tuple[Recording, ...] = (
     ),
 )
 
+
+def recordings_folder(options: BenchOptions, needed: Collection[Path]) -> Path:
+    """Return the folder that `options.trace` names.
+
+    Args:
+        options: Of the benchmark.
+        needed: The files that have to be in it.
+
+    Raises:
+        MissingRecordingsError: It names none, or a recording is missing there.
+    """
+    if options.trace is None:
+        names = ", ".join(sorted(map(str, needed)))
+        raise MissingRecordingsError(f"recorded streams are needed: name the folder that holds {names} by --trace")
+    recordings = Path(options.trace)
+    missing = sorted(str(recordings / file) for file in needed if not (recordings / file).is_file())
+    if missing:
+        raise MissingRecordingsError(
+            f"the recordings {', '.join(missing)} are missing: name the folder that holds them by --trace"
+        )
+    return recordings
+
+
 Place = tuple[str, str, int]
 """Aggregate, group, and the second at which the window starts."""
 
@@ -102,7 +127,7 @@ def asked_of(recording: Recording, watched: Path, name: str) -> QueryNetwork:
     return network(windows.agg(**recording.aggregates).query("asked"))
 
 
-def true_answers(recording: Recording, data: Path) -> dict[Place, float]:
+def true_answers(recording: Recording, recordings: Path) -> dict[Place, float]:
     """Answer the query over all rows, by DuckDB."""
     import duckdb
 
@@ -111,7 +136,7 @@ def true_answers(recording: Recording, data: Path) -> dict[Place, float]:
     key = "''" if recording.key is None else recording.key
     latest = f"CAST(floor(epoch(ts) / {slide}) AS BIGINT) * {slide}"
     found = duckdb.execute(
-        f"WITH rows AS (SELECT *, {latest} AS latest FROM '{recording.file(data)}' WHERE {recording.condition})"
+        f"WITH rows AS (SELECT *, {latest} AS latest FROM '{recording.file(recordings)}' WHERE {recording.condition})"
         f" SELECT start, {key}, {aggregates} FROM (SELECT *, unnest(generate_series(latest - {size - slide}, latest,"
         f" {slide})) AS start FROM rows) GROUP BY ALL"
     ).fetchall()

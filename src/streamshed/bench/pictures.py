@@ -167,13 +167,37 @@ def draw_coverage(path: Path, *, shares: Mapping[tuple[str, float], float]) -> N
     figure = _figure((7.0, 4.5), "How often the truth lies within 95 % bounds")
     axes = figure.subplots()
     for name in dict.fromkeys(name for name, _ in shares):
-        points = sorted((rate, share) for (of, rate), share in shares.items() if of == name)
-        axes.plot([rate for rate, _ in points], [share for _, share in points], "o-", markersize=4, label=name)
+        points = sorted((sampling_rate, share) for (of, sampling_rate), share in shares.items() if of == name)
+        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
     axes.axhline(0.95, color=_GRAY, linewidth=1, linestyle="--")
     axes.set_xscale("log")
     axes.set_ylim(0.85, 1.0)
     axes.set_xlabel("sampling rate")
     axes.set_ylabel("share of answers that are not flagged low")
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
+def draw_large_values(path: Path, *, ratios: Mapping[tuple[str, float], float]) -> None:
+    """Draw the error of sums whose large values are kept likelier ÷ that of others, over the sampling rate.
+
+    Args:
+        path: The file.
+        ratios: By what is summed and sampling rate.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((7.0, 4.5), "Error of sums whose large values are kept likelier")
+    axes = figure.subplots()
+    for name in dict.fromkeys(name for name, _ in ratios):
+        points = sorted((sampling_rate, ratio) for (of, sampling_rate), ratio in ratios.items() if of == name)
+        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
+    axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+    axes.set_xscale("log")
+    axes.set_ylim(0.0, None)
+    axes.set_xlabel("share of the rows kept")
+    axes.set_ylabel("÷ error with all rows alike")
     axes.legend(fontsize=8, frameon=False)
     write_png(figure, path)
 

@@ -47,16 +47,17 @@ def explain(
     from streamshed.network.document import load_network
     from streamshed.planning.explanation import explain as planned
     from streamshed.planning.network_load import strangers
-    from streamshed.statistics.guess import guessed_statistics
+    from streamshed.statistics.guess import believed_statistics
 
     document = load_network(file)
     if statistics is None:
         show_note("costs and selectivities are guessed (--statistics gives those that were measured)")
-        known = guessed_statistics(document.network)
+        known = believed_statistics(document.network, None)
     else:
-        known = _read(statistics)
-        for stranger in strangers(document.network, known):
+        given = _read(statistics)
+        for stranger in strangers(document.network, given):
             show_note(f"{statistics}: {stranger}")
+        known = believed_statistics(document.network, given)
     found = ExplainedNetwork(
         planned(
             document.network,

@@ -22,7 +22,7 @@ from streamshed.cli.validate import validate
 @click.option("--debug", is_flag=True, help="Show where an error was raised.")
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli(*, debug: bool) -> None:
-    """Continuous queries on Spark that shed load at their inputs when overloaded."""
+    """Continuous queries on Spark that shed load when overloaded."""
 
 
 for command in (demo, validate, explain, profile, run, replay, bench):

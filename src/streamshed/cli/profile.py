@@ -39,7 +39,7 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
 
         seconds = None if duration_microseconds is None else duration_microseconds / 1e6
         with waiting(f"profiling {file.name}"):
-            known = profiled(load_network(file), spark, until=lambda run: _wait(run, seconds))
+            known = profiled(load_network(file), spark, until=lambda run: wait_until_quiet(run, seconds))
     text = known.to_json()
     if out is None:
         click.echo(text)
@@ -50,14 +50,19 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
         raise SinkUnavailableError(f"statistics: cannot write {out}: {error.strerror}") from error
 
 
-def _wait(run: Run, seconds: float | None) -> None:
-    """Until no more rows come, or the time is over."""
+def wait_until_quiet(run: Run, seconds: float | None = None) -> None:
+    """Wait until no more rows come in any time domain, or the run has ended, or the time is over.
+
+    Args:
+        run: What runs.
+        seconds: How long at most; None: as long as rows come.
+    """
     deadline = None if seconds is None else time.monotonic() + seconds
-    quiet, latest = 0, -1
-    while quiet < _QUIET_MICRO_BATCHES and (deadline is None or time.monotonic() < deadline):
+    latest: dict[str, int] = {}
+    quiet = dict.fromkeys(run.statuses(), 0)
+    while min(quiet.values()) < _QUIET_MICRO_BATCHES and (deadline is None or time.monotonic() < deadline):
         if run.await_termination(_LOOK_SECONDS):
             return
-        status = run.status()
-        if status.micro_batch_id > latest:
-            latest = status.micro_batch_id
-            quiet = 0 if status.offered_rows else quiet + 1
+        for status in run.statuses_since(latest):
+            latest[status.clock] = max(status.micro_batch_id, latest.get(status.clock, -1))
+            quiet[status.clock] = 0 if status.offered_rows else quiet[status.clock] + 1

@@ -36,7 +36,7 @@ from streamshed.planning.policies import POLICIES
 @click.option(
     "--unscalable",
     type=click.Choice(["refuse", "keep"]),
-    help="Approximate queries that the policy cannot answer: refuse them, or keep their streams whole."
+    help="Approximate queries that the policy cannot answer: refuse them, or give them all of their rows."
     "  [default: refuse]",
 )
 @click.option("--confidence", type=float, help="How sure error bounds are, in (0, 1).  [default: 0.95]")

@@ -22,14 +22,14 @@ def plan_cautiously(network: QueryNetwork, statistics: Statistics, budget: Budge
 
     A load model that has only seen small micro-batches hardly knows which part of their cost was fixed, so a
     first large one may take much longer than predicted. The doubt is the standard deviation of ln(seconds) at
-    the planned sampling rates; what exceeds the ordinary noise shrinks the budget. It fades with the
+    the planned shares of work; what exceeds the ordinary noise shrinks the budget. It fades with the
     measurements that such a micro-batch brings.
 
     Returns:
         The plan, and the budget that it had to fit.
     """
     plan = plan_work_shares(network, statistics, budget)
-    doubt = statistics.load_model.doubt(statistics.offered_rows, plan.sampling_rates)
+    doubt = statistics.load_model.doubt(statistics.offered_rows, plan.work_shares)
     doubtful = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
     caution = min(doubtful, _saturating(plan, budget))
     if caution <= 1:

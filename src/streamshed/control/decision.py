@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from streamshed.control.guard import Clamp
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.query_rates import SizedRate
+from streamshed.planning.work_codes import work_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +41,23 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The sampling rates of one micro-batch, with everything needed to understand and judge them later.
+    """What of one micro-batch is shed, with everything needed to understand and judge it later.
 
     Args:
         micro_batch_id: Which micro-batch.
-        sampling_codes: For every stream, the code of the share of the work on its rows that may be done; all 0 in
-            advisory mode. With policy `uniform` it is that of the sampling rate at its source.
-        proposed_sampling_codes: What the planner proposed, before hysteresis and guard.
+        work_codes: For every stream, the code of the share that is done of the work on its rows that may be shed; all
+            0 in advisory mode. With policy `uniform` it is that of the sampling rate at its source.
+        proposed_work_codes: What the planner proposed, before hysteresis and guard.
         query_codes: For every query, the code of its effective sampling rate.
         work_shares: For every stream, the share of the work on its rows that this takes.
         expected_errors: For every query, the relative standard error to be expected under the plan.
         missed_goals: Queries whose `max_error` is more than the plan can keep to.
         samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
             that it stands before.
+        sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
-            good, `rising` where its sampling rates may only be reached in steps, or `leaving` where the load
+            good, `rising` where its shares of work may only be reached in steps, or `leaving` where the load
             has fallen, but perhaps not for good.
         explanation: The same as a sentence with figures.
         advisory: Whether the plan is only advice.
@@ -69,13 +72,14 @@ class Decision:
     """
 
     micro_batch_id: int
-    sampling_codes: Mapping[str, int]
-    proposed_sampling_codes: Mapping[str, int]
+    work_codes: Mapping[str, int]
+    proposed_work_codes: Mapping[str, int]
     query_codes: Mapping[str, int]
     work_shares: Mapping[str, float]
     expected_errors: Mapping[str, float]
     missed_goals: tuple[str, ...]
     samplers: Mapping[str, float]
+    sized: Mapping[str, SizedRate]
     plan: SheddingPlan
     reason: str
     explanation: str
@@ -93,6 +97,11 @@ class Decision:
     def shedding(self) -> bool:
         """Whether any query loses rows."""
         return any(code != WHOLE for code in self.query_codes.values())
+
+    @property
+    def proposed_work_shares(self) -> dict[str, float]:
+        """For every stream, the share of the work on its rows that the planner proposed to do."""
+        return work_shares(self.proposed_work_codes, self.plan.least_shares)
 
     @property
     def effective_sampling_rates(self) -> dict[str, float]:

@@ -5,24 +5,24 @@ from dataclasses import dataclass
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.pricing import with_sampling_codes
+from streamshed.planning.pricing import with_work_codes
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of
 from streamshed.planning.scalability import least_shares
 from streamshed.statistics.forecast import Statistics
 
 DEEPEST_CUT = 10.0
-"""A sampling rate may be at most so many times smaller than what the load asks for."""
+"""A share of work may be at most so many times smaller than what the load asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clamp:
-    """One sampling rate that the guard changed.
+    """One share of work that the guard changed.
 
     Args:
         stream: Whose.
         reason: Short and stable: `guard_unknown_stream`, `guard_missing_stream`, `guard_range`,
             `guard_protected` or `guard_depth`.
-        proposed_code: What the plan said; None where it said nothing.
+        proposed_code: The work code of the plan; None where it had none.
         allowed_code: What applies instead; None where the stream does not exist.
     """
 
@@ -46,35 +46,35 @@ class GuardedPlan:
 def guarded(network: QueryNetwork, plan: SheddingPlan, *, statistics: Statistics, budget: Budget) -> GuardedPlan:
     """Bring a plan within what is allowed.
 
-    Afterwards every stream of the network, and no other, has a code of 0 to 255; what may not be
-    shed of a stream's work is done; and no stream is cut more than ten times deeper than the load asks for, i.e. than
-    budget / unshed seconds. Deeper cuts would cost answers and save next to nothing, as when reading alone
-    exceeds the budget.
+    Afterwards every stream of the network, and no other, has a work code of 0 to 255; where nothing of a stream's work
+    may be shed that is 0; and of no stream the work that may be shed is cut more than ten times deeper than the load
+    asks for, i.e. than budget / unshed seconds. Deeper cuts would cost answers and save next to nothing, as when
+    reading alone exceeds the budget.
     """
     least = least_shares(network, statistics)
     deepest = code_of(min(1.0, budget.seconds / plan.unshed_seconds) / DEEPEST_CUT)
     names = [stream.name for stream in network.streams]
     clamps = [
         Clamp(stream=stream, reason="guard_unknown_stream", proposed_code=code, allowed_code=None)
-        for stream, code in plan.sampling_codes.items()
+        for stream, code in plan.work_codes.items()
         if stream not in names
     ]
-    sampling_codes: dict[str, int] = {}
+    work_codes: dict[str, int] = {}
     for stream in names:
-        proposed = plan.sampling_codes.get(stream)
-        reason, allowed = _allowed(proposed, least_share=least[stream], deepest=deepest)
-        sampling_codes[stream] = allowed
+        proposed = plan.work_codes.get(stream)
+        reason, allowed = _allowed(proposed, is_sheddable=least[stream] < 1, deepest=deepest)
+        work_codes[stream] = allowed
         if reason is not None:
             clamps.append(Clamp(stream=stream, reason=reason, proposed_code=proposed, allowed_code=allowed))
-    return GuardedPlan(with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget), tuple(clamps))
+    return GuardedPlan(with_work_codes(plan, work_codes, statistics=statistics, budget=budget), tuple(clamps))
 
 
-def _allowed(proposed: int | None, *, least_share: float, deepest: int) -> tuple[str | None, int]:
+def _allowed(proposed: int | None, *, is_sheddable: bool, deepest: int) -> tuple[str | None, int]:
     """Return the reason for a change, if one is needed, and the code that applies."""
     if proposed is None:
         return "guard_missing_stream", WHOLE
-    if least_share > 0 and proposed > code_of(least_share):
-        return "guard_protected", code_of(least_share)
+    if not is_sheddable and proposed > WHOLE:
+        return "guard_protected", WHOLE
     if not WHOLE <= proposed <= SMALLEST:
         return "guard_range", max(WHOLE, min(deepest, proposed))
     if proposed > deepest:

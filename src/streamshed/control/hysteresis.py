@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy, SheddingPlan
-from streamshed.planning.pricing import with_sampling_codes
+from streamshed.planning.pricing import with_work_codes
 from streamshed.planning.quantization import WHOLE
 from streamshed.statistics.forecast import Statistics
 
@@ -15,7 +15,7 @@ class HysteresisSettings:
 
     Args:
         enter_share: Shedding begins at once when everything would need more than this share of the budget; and
-            when the budget itself lies beyond the deadline, as what cannot be shed needs more than there is.
+            when it would not fit the budget and what cannot be shed alone would be late.
         loaded_micro_batches: It begins as well with so many micro-batches in a row that would be late as a whole:
             one alone may be there for noise in what was measured before it.
         busy_micro_batches: It begins as well with so many in a row that would not fit the budget, though they would
@@ -56,7 +56,7 @@ class Hysteresis:
 
     Shedding begins with the first micro-batch that clearly does not fit, since waiting costs latency, with the
     second in a row that just would be late, and with the fifth that takes from the headroom. It ends when the load
-    has clearly fallen, or has stayed below the edge; until then the mildest sampling rate stays.
+    has clearly fallen, or has stayed below the edge; until then the mildest shedding stays.
 
     Args:
         settings: The edges.
@@ -67,7 +67,7 @@ class Hysteresis:
     Example:
         Budget 1 s of 1.05 s; the load rises to just above that, and comes down to just below the budget.
 
-        >>> budget = {"budget_seconds": 1.0, "utmost_seconds": 1.05}
+        >>> budget = {"budget_seconds": 1.0, "utmost_seconds": 1.05, "is_saturated": False}
         >>> state = Hysteresis()
         >>> for unshed_seconds in (1.1, 0.9, 1.1, 1.1, 0.95, 0.95):
         ...     state = state.updated(unshed_seconds=unshed_seconds, **budget)
@@ -84,8 +84,17 @@ class Hysteresis:
     in_a_row: int = 0
     unshed_seconds: float | None = None
 
-    def updated(self, *, unshed_seconds: float, budget_seconds: float, utmost_seconds: float) -> "Hysteresis":
-        """Take in how long the coming micro-batch would take unshed, how long it may, and when it is late."""
+    def updated(
+        self, *, unshed_seconds: float, budget_seconds: float, utmost_seconds: float, is_saturated: bool
+    ) -> "Hysteresis":
+        """Take in the coming micro-batch.
+
+        Args:
+            unshed_seconds: How long it would take unshed.
+            budget_seconds: How long it may take.
+            utmost_seconds: If it takes longer, it is late.
+            is_saturated: Whether it is late even if everything sheddable is shed.
+        """
         fits = unshed_seconds <= budget_seconds
         known = replace(self, unshed_seconds=unshed_seconds)
         if fits is not self.shedding:
@@ -93,7 +102,6 @@ class Hysteresis:
         has_fallen = self.unshed_seconds is not None and (
             unshed_seconds <= self.settings.fallen_share * self.unshed_seconds
         )
-        is_saturated = budget_seconds > utmost_seconds
         is_late = unshed_seconds > utmost_seconds
         clearly, enough = self._edges(
             unshed_seconds / budget_seconds, is_saturated=is_saturated, is_late=is_late, has_fallen=has_fallen
@@ -114,9 +122,9 @@ def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistic
     """Return the plan; or, where it sheds although shedding is not on yet, the one that keeps everything."""
     if hysteresis.shedding or not plan.sheds:
         return plan
-    whole = dict.fromkeys(plan.sampling_codes, WHOLE)
+    whole = dict.fromkeys(plan.work_codes, WHOLE)
     return replace(
-        with_sampling_codes(plan, whole, statistics=statistics, budget=budget),
+        with_work_codes(plan, whole, statistics=statistics, budget=budget),
         remedy=Remedy.NONE,
         reason="entering",
         explanation=f"{plan.explanation}, but it may be noise: once more everything is kept",
@@ -127,9 +135,9 @@ def settled(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistic
     """Return the plan; or, where it sheds nothing although shedding is still on, the mildest one."""
     if not hysteresis.shedding or plan.sheds:
         return plan
-    mildest = {stream: WHOLE if stream in plan.protected_streams else WHOLE + 1 for stream in plan.sampling_codes}
+    mildest = {stream: WHOLE if plan.least_shares[stream] >= 1 else WHOLE + 1 for stream in plan.work_codes}
     return replace(
-        with_sampling_codes(plan, mildest, statistics=statistics, budget=budget),
+        with_work_codes(plan, mildest, statistics=statistics, budget=budget),
         reason="leaving",
-        explanation=f"{plan.explanation}, almost: until the load has clearly fallen the mildest rate stays",
+        explanation=f"{plan.explanation}, almost: until the load has clearly fallen the mildest shedding stays",
     )

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from streamshed.control.decision import Decision
-from streamshed.planning.quantization import sampling_rate_of
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 Cell = str | int | float | bool | None
@@ -17,7 +16,8 @@ class JournalEntry:
         decision: What was decided; None for a micro-batch that nobody asked about.
         outcome: What was measured.
         model_seconds: What the load model says after having learned from the outcome.
-        learned: False for an outcome that was known already, and for an outlier that nothing is learned from.
+        learned: False for an outcome that was known already, and for one that tells nothing of costs: an outlier, or a
+            cold one.
     """
 
     decision: Decision | None
@@ -78,7 +78,8 @@ class JournalEntry:
         }
 
     def to_stream_rows(self) -> tuple[dict[str, Cell], ...]:
-        """Return the entry as one row per stream: its rows and its sampling rates."""
+        """Return the entry as one row per stream: its rows, its sampling rate and how much of its work was done."""
+        proposed = {} if self.decision is None else self.decision.proposed_work_shares
         return tuple(
             {
                 "micro_batch_id": self.outcome.micro_batch_id,
@@ -86,13 +87,8 @@ class JournalEntry:
                 "offered_rows": offered,
                 "admitted_rows": self.outcome.admitted_rows.get(stream),
                 "sampling_rate": self.outcome.sampling_rate(stream),
-                "proposed_sampling_rate": self._proposed_sampling_rate(stream),
+                "work_share": self.outcome.share_done(stream),
+                "proposed_work_share": proposed.get(stream),
             }
             for stream, offered in sorted(self.outcome.offered_rows.items())
         )
-
-    def _proposed_sampling_rate(self, stream: str) -> float | None:
-        if self.decision is None:
-            return None
-        code = self.decision.proposed_sampling_codes.get(stream)
-        return None if code is None else sampling_rate_of(code)

@@ -11,7 +11,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.operators import Apply
 from streamshed.planning.network_load import network_load
-from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 
 
@@ -19,14 +19,15 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
     """Return what was measured of a network, and what was believed of all else.
 
     The load model knows what a row costs in all, and user functions are timed by themselves; so what is believed of the
-    others is brought to what is left.
+    others is brought to what is left. Rows per second are those of all micro-batches, those without rows included; how
+    fast event time goes by is told so that rows per second of event time are those of micro-batches with rows.
 
     Args:
         network: The network.
         settings: Of the loop.
         state: Of the loop.
     """
-    believed = settings.statistics or guessed_statistics(network)
+    believed = believed_statistics(network, settings.statistics)
     learned = state.learned.statistics(network, believed)
     model = state.load_model
     streams = {
@@ -34,7 +35,7 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
             rows_per_second=_rows_per_second(state, stream.name, believed),
             read_seconds_per_row=model.read_seconds_per_row(stream.name),
             parse_seconds_per_row=believed.stream(stream.name).parse_seconds_per_row,
-            event_seconds_per_second=learned.stream(stream.name).event_seconds_per_second,
+            event_seconds_per_second=_event_seconds_per_second(state, stream.name, learned),
         )
         for stream in network.streams
     }
@@ -48,6 +49,12 @@ def _rows_per_second(state: ControlState, stream: str, believed: NetworkStatisti
     if sums.get("seconds"):
         return sums["rows"] / sums["seconds"]
     return believed.stream(stream).rows_per_second
+
+
+def _event_seconds_per_second(state: ControlState, stream: str, learned: NetworkStatistics) -> float:
+    per_event_second = state.learned.rows_per_event_second(stream)
+    speed = 0.0 if per_event_second is None else _rows_per_second(state, stream, learned) / per_event_second
+    return speed if speed > 0 else learned.stream(stream).event_seconds_per_second
 
 
 def _leveled(

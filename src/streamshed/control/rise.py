@@ -1,10 +1,11 @@
-"""How far sampling rates may rise at once."""
+"""How far shares of work may rise at once."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.pricing import with_sampling_codes
+from streamshed.planning.pricing import with_work_codes
 from streamshed.planning.quantization import STEPS_PER_DECADE, WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -15,59 +16,95 @@ TRUSTED_SHARE = 0.5
 SMALL_RISE = 10 ** (2 / STEPS_PER_DECADE)
 """Two quantization steps."""
 
+ROUNDING = 1e-9
+"""What a share may be above a quantization step and still be on it."""
+
 FALLEN = 0.8
 """Below this share of the rows of the last micro-batch the load has fallen; a stream may be kept whole."""
 
 
 def limited(
-    plan: SheddingPlan, last: MicroBatchOutcome | None, *, statistics: Statistics, budget: Budget
+    plan: SheddingPlan,
+    last: MicroBatchOutcome | None,
+    *,
+    last_least_shares: Mapping[str, float],
+    statistics: Statistics,
+    budget: Budget,
 ) -> SheddingPlan:
-    """Limit how many rows more than the last micro-batch a plan admits, by what that one took.
+    """Limit how much more is done of the work that may be shed than in the last micro-batch, by what that one took.
 
-    A micro-batch of n rows kept at P takes y = a + w·n·P seconds. If at least the share b of y is certain not
-    to depend on P, then admitting no more than n·P·(budget − b·y)/(y − b·y) rows keeps the next micro-batch
-    of such rows within the budget, whatever a and w are. The model's a is known badly until rates have
-    varied; so b is only half of what it says, and rates rise in a few steps instead of overshooting. A small
-    rise has to be safe even for b = 0, or rates would go up and down for ever.
+    A micro-batch of n rows of whose work the share L may not be shed, and of the rest the share P is done, takes
+    y = a + w·n·(1 − L)·P seconds. If at least the share b of y is certain not to depend on P, then a next one with no
+    more than (budget − b·y)/(y − b·y) times the n·(1 − L)·P is within the budget, whatever a and w are. The model's a
+    is known badly until shares have varied; so b is only half of what it says, and shares rise in a few steps instead
+    of overshooting. A small rise has to be safe even if nothing was fixed or read, or shares would go up and down for
+    ever: then b is half of what L says.
 
     Args:
         plan: What was planned.
-        last: The last micro-batch that was measured; what it kept whole is not limited.
+        last: The last micro-batch that was measured; a stream of which it did all work is not limited.
+        last_least_shares: Its L, by stream; of one left out 0.
         statistics: The coming rows and what they cost.
         budget: The time to fill.
     """
     if last is None:
         return plan
-    growth = _growth(plan, last, statistics, budget)
-    sampling_codes = {
-        stream: max(code, _smallest_code(stream, code, last, statistics, growth))
-        for stream, code in plan.sampling_codes.items()
+    growth = _growth(plan, last, last_least_shares, statistics, budget)
+    admissible_rows = {
+        stream: growth * rows * max(0.0, last.share_done(stream) - last_least_shares.get(stream, 0.0))
+        for stream, rows in last.offered_rows.items()
+        if last.share_done(stream) < 1
     }
-    if sampling_codes == plan.sampling_codes:
+    work_codes = {
+        stream: max(code, _smallest_code(stream, plan, last, statistics, admissible_rows))
+        for stream, code in plan.work_codes.items()
+    }
+    if work_codes == plan.work_codes:
         return plan
     return replace(
-        with_sampling_codes(plan, sampling_codes, statistics=statistics, budget=budget),
+        with_work_codes(plan, work_codes, statistics=statistics, budget=budget),
         reason="rising",
         explanation=f"{plan.explanation}; as the last micro-batch took"
         f" {last.processing_seconds:.3g} s, rates rise in steps",
     )
 
 
-def _growth(plan: SheddingPlan, last: MicroBatchOutcome, statistics: Statistics, budget: Budget) -> float:
-    """Return by which factor the admitted rows may grow; 1 where the last micro-batch filled the budget."""
-    dropped = {stream: 0.0 for stream in plan.sampling_codes if last.share_done(stream) < 1}
-    model = statistics.load_model
-    unsheddable = model.seconds(last.offered_rows, {**last.shares_done, **dropped})
-    certain = TRUSTED_SHARE * unsheddable / model.seconds(last.offered_rows, last.shares_done)
+def _growth(
+    plan: SheddingPlan,
+    last: MicroBatchOutcome,
+    last_least_shares: Mapping[str, float],
+    statistics: Statistics,
+    budget: Budget,
+) -> float:
+    """Return by which factor the work may grow that could be shed; 1 where the last micro-batch filled the budget."""
+    least = {stream: last_least_shares.get(stream, 0.0) for stream in plan.work_codes if last.share_done(stream) < 1}
+    seconds, rows = statistics.load_model.seconds, last.offered_rows
+    without_work, unsheddable, expected = (
+        seconds(rows, {**last.shares_done, **done}) for done in (dict.fromkeys(least, 0.0), least, {})
+    )
     room = max(1.0, max(budget.outright_seconds, plan.allowed_seconds) / last.processing_seconds)
-    likely = (room - certain) / (1 - certain)
-    return likely if likely >= SMALL_RISE else room
+    likely, surely = (
+        (room - certain) / (1 - certain)
+        for certain in (
+            TRUSTED_SHARE * unsheddable / expected,
+            TRUSTED_SHARE * (unsheddable - without_work) / expected,
+        )
+    )
+    return likely if likely >= SMALL_RISE else surely
 
 
-def _smallest_code(stream: str, wanted: int, last: MicroBatchOutcome, statistics: Statistics, growth: float) -> int:
+def _smallest_code(
+    stream: str,
+    plan: SheddingPlan,
+    last: MicroBatchOutcome,
+    statistics: Statistics,
+    admissible_rows: Mapping[str, float],
+) -> int:
+    """Return the code of the largest share under which the work does not exceed that of so many rows."""
     rows, last_rows = statistics.offered_rows.get(stream, 0), last.offered_rows.get(stream, 0)
-    last_kept = last.share_done(stream)
-    unlimited = last_kept == 1 or not rows or not last_rows
-    if unlimited or (wanted == WHOLE and rows < FALLEN * last_rows):
+    is_limited = stream in admissible_rows and plan.least_shares[stream] < 1
+    if not (is_limited and rows and last_rows):
         return WHOLE
-    return code_of(last_rows * last_kept * growth / rows)
+    if plan.work_codes[stream] == WHOLE and rows < FALLEN * last_rows:
+        return WHOLE
+    return code_of((1 + ROUNDING) * admissible_rows[stream] / (rows * (1 - plan.least_shares[stream])))

@@ -27,7 +27,7 @@ class ControlSettings:
         policy: How to shed, one of `planning.policies.POLICIES`.
         advisory: Plan, but apply nothing.
         unscalable: What to do about approximate queries that the policy cannot answer: `refuse` them before
-            anything runs, or `keep` their streams whole.
+            anything runs, or `keep` them from being shed.
         larger_micro_batches: Let a micro-batch take longer than the trigger interval, as far as the latency
             goal allows, before anything is shed.
         prior: What is believed of costs until they were measured.

@@ -1,7 +1,7 @@
 """The two steps of the control loop, as pure functions of its state."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from streamshed.control.caution import plan_cautiously
@@ -14,11 +14,12 @@ from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import coming_work
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -32,7 +33,7 @@ def decide(
     *,
     decided_at_seconds: float,
 ) -> tuple[ControlState, Decision]:
-    """Decide the sampling rates of the coming micro-batch: estimate, plan, settle, guard, apply."""
+    """Decide what the coming micro-batch sheds: estimate, plan, settle, guard, apply."""
     elapsed_seconds = _elapsed_seconds(settings, state, upcoming)
     statistics = _estimated(network, state, upcoming, elapsed_seconds)
     last = state.last_outcome
@@ -43,9 +44,10 @@ def decide(
     policy = policy_named(settings.policy)
     work = coming_work(
         network,
-        state.learned.statistics(network, settings.statistics or guessed_statistics(network)),
+        state.learned.statistics(network, believed_statistics(network, settings.statistics)),
         statistics,
         trigger_interval_seconds=settings.trigger_interval_seconds,
+        large_values=policy.large_values,
     )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
@@ -54,24 +56,32 @@ def decide(
         budget_seconds=proposed.allowed_seconds,
         # Of rows that are only estimated there may be more: then headroom is no place to wait in.
         utmost_seconds=min(budget.utmost_seconds, math.inf if upcoming.sizes_known else proposed.allowed_seconds),
+        is_saturated=proposed.unsheddable_seconds > budget.utmost_seconds,
     )
     steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
-    steady = limited(steady, last if is_warm else None, statistics=statistics, budget=budget)
+    steady = limited(
+        steady,
+        last if is_warm else None,
+        last_least_shares=_last_least_shares(state, steady),
+        statistics=statistics,
+        budget=budget,
+    )
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
-    planned = policy.query_rates(work, allowed.plan.sampling_codes)
-    nothing_shed = dict.fromkeys(allowed.plan.sampling_codes, WHOLE)
-    share_codes = nothing_shed if settings.advisory else allowed.plan.sampling_codes
-    applied = policy.query_rates(work, share_codes) if settings.advisory else planned
+    planned = policy.query_rates(work, allowed.plan.work_codes)
+    nothing_shed = dict.fromkeys(allowed.plan.work_codes, WHOLE)
+    work_codes = nothing_shed if settings.advisory else allowed.plan.work_codes
+    applied = policy.query_rates(work, work_codes) if settings.advisory else planned
     decision = Decision(
         micro_batch_id=upcoming.micro_batch_id,
-        sampling_codes=share_codes,
-        proposed_sampling_codes=proposed.sampling_codes,
+        work_codes=work_codes,
+        proposed_work_codes=proposed.work_codes,
         query_codes=applied.codes,
         work_shares=applied.work_shares,
         expected_errors=planned.expected_errors,
         missed_goals=planned.missed_goals,
         samplers=applied.samplers,
+        sized=applied.sized,
         plan=replace(
             allowed.plan,
             expected_seconds=statistics.seconds(planned.work_shares),
@@ -97,26 +107,25 @@ def learn(
 ) -> tuple[ControlState, JournalEntry]:
     """Learn from a finished micro-batch, once, and compare it with what was expected.
 
-    How long a cold one took tells nothing about those to come; only its rows count.
+    How long a cold one took tells nothing about those to come, nor does an outlier: of these only rows, event time and
+    windows count.
     """
     decision = state.decision(outcome.micro_batch_id)
     if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
         return state, _entry(state, decision, outcome, learned=False)
+    load_model = state.load_model if outcome.is_cold else state.load_model.updated(outcome)
+    tells_costs = not (outcome.is_cold or load_model.disregards_latest)
     told = replace(
         state,
         arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
+        load_model=load_model,
         last_outcome=outcome,
-        learned=_learned(state, outcome, measured),
+        learned=_learned(state, outcome, measured, tells_costs=tells_costs),
     )
-    if outcome.is_cold:
-        return told, _entry(told, decision, outcome, learned=False)
-    load_model = state.load_model.updated(outcome)
-    if load_model.disregards_latest:
-        told = replace(told, load_model=load_model)
+    if not tells_costs:
         return told, _entry(told, decision, outcome, learned=False)
     learned = replace(
         told,
-        load_model=load_model,
         regulator=state.regulator.updated(
             measured_seconds=outcome.processing_seconds,
             predicted_seconds=load_model.seconds(outcome.offered_rows, outcome.shares_done),
@@ -126,14 +135,17 @@ def learn(
     return learned, _entry(learned, decision, outcome, learned=True)
 
 
-def _learned(state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None) -> LearnedStatistics:
+def _learned(
+    state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None, *, tells_costs: bool
+) -> LearnedStatistics:
     if measured is None:
         return state.learned
+    told = measured if tells_costs else replace(measured, calls={})
     last = state.last_outcome
     elapsed_seconds = outcome.trigger_interval_seconds
     if last is not None:
         elapsed_seconds = max(outcome.started_at_seconds - last.started_at_seconds, 1e-3)
-    return state.learned.updated(measured, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
+    return state.learned.updated(told, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
 
 
 def _elapsed_seconds(settings: ControlSettings, state: ControlState, upcoming: Upcoming) -> float:
@@ -149,6 +161,12 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
     known_rows = upcoming.offered_rows.items()
     offered_rows |= {stream: rows for stream, rows in known_rows if rows or upcoming.sizes_known}
     return Statistics(offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction)
+
+
+def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:
+    """What nothing could shed in the last micro-batch that was measured; if that is forgotten, as it is now."""
+    decision = None if state.last_outcome is None else state.decision(state.last_outcome.micro_batch_id)
+    return plan.least_shares if decision is None else decision.plan.least_shares
 
 
 def _explanation(allowed: GuardedPlan, missed_goals: Sequence[str], *, advisory: bool) -> str:

@@ -67,4 +67,6 @@ def _line(outlook: Outlook) -> str:
     error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
     if outlook.goal is not None:
         notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
+    if outlook.size_column is not None:
+        notes += f"; |{outlook.size_column}| above {outlook.size_threshold:.3g} kept likelier"
     return f"{outlook.query:<32} {outlook.effective_sampling_rate:<6.3g} {error:>8}  {notes}".rstrip()

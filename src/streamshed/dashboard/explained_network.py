@@ -12,7 +12,7 @@ from streamshed.network.duration import parse_duration
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.explanation import Explanation, explain
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
-from streamshed.statistics.guess import guessed_statistics
+from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -78,7 +78,7 @@ def explain_network(
     return ExplainedNetwork(
         explain(
             network,
-            guessed_statistics(network) if statistics is None else statistics,
+            believed_statistics(network, statistics),
             load_factor=load,
             policy=policy,
             trigger_interval_seconds=parse_duration(trigger) / 1e6,

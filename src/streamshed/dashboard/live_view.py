@@ -74,13 +74,13 @@ def _decision(domain: DomainSoFar) -> Text:
     if latest.explanation:
         text.append(f": {latest.explanation}")
     if latest.is_shedding and latest.effective_sampling_rates:
-        by_rate: dict[float, list[str]] = {}
-        for query, rate in sorted(latest.effective_sampling_rates.items()):
-            by_rate.setdefault(rate, []).append(query)
-        rates = (f"{share_text(rate)} {', '.join(names)}" for rate, names in sorted(by_rate.items()))
-        text.append(f"\neffective sampling rates: {'; '.join(rates)}")
+        queries: dict[float, list[str]] = {}
+        for query, sampling_rate in sorted(latest.effective_sampling_rates.items()):
+            queries.setdefault(sampling_rate, []).append(query)
+        in_force = (f"{share_text(kept)} {', '.join(names)}" for kept, names in sorted(queries.items()))
+        text.append(f"\neffective sampling rates: {'; '.join(in_force)}")
     if latest.samplers:
-        placed = (f"{share_text(rate)} {place}" for place, rate in latest.samplers.items())
+        placed = (f"{share_text(sampling_rate)} {place}" for place, sampling_rate in latest.samplers.items())
         text.append(f"\nsamplers: {'; '.join(placed)}")
     text.append(
         f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"

@@ -1,5 +1,7 @@
 """Aggregate calls such as `sum(size)`: which function over which expression."""
 
+import ctypes
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -45,6 +47,9 @@ _KINDS = {
     **{kind.value: kind for kind in AggregateKind},
     **{name: AggregateKind(v) for name, v in _SYNONYMS.items()},
 }
+
+_NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(f|d|bd)?", re.IGNORECASE)
+"""A number as Spark's SQL writes it, with the letters of its type; those of whole numbers are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +149,27 @@ def _parsed(text: str) -> AggregateCall:
 
 def _with_share(inside: tuple[Token, ...], name: str, text: str) -> tuple[tuple[Token, ...], float]:
     """Take the share, a number behind the last comma, from the arguments of a quantile."""
-    if len(inside) < 3 or not inside[-2].is_symbol(",") or inside[-1].kind is not TokenKind.NUMBER:
+    comma = max((index for index, token in enumerate(inside) if token.is_symbol(",")), default=0)
+    behind = inside[comma + 1 :] if comma else ()
+    share = _number(text[behind[0].start : behind[-1].end]) if behind else None
+    if share is None:
         raise InvalidExpressionError(
             f'"{text}": {name} takes a value and a share between 0 and 1, a number, such as {name}(size, 0.95)'
         )
-    return inside[:-2], float(inside[-1].text)
+    return inside[:comma], share
+
+
+def _number(text: str) -> float | None:
+    """Read a number as Spark does; None: it is none.
+
+    >>> _number("0.5"), _number(".5D"), _number("5e-1bd"), _number("0.1F"), _number("0.5X")
+    (0.5, 0.5, 0.5, 0.10000000149011612, None)
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    number = float(found[1])
+    return ctypes.c_float(number).value if found[2] in {"f", "F"} else number
 
 
 def _is_one_call(tokens: tuple[Token, ...]) -> bool:

@@ -57,7 +57,7 @@ _RUN = mapping(
         "advisory": flag("Plan, but shed nothing."),
         "unscalable": choice(
             "What to do about approximate queries that the policy cannot answer: refuse them before anything "
-            "runs, or keep their streams whole.",
+            "runs, or give them all of their rows.",
             ["refuse", "keep"],
             default="refuse",
         ),

@@ -20,11 +20,6 @@ def is_whole_number(value: object, at_least: int | None = None) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and (at_least is None or value >= at_least)
 
 
-def is_given(value: object) -> bool:
-    """Whether a value is something."""
-    return value is not None
-
-
 def is_number(value: object) -> bool:
     """Whether a value is an int or a float (no bool)."""
     return isinstance(value, int | float) and not isinstance(value, bool)

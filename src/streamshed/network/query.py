@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
+from types import NoneType
 from typing import cast
 
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.given import is_a, is_given, is_number, is_whole_number
+from streamshed.network.given import is_a, is_number, is_whole_number
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
 from streamshed.network.names import name_problem
@@ -67,7 +68,7 @@ class Query:
             problems.add(f"its weight must be a finite number of at least 0, got {self.weight!r}")
         if not is_whole_number(self.priority):
             problems.add(f"its priority must be a whole number, got {self.priority!r}")
-        if is_given(self.max_gap):
+        if not is_a(self.max_gap, NoneType):
             problems.add(f"max_gap is not supported, got {self.max_gap!r}")
         mode = problems.attempt(lambda: _mode(self.mode))
         goal = None if self.max_error is None else problems.attempt(lambda: error_goal(self.max_error))

@@ -45,7 +45,7 @@ class RunSettings:
         sink: Where answers go.
         advisory: Plan, but shed nothing.
         unscalable: What to do about approximate queries that the policy cannot answer: "refuse" them before
-            anything runs, or "keep" their streams whole.
+            anything runs, or "keep" all of their rows.
         confidence: How sure error bounds are, in (0, 1).
 
     Raises:

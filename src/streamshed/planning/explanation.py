@@ -11,7 +11,7 @@ from streamshed.errors import InvalidStatisticsError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
-from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY, rate_policy_named
+from streamshed.planning.rate_policies import BY_SIZE, DEFAULT_RATE_POLICY, rate_policy_named
 from streamshed.planning.work_tree import Vector
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -31,6 +31,8 @@ class Outlook:
         is_protected: Whether it is never shed.
         goal: The error it should stay within, such as "2 % at 95 %"; None: it has no goal.
         meets_goal: Whether it is expected to; without a goal it does.
+        size_column: The column by which its rows are chosen, large values likelier than small ones; None: all alike.
+        size_threshold: From which size on.
     """
 
     query: str
@@ -40,6 +42,8 @@ class Outlook:
     is_protected: bool
     goal: str | None = None
     meets_goal: bool = True
+    size_column: str | None = None
+    size_threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +129,13 @@ def explain(
     budget_seconds = headroom * trigger_interval_seconds
 
     def load(factor: float) -> NetworkLoad:
-        return network_load(network, known, trigger_interval_seconds=trigger_interval_seconds, load_factor=factor)
+        return network_load(
+            network,
+            known,
+            trigger_interval_seconds=trigger_interval_seconds,
+            load_factor=factor,
+            large_values=policy in BY_SIZE,
+        )
 
     factor = load_factor * _sustained(lambda times: load(times).unshed_seconds, budget_seconds)
     asked = load(factor)
@@ -170,6 +180,7 @@ def explain_rates(
         known,
         trigger_interval_seconds=trigger_interval_seconds,
         load_factor=rows_per_second / usual if usual > 0 else 1.0,
+        large_values=policy in BY_SIZE,
     )
     return _explanation(
         asked,
@@ -263,6 +274,7 @@ def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) 
         path.append(above)
     alike = [index for index in path if node_rates[index] <= rate * (1 + 1e-9)]
     dearest = max(alike, key=lambda index: load.tree.nodes[index].seconds)
+    sized = load.sized.get(demand.query) if rate < 1 else None
     return Outlook(
         query=demand.query,
         effective_sampling_rate=rate,
@@ -271,4 +283,6 @@ def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) 
         is_protected=demand.is_protected,
         goal=None if demand.goal is None else str(demand.goal),
         meets_goal=demand.meets_goal(rate),
+        size_column=None if sized is None else sized.column,
+        size_threshold=None if sized is None else sized.threshold,
     )

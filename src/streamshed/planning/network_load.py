@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from streamshed.errors import near_miss
 from streamshed.network.aggregate import AggregateCall, AggregateKind
@@ -12,8 +13,17 @@ from streamshed.network.node import Node
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.stream import Stream
 from streamshed.planning.demand import Demand
+from streamshed.planning.large_values import (
+    CHOSEN_BY_SIZE,
+    Choice,
+    SizedSampling,
+    chosen,
+    lifted_spread,
+    sizes_of,
+)
 from streamshed.planning.scalability import obstacle
 from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.sharing.large_values import SizedQueries, sized_queries
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -28,6 +38,12 @@ CARRYING_SHARE = 0.95
 _UNKNOWN_MOMENTS = Moments(mean=1.0, deviation=1.0)
 """Of values of which nothing is known: they spread as far as their mean is."""
 
+_LEAST_SPREAD = 0.01
+"""σ²/μ² of an average is taken to be no less: that its latest values were alike is no reason to keep no other."""
+
+_KURTOSIS = 9.0
+"""κ of values is not measured: that of an exponential distribution."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkLoad:
@@ -38,12 +54,14 @@ class NetworkLoad:
         demands: The queries, in the tree's order.
         addresses: Of each node of the tree, `Node.address` of its stream or operator; None: it is a query's own work.
         unsheddable_seconds: Fixed cost and reading.
+        sized: Queries whose rows are chosen by size, and how.
     """
 
     tree: WorkTree
     demands: tuple[Demand, ...]
     addresses: tuple[str | None, ...]
     unsheddable_seconds: float
+    sized: Mapping[str, SizedSampling] = field(default_factory=dict)
 
     @property
     def unshed_seconds(self) -> float:
@@ -52,7 +70,12 @@ class NetworkLoad:
 
 
 def network_load(
-    network: QueryNetwork, known: NetworkStatistics, *, trigger_interval_seconds: float, load_factor: float = 1.0
+    network: QueryNetwork,
+    known: NetworkStatistics,
+    *,
+    trigger_interval_seconds: float,
+    load_factor: float = 1.0,
+    large_values: bool = False,
 ) -> NetworkLoad:
     """Return what the rows of a trigger interval ask for.
 
@@ -64,8 +87,9 @@ def network_load(
         known: Its statistics; what is missing costs nothing and passes all rows.
         trigger_interval_seconds: How long rows gather.
         load_factor: Times the rows per second that are known.
+        large_values: Whether rows may be chosen by size, where that serves; see `large_values`.
     """
-    return _Builder(network, known, trigger_interval_seconds, load_factor).built()
+    return _Builder(network, known, trigger_interval_seconds, load_factor).built(large_values=large_values)
 
 
 def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
@@ -102,18 +126,24 @@ class _Builder:
         self._reach: dict[Node, float] = {}
         self._place: dict[Node, int] = {}
 
-    def built(self) -> NetworkLoad:
+    def built(self, *, large_values: bool) -> NetworkLoad:
         for node in self._network.nodes:
             if isinstance(node, Node):
                 self._add_operator(node)
         for number, query in enumerate(self._network.queries):
             self._add_query(number, query)
         reading = sum(self._rows(stream) * self._of(stream).read_seconds_per_row for stream in self._network.streams)
+        sized = chosen(list(self._choices())) if large_values else {}
+        demands = map(self._demand, self._network.queries)
         return NetworkLoad(
             tree=WorkTree(tuple(self._nodes)),
-            demands=tuple(map(self._demand, self._network.queries)),
+            demands=tuple(
+                replace(demand, coefficient=sized[demand.query][1]) if demand.query in sized else demand
+                for demand in demands
+            ),
             addresses=tuple(self._addresses),
             unsheddable_seconds=self._known.fixed_seconds + reading,
+            sized={query: sampling for query, (sampling, _) in sized.items()},
         )
 
     def _add_operator(self, node: Node) -> None:
@@ -137,7 +167,7 @@ class _Builder:
             self._add(WorkNode(name=query.name, parent=above, seconds=row_seconds, query=number))
             return
         place = self._add(WorkNode(name=query.name, parent=above, seconds=row_seconds))
-        met = groups.thinned(min(1.0, rows / groups.rows))
+        met = groups.thinned(min(1.0, rows / groups.rows) if groups.rows > 0 else 0.0)
         seconds = met.groups * known.seconds_per_group
         self._add(WorkNode(name=f"{query.name}: groups", parent=place, seconds=seconds, query=number, groups=met))
 
@@ -173,18 +203,66 @@ class _Builder:
     def _coefficient(self, query: Query, name: str, call: AggregateCall) -> float:
         """C = (σ²+μ²)/(N·μ²); of an average, whose count is estimated along with its sum, σ²/(N·μ²).
 
-        A quantile is off in rank: by how much of what is on its rarer side, (1−q)/(N·q) for q of at most a half.
+        Of a variance it is (κ−1)/N, κ = E(v−μ)⁴/σ⁴, and of its root a fourth of that. A quantile is off in rank: by how
+        much of what is on its rarer side, (1−q)/(N·q) for q of at most a half.
         """
         rows = self._rows_of_window(query)
         if rows <= 0:
             return 1.0
+        spread = self._spread(query, name, call)
+        return min(1.0, spread / rows) if math.isfinite(spread) else 1.0
+
+    def _spread(self, query: Query, name: str, call: AggregateCall) -> float:
         if call.share is not None:
             rarer = min(call.share, 1 - call.share)
-            return min(1.0, (1 - rarer) / (rarer * rows))
-        counts = call.kind is AggregateKind.COUNT
-        moments = self._about(query).moments.get(name, Moments() if counts else _UNKNOWN_MOMENTS)
-        spread = moments.relative_variance if call.kind is AggregateKind.AVG else moments.relative_square
-        return min(1.0, spread / rows) if math.isfinite(spread) else 1.0
+            return (1 - rarer) / rarer
+        match call.kind:
+            case AggregateKind.AVG:
+                return max(self._moments(query, name, call).relative_variance, _LEAST_SPREAD)
+            case AggregateKind.VARIANCE | AggregateKind.VAR_POP:
+                return _KURTOSIS - 1
+            case AggregateKind.STDDEV | AggregateKind.STDDEV_POP:
+                return (_KURTOSIS - 1) / 4
+            case _:
+                return self._moments(query, name, call).relative_square
+
+    def _moments(self, query: Query, name: str, call: AggregateCall) -> Moments:
+        """Of what rows contribute: to a count, each 1."""
+        return Moments() if call.kind is AggregateKind.COUNT else self._about(query).moments.get(name, _UNKNOWN_MOMENTS)
+
+    def _choices(self) -> Iterator[Choice]:
+        """Queries whose rows might be chosen by size."""
+        for together in sized_queries(self._network):
+            queries = [self._network.query(name) for name in sorted(together.queries)]
+            sampling = self._sampling(together, queries)
+            pairs = {} if sampling is None else {query.name: self._coefficients(query, sampling) for query in queries}
+            if sampling is not None and all(pair is not None for pair in pairs.values()):
+                yield Choice(
+                    stream=together.stream,
+                    sampling=sampling,
+                    coefficients={name: pair for name, pair in pairs.items() if pair is not None},
+                    weights={query.name: query.weight for query in queries},
+                )
+
+    def _sampling(self, together: SizedQueries, queries: Sequence[Query]) -> SizedSampling | None:
+        """By the values of the first query that is not known to be without spread."""
+        for query in queries:
+            for name, call in () if query.aggregate is None else query.aggregate.aggregates:
+                moments = self._about(query).moments.get(name)
+                if call.argument is None or moments is None:
+                    continue
+                if (sizes := sizes_of(moments)) is not None:
+                    return SizedSampling(column=together.column, sizes=sizes)
+        return None
+
+    def _coefficients(self, query: Query, sampling: SizedSampling) -> tuple[float, float] | None:
+        """C of its worst aggregate without and with rows chosen by size; None: they must not be."""
+        demand, rows = self._demand(query), self._rows_of_window(query)
+        calls = () if query.aggregate is None else query.aggregate.aggregates
+        if demand.is_protected or rows <= 0 or any(call.kind not in CHOSEN_BY_SIZE for _, call in calls):
+            return None
+        spreads = [lifted_spread(sampling.sizes, call.kind, self._moments(query, name, call)) for name, call in calls]
+        return demand.coefficient, min(1.0, max(spreads) / rows)
 
     def _rows_of_window(self, query: Query) -> float:
         """N: the rows of a window, or of the smallest group of it that counts."""

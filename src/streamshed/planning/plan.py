@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.quantization import WHOLE
+from streamshed.planning.work_codes import work_shares
 
 
 class Remedy(StrEnum):
@@ -18,10 +19,12 @@ class Remedy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SheddingPlan:
-    """Sampling rates for one micro-batch, why, and what they are expected to achieve.
+    """How much of the work of one micro-batch is done, why, and what that is expected to achieve.
 
     Args:
-        sampling_codes: The quantized sampling rate of every stream of the network, see `quantization`.
+        work_codes: For every stream of the network, the code (see `quantization`) of the share of the work on its rows
+            that is done of what may be shed. With policy `uniform` that share is the sampling rate at its source.
+        least_shares: For every stream, the share of the work on its rows that nothing may shed.
         reason: Short and stable, for filtering a journal: `within_budget`, `larger_micro_batch`,
             `catching_up`, `not_worth_shedding`, `overload` or `saturated`.
         explanation: The same as a sentence with figures.
@@ -30,13 +33,14 @@ class SheddingPlan:
         expected_utilization: The same as a share of the trigger interval.
         unshed_seconds: How long it would take if nothing were shed.
         unsheddable_seconds: How long it would take if everything sheddable were shed: fixed cost, reading,
-            and streams that must be kept whole.
+            and the work of queries that need every row.
         allowed_seconds: How long it may take: the budget, or more where shedding could save little of it.
         saturated: Whether even what nothing can save does not fit the budget.
-        protected_streams: Streams that must be kept whole, each with the queries for which.
+        protected_streams: Streams of whose work nothing may be shed, each with the queries that need every row.
     """
 
-    sampling_codes: Mapping[str, int]
+    work_codes: Mapping[str, int]
+    least_shares: Mapping[str, float]
     reason: str
     explanation: str
     remedy: Remedy
@@ -49,11 +53,11 @@ class SheddingPlan:
     protected_streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def sampling_rates(self) -> dict[str, float]:
-        """What each stream's sampler keeps, in (0, 1]."""
-        return {stream: sampling_rate_of(code) for stream, code in self.sampling_codes.items()}
+    def work_shares(self) -> dict[str, float]:
+        """The share of all work on each stream's rows that is done, in (0, 1]."""
+        return work_shares(self.work_codes, self.least_shares)
 
     @property
     def sheds(self) -> bool:
-        """Whether any stream loses rows."""
-        return any(code != WHOLE for code in self.sampling_codes.values())
+        """Whether any stream's work is not done in full."""
+        return any(code != WHOLE for code in self.work_codes.values())

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from streamshed.errors import near_miss
 from streamshed.network.network import QueryNetwork
-from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.query_rates import ComingWork, QueryRates, spread, uniform_spread
-from streamshed.planning.rate_policies import RATE_POLICIES, RatePolicy
+from streamshed.planning.rate_policies import BY_SIZE, RATE_POLICIES, RatePolicy
 from streamshed.planning.scalability import check_scalable
+from streamshed.planning.work_codes import work_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,32 +20,38 @@ class Policy:
     Args:
         name: How a user asks for it.
         rates: Chooses effective sampling rates; None: a stream has one rate, that of the sampler behind its source.
+        large_values: Whether it chooses rows by size where that serves.
         check: Raises UnsheddableQueryError for a network with queries that the policy cannot answer.
     """
 
     name: str
     rates: RatePolicy | None
     check: Callable[[QueryNetwork], None]
+    large_values: bool = False
 
     def least_shares(self, work: ComingWork) -> dict[str, float] | None:
         """Return the share of each stream's work that nothing may shed; None: all of it where any of it."""
         return None if self.rates is None else work.least_shares
 
-    def query_rates(self, work: ComingWork, share_codes: Mapping[str, int]) -> QueryRates:
+    def query_rates(self, work: ComingWork, work_codes: Mapping[str, int]) -> QueryRates:
         """Return what each query is answered from.
 
         Args:
             work: The work on the coming rows.
-            share_codes: Per stream, the code of the share of its work that may be done.
+            work_codes: Per stream, the code of the share that is done of the work that may be shed.
         """
         if self.rates is None:
-            return uniform_spread(work, share_codes)
-        return spread(work, self.rates, {stream: sampling_rate_of(code) for stream, code in share_codes.items()})
+            return uniform_spread(work, work_codes)
+        return spread(work, self.rates, work_shares(work_codes, work.least_shares))
 
 
 POLICIES: tuple[Policy, ...] = (
     Policy("uniform", None, check_scalable),
-    *(Policy(name, rates, check_scalable) for name, rates in RATE_POLICIES.items() if name != "uniform"),
+    *(
+        Policy(name, rates, check_scalable, large_values=name in BY_SIZE)
+        for name, rates in RATE_POLICIES.items()
+        if name != "uniform"
+    ),
 )
 """Simplest first: a policy further down needs more statistics than those above it."""
 

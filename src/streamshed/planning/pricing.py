@@ -1,4 +1,4 @@
-"""What a plan is expected to cost once its sampling rates were changed."""
+"""What a plan is expected to cost once its shares of work were changed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,14 +8,14 @@ from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.statistics.forecast import Statistics
 
 
-def with_sampling_codes(
-    plan: SheddingPlan, sampling_codes: Mapping[str, int], *, statistics: Statistics, budget: Budget
+def with_work_codes(
+    plan: SheddingPlan, work_codes: Mapping[str, int], *, statistics: Statistics, budget: Budget
 ) -> SheddingPlan:
-    """Return the plan with other sampling rates and the expectation that goes with them."""
-    if sampling_codes == plan.sampling_codes:
+    """Return the plan with other shares of work and the expectation that goes with them."""
+    if work_codes == plan.work_codes:
         return plan
-    changed = replace(plan, sampling_codes=dict(sampling_codes))
-    expected_seconds = statistics.seconds(changed.sampling_rates)
+    changed = replace(plan, work_codes=dict(work_codes))
+    expected_seconds = statistics.seconds(changed.work_shares)
     remedy = Remedy.SHED if changed.sheds and plan.remedy is Remedy.NONE else plan.remedy
     return replace(
         changed,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.demand import Demand
+from streamshed.planning.large_values import SizedSampling
 from streamshed.planning.network_load import network_load
 from streamshed.planning.placement import samplers
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
@@ -19,6 +20,24 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 
 _HALVINGS = 6
 """So often a rate's rounding is halved: then less is left than the next code is apart."""
+
+_ROUNDING = 1e-12
+"""What sums of the same seconds differ by: rates that fill a budget exactly are not rounded down for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizedRate:
+    """At which rates the rows of a query are kept that are chosen by size.
+
+    Attributes:
+        column: Of the stream: its values v tell how large rows are.
+        threshold: τ.
+        code: Code of b: a row is kept with probability min(1, b·max(1, |v|/τ)).
+    """
+
+    column: str
+    threshold: float
+    code: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +51,7 @@ class QueryRates:
         samplers: The sampling rate of each sampler that this takes, by the address of the stream or operator, or the
             name of the query, that it stands before.
         missed_goals: Queries that will exceed the error they should stay within more often than they may.
+        sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
     """
 
     codes: Mapping[str, int]
@@ -39,6 +59,7 @@ class QueryRates:
     expected_errors: Mapping[str, float]
     samplers: Mapping[str, float]
     missed_goals: tuple[str, ...]
+    sized: Mapping[str, SizedRate]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,31 +71,49 @@ class ComingWork:
         demands: The queries, in the tree's order.
         streams: Per node of the tree, its stream.
         places: Per node of the tree, the address of its stream or operator, or the name of its query.
+        sized: Queries whose rows are chosen by size, and how.
     """
 
     tree: WorkTree
     demands: tuple[Demand, ...]
     streams: tuple[str, ...]
     places: tuple[str, ...]
+    sized: Mapping[str, SizedSampling] = field(default_factory=dict)
+
+    @property
+    def stream_seconds(self) -> dict[str, float]:
+        """What the work on each stream's rows takes if nothing is shed."""
+        found: dict[str, float] = dict.fromkeys(self.streams, 0.0)
+        for stream, seconds in zip(self.streams, self.tree.node_seconds.tolist(), strict=True):
+            found[stream] += seconds
+        return found
 
     def shares(self, rates: Vector) -> dict[str, float]:
-        """Return the share of each stream's work that is done at some effective rates of the queries."""
-        whole: dict[str, float] = dict.fromkeys(self.streams, 0.0)
-        done = dict(whole)
+        """Return the share of each stream's work that is done at some effective rates of the queries; of none, 1."""
+        whole = self.stream_seconds
+        done = dict.fromkeys(whole, 0.0)
         shares = self.tree.shares(self.tree.node_rates(rates))
         for stream, seconds, share in zip(self.streams, self.tree.node_seconds.tolist(), shares.tolist(), strict=True):
-            whole[stream] += seconds
             done[stream] += seconds * share
-        return {stream: done[stream] / whole[stream] if whole[stream] > 0 else 1.0 for stream in whole}
+        return {stream: done[stream] / seconds if seconds > 0 else 1.0 for stream, seconds in whole.items()}
 
     @property
     def least_shares(self) -> dict[str, float]:
-        """The share of each stream's work that protected queries ask for."""
-        return self.shares(np.array([1.0 if demand.is_protected else 0.0 for demand in self.demands]))
+        """The share of each stream's work that protected queries ask for; of none, 0 where a query is not protected."""
+        idle = {stream: 1.0 for stream, seconds in self.stream_seconds.items() if seconds <= 0}
+        for node, demand in zip(self.tree.query_nodes, self.demands, strict=True):
+            if self.streams[node] in idle and not demand.is_protected:
+                idle[self.streams[node]] = 0.0
+        return {**self.shares(np.array([float(demand.is_protected) for demand in self.demands])), **idle}
 
 
 def coming_work(
-    network: QueryNetwork, known: NetworkStatistics, statistics: Statistics, *, trigger_interval_seconds: float
+    network: QueryNetwork,
+    known: NetworkStatistics,
+    statistics: Statistics,
+    *,
+    trigger_interval_seconds: float,
+    large_values: bool = False,
 ) -> ComingWork:
     """Return the work on the rows of a micro-batch.
 
@@ -86,6 +125,7 @@ def coming_work(
         known: Its statistics.
         statistics: The coming rows and what they cost.
         trigger_interval_seconds: How long they gather.
+        large_values: Whether rows may be chosen by size.
     """
     arriving = {
         stream.name: replace(
@@ -94,7 +134,12 @@ def coming_work(
         )
         for stream in network.streams
     }
-    asked = network_load(network, replace(known, streams=arriving), trigger_interval_seconds=trigger_interval_seconds)
+    asked = network_load(
+        network,
+        replace(known, streams=arriving),
+        trigger_interval_seconds=trigger_interval_seconds,
+        large_values=large_values,
+    )
     nodes = asked.tree.nodes
     streams: list[str] = []
     for node, address in zip(nodes, asked.addresses, strict=True):
@@ -111,7 +156,13 @@ def coming_work(
         asked.demands[node.query].query if address is None and node.query is not None else address or node.name
         for node, address in zip(nodes, asked.addresses, strict=True)
     ]
-    return ComingWork(tree=WorkTree(tuple(scaled)), demands=asked.demands, streams=tuple(streams), places=tuple(places))
+    return ComingWork(
+        tree=WorkTree(tuple(scaled)),
+        demands=asked.demands,
+        streams=tuple(streams),
+        places=tuple(places),
+        sized=asked.sized,
+    )
 
 
 def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float]) -> QueryRates:
@@ -125,14 +176,11 @@ def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float
         work_shares: Per stream, the share of its work that may be done: together they are what is to be filled.
     """
     tree, demands = work.tree, work.demands
-    whole_seconds = dict.fromkeys(work.streams, 0.0)
-    for stream, seconds in zip(work.streams, tree.node_seconds.tolist(), strict=True):
-        whole_seconds[stream] += seconds
-    budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in whole_seconds.items())
+    budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in work.stream_seconds.items())
     if all(share >= 1 for share in work_shares.values()):
         return _query_rates(work, [WHOLE] * len(demands))
     wanted = policy(tree, demands, budget_seconds)
-    codes = _rounded(wanted, lambda rates: tree.load_seconds(rates) <= budget_seconds)
+    codes = _rounded(wanted, lambda rates: tree.load_seconds(rates) <= budget_seconds * (1 + _ROUNDING))
     return _query_rates(work, codes)
 
 
@@ -172,4 +220,13 @@ def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
             for demand, rate in zip(work.demands, rates.tolist(), strict=True)
             if not demand.meets_goal(rate)
         ),
+        sized={
+            demand.query: _sized_rate(work.sized[demand.query], rate)
+            for demand, rate in zip(work.demands, rates.tolist(), strict=True)
+            if demand.query in work.sized and rate < 1
+        },
     )
+
+
+def _sized_rate(sampling: SizedSampling, sampling_rate: float) -> SizedRate:
+    return SizedRate(column=sampling.column, threshold=sampling.threshold, code=sampling.sizes.base_code(sampling_rate))

@@ -57,6 +57,9 @@ RATE_POLICIES: dict[str, RatePolicy] = {
 }
 """By name, the simplest first."""
 
+BY_SIZE = frozenset({"least_error", "equal_error"})
+"""Those that choose rows by size where that serves; the paper's choose all alike."""
+
 DEFAULT_RATE_POLICY = "least_error"
 
 

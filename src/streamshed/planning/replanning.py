@@ -21,7 +21,7 @@ class RatePlanner:
     pooled with whom, and whose error is worth what, stays as it is, and the samplers further down keep their rates as
     long as none reaches 1. What is left to find is one scale, by bisection among points that were sorted once.
 
-    Where that does not hold (several priorities, groups that cost, `equal_error`), each plan is a new one.
+    Where that does not hold (several priorities, goals, groups that cost, `equal_error`), each plan is a new one.
 
     Args:
         tree: What rows cost at load factor 1, and where queries take them.
@@ -81,7 +81,8 @@ class RatePlanner:
         """Whether rates below 1 keep their proportions: asked of the policy itself, with half of the work allowed."""
         demands, tree = self._demands, self._tree
         priorities = {demand.priority for demand in demands if not demand.is_protected}
-        if tree.grouped_nodes or len(priorities) > 1 or not (self._slopes > 0).any():
+        has_goals = any(demand.goal is not None for demand in demands)
+        if tree.grouped_nodes or has_goals or len(priorities) > 1 or not (self._slopes > 0).any():
             return False
         least_seconds = tree.load_seconds(floors)
         half = self._policy(tree, demands, (least_seconds + float(tree.node_seconds.sum())) / 2)

@@ -34,7 +34,7 @@ def obstacle(kind: AggregateKind) -> str | None:
 
 
 def check_scalable(network: QueryNetwork) -> None:
-    """Refuse a network that asks for approximate answers which policy `uniform` cannot give.
+    """Refuse a network that asks for approximate answers which no policy can give.
 
     Raises:
         UnsheddableQueryError: It names every such query and aggregate, the reason and the ways out.
@@ -47,16 +47,16 @@ def check_scalable(network: QueryNetwork) -> None:
     ]
     if problems:
         raise UnsheddableQueryError(
-            "; ".join(problems) + '. Either give the query mode="exact" (its stream is then never shed), or run with'
+            "; ".join(problems) + '. Either give the query mode="exact" (it is then never shed), or run with'
             ' unscalable="keep" (the same for all such queries), or leave the aggregate out'
         )
 
 
 def protected_streams(network: QueryNetwork) -> dict[str, tuple[str, ...]]:
-    """Return the streams that must be kept whole, each with the names of the queries for which.
+    """Return the streams with queries that need every row, each with the names of those queries.
 
-    Those are the streams of queries in another mode than approximate, since dropping rows at random leaves
-    no answer exact, and of queries with an aggregate that cannot be scaled.
+    Those are queries in another mode than approximate, since dropping rows at random leaves
+    no answer exact, and queries with an aggregate that cannot be scaled.
     """
     protected: dict[str, list[str]] = {}
     for query in network.queries:
@@ -66,7 +66,7 @@ def protected_streams(network: QueryNetwork) -> dict[str, tuple[str, ...]]:
 
 
 def least_shares(network: QueryNetwork, statistics: Statistics) -> dict[str, float]:
-    """Return the share of the work on each stream's rows that nothing may shed, 1 for a stream that is kept whole."""
+    """Return the share of the work on each stream's rows that nothing may shed: 1 where none of it may be."""
     if statistics.least_shares is None:
         kept = protected_streams(network)
         return {stream.name: float(stream.name in kept) for stream in network.streams}

@@ -5,17 +5,18 @@ from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
 from streamshed.planning.scalability import least_shares, protected_streams
+from streamshed.planning.work_codes import work_shares
 from streamshed.statistics.forecast import Statistics
 
 
 def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budget) -> SheddingPlan:
-    """Plan the largest share of the work that may be shed, one for all streams, that fits the budget.
+    """Plan how much is done of the work that may be shed: the largest share, one for all streams, that fits the budget.
 
     With policy `uniform`, the baseline of [B04] §5.1, it is the sampling rate at the inputs; the others spread the work
     over the queries.
 
-    With U the seconds that nothing can save (fixed cost, reading, protected streams) and W the seconds of
-    work on rows that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
+    With U the seconds that nothing can save (fixed cost, reading, queries that need every row) and W
+    the seconds of work that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
     to a representable rate. Allowed is the budget. But headroom, the share H of the deadline that a budget is, is
     there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so what fits
     U/H, less what is in doubt, and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
@@ -24,8 +25,8 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     Where U exceeds the budget it falls to 1.1·U.
 
     Args:
-        network: Whose streams are shed; those of queries that need every row are kept whole.
-        statistics: The coming rows and what they cost.
+        network: Whose streams are shed.
+        statistics: The coming rows, what they cost, and how much of each stream's work nothing may shed.
         budget: The time to fill.
 
     Returns:
@@ -37,12 +38,12 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     unsheddable_seconds = unshed_seconds - work_seconds
     allowed_seconds = _allowed_seconds(unshed_seconds, unsheddable_seconds, budget)
     code = _largest_fitting(unshed_seconds, work_seconds, allowed_seconds)
-    sheddable_share = sampling_rate_of(code)
-    sampling_codes = {stream: code_of(share + (1 - share) * sheddable_share) for stream, share in least.items()}
-    expected_seconds = statistics.seconds({stream: sampling_rate_of(code) for stream, code in sampling_codes.items()})
+    work_codes = {stream: WHOLE if share >= 1 else code for stream, share in least.items()}
+    expected_seconds = statistics.seconds(work_shares(work_codes, least))
     remedy = _remedy(unshed_seconds, unsheddable_seconds, allowed_seconds, budget)
     return SheddingPlan(
-        sampling_codes=sampling_codes,
+        work_codes=work_codes,
+        least_shares=least,
         reason=_reason(remedy, unshed_seconds, budget),
         explanation=_explanation(remedy, unshed_seconds, unsheddable_seconds, budget, code),
         remedy=remedy,
@@ -110,13 +111,13 @@ def _remedy(unshed_seconds: float, unsheddable_seconds: float, allowed_seconds: 
 
 
 def _explanation(remedy: Remedy, unshed_seconds: float, unsheddable_seconds: float, budget: Budget, code: int) -> str:
+    work_seconds = unshed_seconds - unsheddable_seconds
     need = f"{unshed_seconds:.3g} s of work for {budget.seconds:.3g} s"
     match remedy:
         case Remedy.NONE | Remedy.LARGER_MICRO_BATCH if budget.seconds < unshed_seconds <= budget.undrained_seconds:
             return f"{need}, as it starts late; but it ends before the next has to start, so everything is kept"
         case Remedy.NONE if unshed_seconds > budget.seconds:
-            saved = unshed_seconds - unsheddable_seconds
-            return f"{need}, of which shedding could save {saved:.3g} s at most: everything is kept"
+            return f"{need}, of which shedding could save {work_seconds:.3g} s at most: everything is kept"
         case Remedy.NONE:
             return f"{need}: everything is kept"
         case Remedy.LARGER_MICRO_BATCH:
@@ -125,9 +126,9 @@ def _explanation(remedy: Remedy, unshed_seconds: float, unsheddable_seconds: flo
                 " the latency goal allows larger micro-batches, everything is kept"
             )
         case Remedy.SHED:
-            return f"{need}: {sampling_rate_of(code):.3g} of the rows fit"
+            return f"{need}: {sampling_rate_of(code):.3g} of the {work_seconds:.3g} s that may be shed fits"
         case Remedy.REFUSE:
             return (
                 f"{need}, of which shedding cannot save {unsheddable_seconds:.3g} s (fixed cost, reading,"
-                " streams kept whole): refuse queries or streams, or add workers"
+                " queries that need every row): refuse queries or streams, or add workers"
             )

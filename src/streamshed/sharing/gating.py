@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+
+from streamshed.sharing.intake import Share
 
 WORD_BITS = 62
 """So many gates are in a word."""
 
 LEVELS = 256
 """A row's level is the code of the smallest sampling rate that it passes: it passes all codes up to its level."""
+
+STEP = 8
+"""By so many codes a row of the next size has smaller ones: sizes are told apart by factors of 10^(8/32), about 1.8."""
+
+STEPS = LEVELS // STEP
+"""So many sizes there are."""
+
+_NEVER = LEVELS
+"""No level is as high."""
 
 
 @dataclass(frozen=True)
@@ -20,16 +32,23 @@ class Gating:
         classes: Per sharing class, per bit of its mask, the intake.
         row_queries: Per set-valued query (`Query.definition_id`), the intake.
         instructions: Per instruction, the intakes that ask for it; none: it has no gate.
+        shares: Per intake, the values of queries that are answered from its rows.
     """
 
     classes: tuple[tuple[int, ...], ...]
     row_queries: Mapping[int, int]
     instructions: tuple[tuple[int, ...], ...]
+    shares: tuple[tuple[Share, ...], ...] = ()
 
     @property
     def intake_count(self) -> int:
         """How many intakes there are."""
         return sum(map(len, self.classes)) + len(self.row_queries)
+
+    @property
+    def word_count(self) -> int:
+        """How many words `Gates.passes` has for a row."""
+        return len(self.classes) - (len(self.instructions) + len(self.row_queries)) // -WORD_BITS
 
     def instruction_codes(self, intake_codes: Sequence[int]) -> tuple[int, ...]:
         """Return the code of the gate before each instruction: of the largest rate that is asked for behind it."""
@@ -47,6 +66,24 @@ class Gating:
 
 
 @dataclass(frozen=True)
+class SizedGates:
+    """What rows pass for their size.
+
+    Some intakes keep a row of size s, a step number, with 10^(s·STEP/32) times their rate, or surely: to them it is as
+    if its level were higher by s·STEP.
+
+    Attributes:
+        code: The least code of these intakes.
+        passes: As `Gates.passes`, by that higher level, for these intakes alone.
+        codes: As `Gates.codes`, by size.
+    """
+
+    code: int
+    passes: tuple[tuple[int, ...], ...]
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Gates:
     """What of a stream's rows passes where in a micro-batch.
 
@@ -58,19 +95,22 @@ class Gates:
         codes: Two hexadecimal digits each: the stream's code, then those of its intakes in order; None: all are 0.
         passes: By level, what a row of that level passes: per class the bits of its mask, then bits for the gates
             (`Gating.instruction_place`, `Gating.row_query_place`); None: a row that passes the first gate passes all.
+        sized: What large rows pass besides; None: all rows are alike.
     """
 
     stream: int
     codes: str | None
     passes: tuple[tuple[int, ...], ...] | None
+    sized: SizedGates | None = None
 
 
-def gates(gating: Gating, intake_codes: Sequence[int]) -> Gates:
+def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] = frozenset()) -> Gates:
     """Return the gates that give each intake its effective sampling rate.
 
     Args:
         gating: Where the intakes are.
-        intake_codes: Codes of their rates.
+        intake_codes: Codes of their rates; of those that choose rows by size, the rates of the smallest rows.
+        sized: Which do.
 
     Example:
         Two bits of a class; one instruction that the second alone asks for.
@@ -78,17 +118,40 @@ def gates(gating: Gating, intake_codes: Sequence[int]) -> Gates:
         >>> found = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32))
         >>> found.stream, found.codes, found.passes[31:33]
         (0, '000020', ((1, 0), (3, 1)))
+
+        The second chooses by size: a row four steps larger is ten times likelier to be kept, i.e. surely.
+
+        >>> found = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32), {1})
+        >>> found.sized.codes[:5], found.sized.passes[31:33]
+        (('000020', '000018', '000010', '000008', '000000'), ((0, 0), (2, 1)))
     """
     stream = min(intake_codes, default=0)
-    every = (stream, *intake_codes)
-    codes = "".join(f"{code:02x}" for code in every) if any(every) else None
-    if max(every) == stream:
+    codes = _written((stream, *intake_codes)) if stream or any(intake_codes) else None
+    if not sized and max(intake_codes, default=stream) == stream:
         return Gates(stream, codes, None)
+    return Gates(stream, codes, _passes(gating, intake_codes), _sized(gating, intake_codes, sized) if sized else None)
+
+
+def _sized(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int]) -> SizedGates:
+    alone = [code if intake in sized else _NEVER for intake, code in enumerate(intake_codes)]
+    by_size = [
+        [max(0, code - STEP * size) if intake in sized else code for intake, code in enumerate(intake_codes)]
+        for size in range(STEPS)
+    ]
+    codes = tuple(_written((min(of_size), *of_size)) for of_size in by_size)
+    return SizedGates(min(alone), _passes(gating, alone), codes)
+
+
+def _passes(gating: Gating, intake_codes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     words = [[intake_codes[intake] for intake in bits] for bits in gating.classes]
     gated = [*gating.instruction_codes(intake_codes)]
     gated += [intake_codes[intake] for intake in gating.row_queries.values()]
     words += [gated[first : first + WORD_BITS] for first in range(0, len(gated), WORD_BITS)]
-    return Gates(stream, codes, tuple(tuple(_word(word, level) for word in words) for level in range(LEVELS)))
+    return tuple(tuple(_word(word, level) for word in words) for level in range(LEVELS))
+
+
+def _written(codes: Sequence[int]) -> str:
+    return "".join(f"{code:02x}" for code in codes)
 
 
 def _word(codes: Sequence[int], level: int) -> int:

@@ -85,7 +85,8 @@ class StreamWork:
         classes = tuple(tuple(next(numbers) for _ in c.selections) for c in self.classes)
         definition_ids = dict.fromkeys(query.definition_id for query in self.row_queries)
         row_queries = {definition_id: next(numbers) for definition_id in definition_ids}
-        return Gating(classes, row_queries, instruction_users(self.program, self.intakes))
+        shares = tuple(intake.shares for intake in self.intakes)
+        return Gating(classes, row_queries, instruction_users(self.program, self.intakes), shares)
 
     def _of_bit(self, class_index: int, bit: int) -> Intake:
         sharing_class = self.classes[class_index]

@@ -20,6 +20,7 @@ from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.sharing.inlining import inlined_tests
 from streamshed.sharing.instructions import Match, Test
+from streamshed.sharing.large_values import sized_of_stream
 from streamshed.sharing.network_work import AggregateSlot, StreamWork, stream_work
 from streamshed.spark.analysis import complaint, first_refused, readable, refused_instruction, written_names
 from streamshed.spark.call_costs import CallCosts
@@ -100,7 +101,7 @@ def compile_stream(
             that do not go together.
     """
     work = stream_work(stream, queries)
-    told = _with_oldest_open_slice(admission, work)
+    told = _admission(admission, work)
     admitted = sampled_rows(source, stream, told)
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
@@ -129,15 +130,21 @@ def compile_stream(
     return CompiledStream(work, line, ValueTypes(types, _presence_only(work.slots)), outputs, told.plan)
 
 
-def _with_oldest_open_slice(admission: Admission, work: StreamWork) -> Admission:
-    """Find out on the plan's one row, not on every row of the stream, in which slices what it tells of lies."""
+def _admission(admission: Admission, work: StreamWork) -> Admission:
+    """Say what rows may be chosen by, and in which slices what the plan tells of lies.
+
+    That is found out on the plan's one row, not on every row of the stream.
+    """
     if admission.plan is None:
         return admission
+    size_columns = tuple(sorted({found.column for found in sized_of_stream(work)}))
     classes = work.classes
     grid = common_grid(classes)
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
-    return Admission(admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}))
+    return Admission(
+        admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}), size_columns, work.gating.word_count
+    )
 
 
 def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.answering.answering import Answering
+from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
@@ -124,6 +125,7 @@ class DomainRun:
         self._writer: MicroBatchWriter | None = None
         self._last_started: float | None = None
         self._last_watermark = 0
+        self._tasks = spark.sparkContext.defaultParallelism
         self._finished = Finished(domain.clock)
 
     @property
@@ -244,16 +246,28 @@ class DomainRun:
         """What tasks told of the network in a micro-batch."""
         costs, self._call_costs.value = self._call_costs.value, {}
         sums = {} if self._writer is None else self._writer.window_sums(report.micro_batch_id)
-        before, self._last_watermark = self._last_watermark, report.watermark
         return measured(
             self._works,
             plans,
             costs,
             sums,
             self._outputs,
-            parallel_tasks=self._settings.partitions,
-            event_seconds=(report.watermark - before) / 1e6 if before > 0 else None,
+            parallel_tasks=self._parallel_tasks(),
+            event_seconds=self._event_seconds(report),
         )
+
+    def _parallel_tasks(self) -> int:
+        """How many tasks run at a time: asked for whenever it is needed, for executors come and go."""
+        if self.query.isActive:
+            self._tasks = self._spark.sparkContext.defaultParallelism
+        return self._tasks
+
+    def _event_seconds(self, report: MicroBatchReport) -> float | None:
+        """How far the watermark went on; None where none was known, and while draining, for then no rows move it."""
+        before, self._last_watermark = self._last_watermark, report.watermark
+        if before == 0 or self._planner.drained_at is not None:
+            return None
+        return (report.watermark - before) / 1e6
 
     def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
         entry = self._loop.record(outcome, self._measured(report, plans))
@@ -283,11 +297,10 @@ class DomainRun:
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
         )
         self._finished.add(status)
-        expected = {} if entry.decision is None else dict(entry.decision.expected_errors)
-        self._history.append(self._history_row(entry.to_row(), expected))
+        self._history.append(self._history_row(entry.to_row(), entry.decision))
 
     def _history_row(
-        self, row: dict[str, str | int | float | bool | None], expected_errors: Mapping[str, float]
+        self, row: dict[str, str | int | float | bool | None], decision: Decision | None
     ) -> dict[str, object]:
         status = self.status
         errors = [q.relative_error for q in status.queries.values() if q.relative_error is not None]
@@ -300,8 +313,11 @@ class DomainRun:
             "answers": sum(query.answers for query in status.queries.values()),
             "exact_answers": sum(query.exact_answers for query in status.queries.values()),
             "effective_sampling_rates": dict(status.effective_sampling_rates),
-            "expected_errors": expected_errors,
+            "expected_errors": {} if decision is None else dict(decision.expected_errors),
             "samplers": dict(status.samplers),
+            "size_thresholds": (
+                {} if decision is None else {query: sized.threshold for query, sized in decision.sized.items()}
+            ),
             "late_pairs": sum(query.late_pairs for query in status.queries.values()),
             "unreadable_rows": status.unreadable_rows,
             "mean_relative_error": sum(errors) / len(errors) if errors else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -11,8 +12,8 @@ from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.quantization import code_of
-from streamshed.sharing.gating import Gating
-from streamshed.sharing.network_work import stream_work
+from streamshed.planning.query_rates import SizedRate
+from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
@@ -20,6 +21,7 @@ from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import settings_for_queries, use_this_python
+from streamshed.spark.share_codes import share_codes, sized_shares
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.storage import Storage
@@ -33,6 +35,7 @@ def start_fixed(
     checkpoint: str,
     sink: Sink,
     sampling_rate: float | None = None,
+    sized: Mapping[str, SizedRate] | None = None,
     trigger: str = "0 seconds",
     confidence: float = 0.95,
 ) -> StreamingQuery:
@@ -46,6 +49,7 @@ def start_fixed(
         checkpoint: A new folder.
         sink: Where answers go.
         sampling_rate: At which rows are admitted, in (0, 1]; None: no samplers are compiled in.
+        sized: By query, how its rows are chosen by size.
         trigger: How often a micro-batch starts.
         confidence: Of the bounds of answers, in (0, 1).
 
@@ -61,7 +65,7 @@ def start_fixed(
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
         summaries = new_summaries(spark)
-        partials, answering = _compiled(network, spark, sampling_rate, confidence)
+        partials, answering = _compiled(network, spark, sampling_rate, sized or {}, confidence)
         answers = streaming_answer_frame(partials, answering, None, f"{checkpoint}/set_aside", summaries)
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
@@ -69,7 +73,11 @@ def start_fixed(
 
 
 def _compiled(
-    network: QueryNetwork, spark: SparkSession, sampling_rate: float | None, confidence: float
+    network: QueryNetwork,
+    spark: SparkSession,
+    sampling_rate: float | None,
+    sized: Mapping[str, SizedRate],
+    confidence: float,
 ) -> tuple[DataFrame, Answering]:
     streams = network.time_domains[0].streams
     compiled = [
@@ -77,7 +85,7 @@ def _compiled(
             stream,
             network.queries,
             streaming_frame(spark, stream),
-            Admission(_plan(spark, stream_work(stream, network.queries).gating, sampling_rate)),
+            Admission(_plan(spark, stream_work(stream, network.queries), sampling_rate, sized)),
         )
         for stream in streams
     ]
@@ -88,8 +96,17 @@ def _compiled(
     return compiled_partials(compiled, rows, classes, layout), answering
 
 
-def _plan(spark: SparkSession, gating: Gating, sampling_rate: float | None) -> DataFrame | None:
+def _plan(
+    spark: SparkSession, work: StreamWork, sampling_rate: float | None, sized: Mapping[str, SizedRate]
+) -> DataFrame | None:
     if sampling_rate is None:
         return None
-    plan = StreamPlan(sampling_code=code_of(sampling_rate))
-    return spark.createDataFrame([plan_values(plan, 0, gating)], PLAN_SCHEMA)
+    code = code_of(sampling_rate)
+    query_codes = {query: code for intake in work.intakes for query in intake.queries}
+    codes = share_codes(work.intakes, query_codes, sized)
+    plan = StreamPlan(
+        sampling_code=min(codes.values(), default=code),
+        share_codes=codes,
+        sized=sized_shares(work.intakes, query_codes, sized),
+    )
+    return spark.createDataFrame([plan_values(plan, 0, work.gating)], PLAN_SCHEMA)

@@ -33,7 +33,7 @@ def measured(
         sums: Sums over windows that were answered.
         outputs: What the queries ask for.
         parallel_tasks: How many tasks ran at a time.
-        event_seconds: How far event time went on since the micro-batch before; None: that is not known.
+        event_seconds: How far event time went on with the rows of the micro-batch before; None: that is not known.
     """
     found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
     return Measured(
@@ -56,7 +56,7 @@ def _calls(work: StreamWork, plan: StreamPlan, costs: CallCosts) -> Iterator[tup
     that of rows that are answers themselves: that is two calls for one row.
     """
     addresses = call_addresses(work)
-    codes = work.gating.instruction_codes(plan.codes(work.gating))
+    codes = work.gating.instruction_codes(plan.effective_codes(work.gating))
     for instruction, code, users in zip(work.program.instructions, codes, work.gating.instructions, strict=True):
         if not isinstance(instruction, Call) or instruction.column not in costs:
             continue

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed.answering.shed_interval import ShedInterval, remembered, share_name
-from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
@@ -16,6 +16,7 @@ from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
+from streamshed.spark.share_codes import share_codes, sized_shares
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -82,20 +83,35 @@ class MicroBatchPlanner:
         self._carrier = CarrierClock(facts.streams, self._last_plan())
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
+        self._own: set[int] = set()
 
     def plan(self, micro_batch_id: int) -> str:
         """Return the plan of a micro-batch as JSON; durable before it is returned for the first time."""
         with self._lock:
             known = self._plans.read_text(_file(micro_batch_id))
             if known is not None:
-                return known
+                return self._known(micro_batch_id, known)
             if self._recorded < micro_batch_id - 1:
                 self._record_last()
             row = self._decided(micro_batch_id)
             text = row.to_json()
             self._plans.write_text(_file(micro_batch_id), text)
+            self._own.add(micro_batch_id)
             self._forget(micro_batch_id - _KEPT_PLANS)
             return text
+
+    def _known(self, micro_batch_id: int, known: str) -> str:
+        """What is written down; at the first asking of this process, an earlier network may have written it."""
+        if micro_batch_id in self._own:
+            return known
+        self._own.add(micro_batch_id)
+        row = PlanRow.from_json(known)
+        completed = self._completed(row)
+        if completed is row:
+            return known
+        text = completed.to_json()
+        self._plans.write_text(_file(micro_batch_id), text)
+        return text
 
     def record_last(self) -> None:
         """Take in what is known of the micro-batch that finished last; a plan does so where nobody has."""
@@ -127,21 +143,30 @@ class MicroBatchPlanner:
         )
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
-        codes = {name: _intake_codes(decision, intakes) for name, intakes in self._facts.intakes.items()}
-        shed = (*self._last_shed(micro_batch_id), *self._shed_now(codes, upcoming, opened, now))
+        codes = {
+            name: share_codes(intakes, decision.query_codes, decision.sized)
+            for name, intakes in self._facts.intakes.items()
+        }
+        shed = [
+            ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
+            for name, of_stream in codes.items()
+            if (sampled := {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE})
+            for start, until in [self._shed_times(upcoming.get(name), opened, now)]
+        ]
         return PlanRow(
             micro_batch_id=micro_batch_id,
             open=opened,
             streams={
                 stream.name: StreamPlan(
-                    sampling_code=min(codes[stream.name], default=WHOLE),
-                    intake_codes=_unless_alike(codes[stream.name]),
+                    sampling_code=min(codes[stream.name].values(), default=WHOLE),
+                    share_codes=_unless_whole(codes[stream.name]),
+                    sized=sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized),
                     work_share=decision.work_shares[stream.name],
                     **self._carrier.interval(stream.name),
                 )
                 for stream in self._facts.streams
             },
-            shed=remembered(shed, since=opened - self._facts.longest_window),
+            shed=remembered((*self._last_shed(micro_batch_id), *shed), since=opened - self._facts.longest_window),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
@@ -153,26 +178,26 @@ class MicroBatchPlanner:
         left = [max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()]
         return sum(left) + sum(found.waiting for found in upcoming.values())
 
-    def _shed_now(
-        self, codes: Mapping[str, Sequence[int]], upcoming: dict[str, StreamRows], opened: int, now: float
-    ) -> list[ShedInterval]:
-        """The event times of what this micro-batch sheds: from footers, else all that the watermark and clock allow."""
-        intervals = []
-        for name, intakes in self._facts.intakes.items():
-            sampled = {
-                share_name(*share): sampling_rate_of(code)
-                for intake, code in zip(intakes, codes[name], strict=True)
-                if code != WHOLE
-                for share in intake.shares
-            }
-            if not sampled:
+    def _shed_times(self, found: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
+        """First and last event time of what is shed: from footers, else all that the watermark and clock allow."""
+        if found is not None and found.events is not None:
+            return found.events.first, found.events.last
+        return opened, self._carrier.latest(now) + CLOCK_TOLERANCE
+
+    def _completed(self, row: PlanRow) -> PlanRow:
+        """Let a plan that an earlier network wrote down tell of this one's queries, too: they get the stream's rate."""
+        shed = list(row.shed)
+        for name, plan in row.streams.items():
+            if plan.sampling_code == WHOLE:
                 continue
-            found = upcoming.get(name)
-            events = None if found is None else found.events
-            start = opened if events is None else events.first
-            until = self._carrier.latest(now) + CLOCK_TOLERANCE if events is None else events.last
-            intervals.append(ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled))
-        return intervals
+            missing = {
+                share_name(*share) for intake in self._facts.intakes.get(name, ()) for share in intake.shares
+            } - set(plan.share_codes)
+            if missing:
+                start, until = self._shed_times(None, row.open, self._clock())
+                sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
+                shed.append(ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled))
+        return row if len(shed) == len(row.shed) else replace(row, shed=remembered(shed, since=0))
 
     def _record_last(self) -> None:
         report = self._reports()
@@ -216,17 +241,13 @@ class MicroBatchPlanner:
         return None if text is None else PlanRow.from_json(text)
 
     def _forget(self, micro_batch_id: int) -> None:
+        self._own.discard(micro_batch_id)
         if self._plans.read_text(_file(micro_batch_id)) is not None:
             self._plans.delete(_file(micro_batch_id))
 
 
-def _intake_codes(decision: Decision, intakes: Sequence[Intake]) -> tuple[int, ...]:
-    """The largest of the rates of its queries is an intake's: its rows cost the same for one of them or all."""
-    return tuple(min(decision.query_codes[query] for query in intake.queries) for intake in intakes)
-
-
-def _unless_alike(codes: tuple[int, ...]) -> tuple[int, ...]:
-    return codes if len(set(codes)) > 1 else ()
+def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
+    return codes if any(codes.values()) else {}
 
 
 def _file(micro_batch_id: int) -> str:

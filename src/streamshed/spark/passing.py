@@ -7,8 +7,7 @@ from pyspark.sql import functions as F
 
 from streamshed.sharing.gating import Gating
 from streamshed.spark.internal_names import PASSES, SAMPLING_CODES
-
-_DIGITS = 2
+from streamshed.spark.sampling_codes import CODE_DIGITS
 
 
 def passes(place: tuple[int, int]) -> Column:
@@ -52,4 +51,4 @@ def stream_codes() -> Column:
 
 
 def _codes(codes: Column, first: int, count: int) -> Column:
-    return F.substring(codes, 1 + first * _DIGITS, count * _DIGITS)
+    return F.substring(codes, 1 + first * CODE_DIGITS, count * CODE_DIGITS)

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from streamshed.answering.shed_interval import ShedInterval
+from streamshed.answering.shed_interval import ShedInterval, share_name
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.gating import Gating
+from streamshed.sharing.intake import Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedShares:
+    """Values of queries whose rows are chosen by size.
+
+    Attributes:
+        column: Of the stream: its values v tell how large rows are.
+        threshold: τ: a row is kept with min(1, b·max(1, |v|/τ)), b the rate that the value's code stands for.
+        effective_codes: By `share_name`, the code of the share of its rows that is kept in all.
+    """
+
+    column: str
+    threshold: float
+    effective_codes: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPlan:
     """What one stream is told.
 
+    It speaks of values of queries by their names: it may be carried out by a network that has others besides.
+
     Attributes:
         sampling_code: Code of the rate at which it is sampled directly behind its source.
-        intake_codes: Codes of the effective sampling rates of its intakes; empty: all have the stream's.
+        share_codes: By `share_name`, the codes of the effective sampling rates of values of queries, of those that
+            choose rows by size that of the smallest rows; those that are missing have the stream's.
+        sized: Those that choose rows by size; None: there is none.
         work_share: The share of the work on its rows that is done at those rates.
         carrier_from: Event time of the carrier in the micro-batch before, microseconds; None: nothing known yet.
         carrier_until: Up to when it brings empty answers now.
@@ -26,7 +46,8 @@ class StreamPlan:
     """
 
     sampling_code: int = WHOLE
-    intake_codes: tuple[int, ...] = ()
+    share_codes: Mapping[str, int] = field(default_factory=dict)
+    sized: SizedShares | None = None
     work_share: float = 1.0
     carrier_from: int | None = None
     carrier_until: int | None = None
@@ -37,18 +58,52 @@ class StreamPlan:
         """The sampling rate that the code stands for."""
         return sampling_rate_of(self.sampling_code)
 
-    def codes(self, gating: Gating) -> tuple[int, ...]:
-        """Return the codes of all intakes.
+    def sized_intakes(self, gating: Gating) -> frozenset[int]:
+        """Return the intakes that choose rows by size: those all of whose values do.
 
         Args:
             gating: Of the stream.
         """
-        return self.intake_codes or (self.sampling_code,) * gating.intake_count
+        known = self._effective
+        return frozenset(
+            intake for intake, shares in enumerate(gating.shares) if all(share_name(*one) in known for one in shares)
+        )
+
+    def codes(self, gating: Gating) -> tuple[int, ...]:
+        """Return the codes of all intakes; of those that choose rows by size, of the rates of the smallest rows.
+
+        Args:
+            gating: Of the stream.
+        """
+        sized = self.sized_intakes(gating)
+        effective = {**self.share_codes, **self._effective}
+        return tuple(
+            self._largest_rate(shares, self.share_codes if intake in sized else effective)
+            for intake, shares in enumerate(gating.shares)
+        )
+
+    def effective_codes(self, gating: Gating) -> tuple[int, ...]:
+        """Return the codes of the shares of their rows that intakes keep.
+
+        Args:
+            gating: Of the stream.
+        """
+        effective = {**self.share_codes, **self._effective}
+        return tuple(self._largest_rate(shares, effective) for shares in gating.shares)
+
+    @property
+    def _effective(self) -> Mapping[str, int]:
+        return {} if self.sized is None else self.sized.effective_codes
+
+    def _largest_rate(self, shares: Sequence[Share], codes: Mapping[str, int]) -> int:
+        """An intake's rows cost the same for one of its values or all."""
+        return min((codes.get(share_name(*share), self.sampling_code) for share in shares), default=self.sampling_code)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:
-        """Read what JSON kept of `vars`."""
-        return cls(**{**document, "intake_codes": tuple(document["intake_codes"])})
+        """Read what JSON kept of `asdict`."""
+        sized = document["sized"]
+        return cls(**{**document, "sized": None if sized is None else SizedShares(**sized)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +134,7 @@ class PlanRow:
             {
                 "micro_batch_id": self.micro_batch_id,
                 "open": self.open,
-                "streams": {name: vars(plan) for name, plan in self.streams.items()},
+                "streams": {name: asdict(plan) for name, plan in self.streams.items()},
                 "shed": [vars(interval) for interval in self.shed],
                 "decided_at_seconds": self.decided_at_seconds,
                 "latest_event": dict(self.latest_event),

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def profiled(document: NetworkDocument, spark: SparkSession, *, until: Callable[[Run], None]) -> NetworkStatistics:
     """Run a network without shedding until somebody has seen enough; returns what was learned.
 
-    The first micro-batch, of which nothing about costs is learned, and the windows that are open at the end do not
-    count.
+    What the first micro-batch cost and the windows that are open at the end do not count.
 
     Args:
         document: The network, and how it runs; its sink and its checkpoint are not touched.

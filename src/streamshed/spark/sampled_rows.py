@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -13,10 +15,11 @@ from streamshed.network.columns import format_schema
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
-from streamshed.sharing.gating import LEVELS
+from streamshed.sharing.gating import LEVELS, STEP, STEPS
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.internal_names import (
     BY_LEVEL,
+    CODES_BY_SIZE,
     CORRUPT,
     FILE_PATH,
     FILE_ROW,
@@ -27,6 +30,11 @@ from streamshed.spark.internal_names import (
     RAW_TEXT,
     SAMPLING_CODES,
     SAMPLING_RATE,
+    SIZE,
+    SIZE_COLUMN,
+    SIZE_THRESHOLD,
+    SIZED_BY_LEVEL,
+    SIZED_RATE,
     TEXT,
     TIME,
     UNREADABLE,
@@ -48,9 +56,13 @@ class Admission:
     Attributes:
         plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
             in batch mode.
+        size_columns: The stream's columns by which rows may be chosen.
+        word_count: How many words `PASSES` has.
     """
 
     plan: DataFrame | None = None
+    size_columns: tuple[str, ...] = ()
+    word_count: int = 0
 
 
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -66,7 +78,7 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     """
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
-        rows = _leveled(rows.where(_kept(rows, stream)), stream)
+        rows = _sampled(rows, stream, admission)
     microseconds = event_time_microseconds(rows, stream.time)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
@@ -88,23 +100,76 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         always = F.lit(_ALWAYS_OPEN)
         told = {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
         return source.withColumns({OPEN: always, OPENED: always, **told})
-    rows = with_plan(source, admission.plan, (OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL))
-    return _leveled(rows.where(_kept(rows, stream)), stream) if _is_known_before_parsing(stream) else rows
+    names = (OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL)
+    rows = with_plan(source, admission.plan, (*names, *_SIZED) if admission.size_columns else names)
+    return _sampled(rows, stream, admission) if _is_known_before_parsing(stream) else rows
 
 
-def _kept(rows: DataFrame, stream: Stream) -> Column:
-    is_kept = uniform(rows, stream) < F.col(SAMPLING_RATE)
-    return F.when(F.col(SAMPLING_RATE) < 1.0, is_kept).otherwise(F.lit(True))
+_SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, SIZED_RATE, SIZED_BY_LEVEL, CODES_BY_SIZE)
 
 
-def _leveled(rows: DataFrame, stream: Stream) -> DataFrame:
-    """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down."""
+def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    """Keep the rows that anybody takes, and tell each what it passes."""
+    if not admission.size_columns:
+        rate = F.col(SAMPLING_RATE)
+        return _leveled(rows.where(_kept(rows, stream, rate)), stream, rate)
+    sized = rows.withColumn(SIZE, row_size(admission.size_columns))
+    lifted = F.col(SIZED_RATE) * F.pow(F.lit(10.0), F.col(SIZE) * F.lit(STEP / STEPS_PER_DECADE))
+    rate = F.when(_is_sized(), F.least(F.lit(1.0), F.greatest(SAMPLING_RATE, lifted))).otherwise(F.col(SAMPLING_RATE))
+    leveled = _leveled(sized.where(_kept(sized, stream, rate)), stream, rate, admission.word_count)
+    codes = F.when(_is_sized(), F.get(CODES_BY_SIZE, SIZE)).otherwise(F.col(SAMPLING_CODES))
+    return leveled.withColumn(SAMPLING_CODES, codes).drop(*_SIZED, SIZE)
+
+
+def _is_sized() -> Column:
+    return F.col(SIZE_COLUMN).isNotNull()
+
+
+def row_size(columns: Sequence[str]) -> Column:
+    """How many steps a row is larger than the threshold, to the nearest; 0: it is not, or has no value.
+
+    Args:
+        columns: Those by which the plan may ask for it.
+    """
+    number = functools.reduce(
+        lambda others, name: F.when(F.col(SIZE_COLUMN) == name, F.col(f"`{name}`").cast("double")).otherwise(others),
+        columns,
+        F.lit(None).cast("double"),
+    )
+    times = F.abs(number) / F.col(SIZE_THRESHOLD)
+    steps = F.floor(F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5)
+    largest = F.lit(STEPS - 1)
+    # To Spark, NaN is larger than any number, and cannot be made an integer.
+    return F.when(times >= _HUGE, largest).when(times > 1, F.least(steps.cast("int"), largest)).otherwise(F.lit(0))
+
+
+_HUGE = 1e30
+
+
+def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:
+    return F.when(F.col(SAMPLING_RATE) < 1.0, uniform(rows, stream) < rate).otherwise(F.lit(True))
+
+
+def _leveled(rows: DataFrame, stream: Stream, rate: Column, sized_words: int = 0) -> DataFrame:
+    """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down.
+
+    Args:
+        rows: The rows.
+        stream: Theirs.
+        rate: With which they were kept.
+        sized_words: How many words say what a row passes for its size; 0: none does.
+    """
     # Where rows have no identity, the number that let it pass is gone: another one of those that would have.
-    u = uniform(rows, stream) * (F.col(SAMPLING_RATE) if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
+    u = uniform(rows, stream) * (rate if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
     code = F.floor(F.log10(u) * -float(STEPS_PER_DECADE))
-    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), FIRST_LEVEL), F.lit(LEVELS - 1)).cast("int")
-    by_level = F.col(BY_LEVEL)
-    return rows.withColumn(PASSES, F.when(by_level.isNotNull(), F.get(by_level, level))).drop(BY_LEVEL, FIRST_LEVEL)
+    highest = F.lit(LEVELS - 1)
+    level = F.least(F.greatest(F.coalesce(code, highest), FIRST_LEVEL), highest).cast("int")
+    of_all = F.get(BY_LEVEL, level)
+    if sized_words:
+        for_its_size = F.get(SIZED_BY_LEVEL, F.least(level + F.col(SIZE) * F.lit(STEP), highest))
+        words = [F.get(of_all, F.lit(n)).bitwiseOR(F.get(for_its_size, F.lit(n))) for n in range(sized_words)]
+        of_all = F.when(_is_sized(), F.array(*words)).otherwise(of_all)
+    return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), of_all)).drop(BY_LEVEL, FIRST_LEVEL)
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:

@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from streamshed.planning.quantization import STEPS_PER_DECADE
 
-DIGITS = 2
+CODE_DIGITS = 2
+"""Of each code; `Gating` writes them."""
 
 
 def sampling_rate(codes: Column, place: Column) -> Column:
@@ -17,7 +18,7 @@ def sampling_rate(codes: Column, place: Column) -> Column:
         codes: One code that is everybody's, or one after the other; empty or null: all rates are 1.
         place: Whose, from 0.
     """
-    at = F.when(F.length(codes) > DIGITS, place * DIGITS + 1).otherwise(F.lit(1))
-    code = F.conv(F.substr(codes, at.cast("int"), F.lit(DIGITS)), 16, 10).cast("double")
+    at = F.when(F.length(codes) > CODE_DIGITS, place * CODE_DIGITS + 1).otherwise(F.lit(1))
+    code = F.conv(F.substr(codes, at.cast("int"), F.lit(CODE_DIGITS)), 16, 10).cast("double")
     is_whole = F.coalesce(codes, F.lit("")) == F.lit("")
     return F.when(is_whole, F.lit(1.0)).otherwise(F.pow(F.lit(10.0), -code / F.lit(float(STEPS_PER_DECADE))))

@@ -32,8 +32,8 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool, sket
 
     Returns:
         The key's columns and the partials: rows, present (values not null), total, squares, cubes, quads (Σv to Σv⁴;
-        the last two only of rows that were sampled), sum_low + 2³²·sum_high (the exact sum of integers), least/greatest
-        of each carriage, sketches.
+        the last two only of rows that were sampled), sizes (Σ|v|), sum_low + 2³²·sum_high (the exact sum of integers),
+        least/greatest of each carriage, sketches.
     """
     closes = closing_time(F.col("close_end"), "closes")
     keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
@@ -52,6 +52,7 @@ def _partials(layout: StateLayout, *, extremes: bool, sketches: Sketches) -> lis
         F.count(number).alias("present"),
         F.sum(number).alias("total"),
         F.sum(square).alias("squares"),
+        F.sum(F.abs(number)).alias("sizes"),
         F.sum(F.when(is_sampled, square * number)).alias("cubes"),
         F.sum(F.when(is_sampled, square * square)).alias("quads"),
         F.min(ordered_number).alias("least_number"),

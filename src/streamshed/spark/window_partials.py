@@ -68,8 +68,8 @@ def _key_of_the_group(name: str) -> Column:
 
 
 def _weightless(layout: StateLayout) -> list[Column]:
-    names = ["present", "total", "squares", "cubes", "quads", "least_number", "greatest_number", "sum_low", "sum_high"]
-    names += ["least_long", "greatest_long"]
+    names = ["present", "total", "squares", "sizes", "cubes", "quads", "least_number", "greatest_number"]
+    names += ["sum_low", "sum_high", "least_long", "greatest_long"]
     if layout.decimals:
         names += ["sum_decimal", "least_decimal", "greatest_decimal"]
     if layout.texts:
@@ -99,6 +99,7 @@ def _merged(layout: StateLayout) -> list[Column]:
         F.sum(F.col("present") * weight).alias("present_weighted"),
         F.sum(F.col("total") * weight).alias("total_weighted"),
         F.sum(F.col("squares") * weight).alias("squares_weighted"),
+        F.sum(F.col("sizes") * weight).alias("sizes_weighted"),
         F.sum(F.col("rows") * excess).alias("rows_excess"),
         F.sum(F.col("present") * excess).alias("present_excess"),
         F.sum(F.col("total") * excess).alias("total_excess"),

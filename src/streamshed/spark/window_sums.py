@@ -6,13 +6,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from streamshed.answering.answer_schema import ANSWER
-from streamshed.answering.window_partials import WindowPartials
+from streamshed.answering.window_partials import Doubles, WindowPartials
 from streamshed.sharing.intake import Share
 from streamshed.statistics.measured import WindowSums
 
 
 def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
-    """Return the sums of each value of each query over the windows in a table of window partials."""
+    """Return the sums of each value of each query over the windows in a table of window partials.
+
+    Where the values of a window or group have no finite sums, as those of infinite or missing numbers, none is summed.
+    """
     chosen = np.flatnonzero(pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False))
     if not len(chosen):
         return {}
@@ -21,7 +24,8 @@ def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
     shares, which = np.unique(pairs, axis=1, return_inverse=True)
     starts = answers.longs("window_start")
     rows = answers.doubles("rows_weighted")
-    others = [np.nan_to_num(answers.doubles(f"{name}_weighted")) for name in ("present", "total", "squares")]
+    others = np.stack([_or_zero(answers, f"{name}_weighted") for name in ("present", "total", "squares", "sizes")])
+    others[:, ~np.isfinite(others).all(axis=0)] = 0.0
     is_exact = np.nan_to_num(answers.doubles("greatest_weight"), nan=1.0) <= 1
     found = {}
     for index, (definition_id, slot) in enumerate(shares.T.tolist()):
@@ -31,10 +35,17 @@ def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
         found[definition_id, slot] = WindowSums(
             windows=frozenset(starts[own].tolist()),
             rows=float(rows[own].sum()),
-            present=float(others[0][own].sum()),
-            total=float(others[1][own].sum()),
-            squares=float(others[2][own].sum()),
+            present=float(others[0, own].sum()),
+            total=float(others[1, own].sum()),
+            squares=float(others[2, own].sum()),
+            sizes=float(others[3, own].sum()),
             group_sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
             exact_windows=frozenset(starts[own & is_exact].tolist()),
         )
+    return found
+
+
+def _or_zero(answers: WindowPartials, name: str) -> Doubles:
+    """A column of numbers, 0 for nulls: where there is no value, their sum is null."""
+    found: Doubles = pc.fill_null(answers.array(name).cast("float64"), 0.0).to_numpy(zero_copy_only=False).copy()
     return found

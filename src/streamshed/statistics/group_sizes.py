@@ -11,10 +11,11 @@ class GroupSizes:
     """Groups by their number of rows.
 
     Args:
-        sizes: Pairs (rows of a group, how many groups have about so many), rows at least 1.
+        sizes: Pairs (rows of a group, how many groups have about so many), rows at least 1; none where there are no
+            rows.
 
     Raises:
-        ValueError: No groups, or an impossible pair.
+        ValueError: An impossible pair.
 
     Example:
         A group of a thousand rows and a thousand of one: of a tenth of the rows, a tenth of the small ones is met.
@@ -29,8 +30,6 @@ class GroupSizes:
     sizes: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
-        if not self.sizes:
-            raise ValueError("group sizes: there must be a group")
         for rows, groups in self.sizes:
             if not (rows >= 1 and groups > 0 and math.isfinite(rows * groups)):
                 raise ValueError(f"group sizes: {groups} groups of {rows} rows cannot be")
@@ -52,8 +51,8 @@ class GroupSizes:
         return sum(-math.expm1(rows * math.log1p(-sampling_rate)) * groups for rows, groups in self.sizes)
 
     def share_met(self, sampling_rate: float) -> float:
-        """Return D(P)/D(1)."""
-        return self.groups_met(sampling_rate) / self.groups
+        """Return D(P)/D(1); of no groups P, what it comes to where rows are ever fewer."""
+        return self.groups_met(sampling_rate) / self.groups if self.groups > 0 else sampling_rate
 
     def rows_of_smallest(self, share: float) -> float:
         """Return the rows of the smallest group among the largest ones that together have a share of all rows.
@@ -79,8 +78,16 @@ class GroupSizes:
         >>> thinned = GroupSizes(((100.0, 3.0), (1.0, 10.0))).thinned(0.1)
         >>> [(round(rows, 2), round(groups, 2)) for rows, groups in thinned.sizes]
         [(10.0, 3.0), (1.0, 1.0)]
+        >>> thinned.thinned(0.0)
+        GroupSizes(sizes=())
         """
         met = [
             (rows, -math.expm1(rows * math.log1p(-share)) if share < 1 else 1.0, groups) for rows, groups in self.sizes
         ]
-        return GroupSizes(tuple((max(1.0, rows * share / chance), groups * chance) for rows, chance, groups in met))
+        return GroupSizes(
+            tuple(
+                (max(1.0, rows * share / chance), groups * chance)
+                for rows, chance, groups in met
+                if groups * chance > 0
+            )
+        )

@@ -54,6 +54,74 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
     )
 
 
+def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) -> NetworkStatistics:
+    """Return what is believed of a network until it is measured: what is given, and a guess of all else.
+
+    Streams, operators and queries of the network that are left out are guessed. What a row costs is taken as given, 0
+    included; but where nothing that is given of a stream, its operators and its queries costs anything, costs were not
+    what was to be told, and are guessed.
+
+    Args:
+        network: The network.
+        given: What is known of it, all or part; None: nothing.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
+        >>> rare = NetworkStatistics(operators={ticks.address: OperatorStatistics(selectivity=0.01)})
+        >>> believed_statistics(network(ticks.query("rows")), rare).operators
+        {'ticks > filter value > 3': OperatorStatistics(selectivity=0.01, seconds_per_row=3e-08)}
+    """
+    guessed = guessed_statistics(network)
+    if given is None:
+        return guessed
+    costless = {stream.name for stream in network.streams if not _tells_costs(network, given, stream)}
+    stream_of = {node.address: node.stream.name for node in network.nodes if isinstance(node, Node)}
+    streams, operators, queries = dict(guessed.streams), dict(guessed.operators), dict(guessed.queries)
+    for name, guess in guessed.streams.items():
+        known = given.streams.get(name, guess)
+        streams[name] = _with_costs(known, guess) if name in costless else known
+    for address, operator in guessed.operators.items():
+        told = given.operators.get(address, operator)
+        is_costless = stream_of[address] in costless
+        operators[address] = replace(told, seconds_per_row=operator.seconds_per_row) if is_costless else told
+    for query in network.queries:
+        own = guessed.queries[query.name]
+        about = given.queries.get(query.name, own)
+        is_costless = query.stream.name in costless
+        queries[query.name] = replace(about, seconds_per_row=own.seconds_per_row) if is_costless else about
+    return NetworkStatistics(
+        fixed_seconds=given.fixed_seconds or guessed.fixed_seconds,
+        streams=streams,
+        operators=operators,
+        queries=queries,
+    )
+
+
+def _tells_costs(network: QueryNetwork, given: NetworkStatistics, stream: Stream) -> bool:
+    """Whether something that is given of the work on a stream's rows costs something."""
+    nodes = [node for node in network.nodes if isinstance(node, Node) and node.stream == stream]
+    operators = [given.operators[node.address] for node in nodes if node.address in given.operators]
+    queries = [
+        given.queries[query.name] for query in network.queries if query.stream == stream and query.name in given.queries
+    ]
+    return (
+        given.stream(stream.name).parse_seconds_per_row > 0
+        or any(one.seconds_per_row > 0 for one in operators)
+        or any(one.seconds_per_row > 0 or one.seconds_per_group > 0 for one in queries)
+    )
+
+
+def _with_costs(known: StreamStatistics, guessed: StreamStatistics) -> StreamStatistics:
+    return replace(
+        known,
+        read_seconds_per_row=known.read_seconds_per_row or guessed.read_seconds_per_row,
+        parse_seconds_per_row=guessed.parse_seconds_per_row,
+    )
+
+
 def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]]:
     """What it takes to bring a row into slices: at the node where those who share that part, and for each query."""
     sharing: dict[tuple[Stream, frozenset[str]], list[Query]] = {}

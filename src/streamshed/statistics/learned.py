@@ -20,12 +20,16 @@ from streamshed.statistics.network_statistics import (
     OperatorStatistics,
     QueryStatistics,
 )
+from streamshed.statistics.reach import reach_between
 
 KEPT = 0.9
 """What is left of a measurement's weight one micro-batch later: ten micro-batches count."""
 
 CALL_SECONDS = 1.3e-6
 """What it takes to bring a row to a user function and back, on one core, besides what the function itself takes."""
+
+_LARGEST = 1e290
+"""Beyond this, sums of ten micro-batches may have no number."""
 
 _Sums = Mapping[str, float]
 
@@ -37,16 +41,19 @@ class LearnedStatistics:
     All are sums of what was measured, so that ratios of them are means: what has many rows counts for more.
 
     Attributes:
-        offered: Per stream, rows offered, and the seconds they took to come; those of them in which event time was seen
-            to go on, and how far.
+        offered: Per stream, rows offered, and the seconds they took to come.
+        latest: The same of the latest micro-batch alone.
+        timed: The same of micro-batches with rows after which it was seen how far event time had gone on, and how far.
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
-        values: Per query and aggregate, windows, rows, present, total, squares.
+        values: Per query and aggregate, windows, rows, present, total, squares, sizes.
         groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows.
         parallel_tasks: How many tasks ran at a time.
     """
 
     offered: Mapping[str, _Sums] = field(default_factory=dict)
+    latest: Mapping[str, _Sums] = field(default_factory=dict)
+    timed: Mapping[str, _Sums] = field(default_factory=dict)
     calls: Mapping[str, _Sums] = field(default_factory=dict)
     values: Mapping[str, _Sums] = field(default_factory=dict)
     groups: Mapping[str, _Sums] = field(default_factory=dict)
@@ -66,21 +73,7 @@ class LearnedStatistics:
             offered_rows: Its rows, by stream.
             elapsed_seconds: How long they took to come.
         """
-        # Without rows event time goes by the clock, or a run comes to its end.
-        is_timed = measured.event_seconds is not None and sum(offered_rows.values()) > 0
-        timed = {"event_seconds": measured.event_seconds or 0.0, "timed_seconds": elapsed_seconds} if is_timed else {}
-        offered = {
-            name: _faded(
-                self.offered.get(name, {}),
-                {
-                    "rows": float(rows),
-                    "seconds": elapsed_seconds,
-                    "timed_rows": float(rows) if is_timed else 0.0,
-                    **timed,
-                },
-            )
-            for name, rows in offered_rows.items()
-        }
+        latest = {name: {"rows": float(rows), "seconds": elapsed_seconds} for name, rows in offered_rows.items()}
         calls = dict(self.calls)
         for address, cost in measured.calls.items():
             told = {
@@ -90,15 +83,18 @@ class LearnedStatistics:
             }
             told["offered"] = float(offered_rows.get(address.split(" > ")[0], 0))
             calls[address] = _faded(calls.get(address, {}), told)
-        values, groups = dict(self.values), dict(self.groups)
+        values = dict(self.values)
         for (query, aggregate), sums in measured.windows.items():
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
-            if sums.group_sizes:
-                sizes = {str(k): float(count) for k, count in sums.group_sizes.items()}
-                groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(sums.exact_windows))})
         return LearnedStatistics(
-            offered=offered, calls=calls, values=values, groups=groups, parallel_tasks=measured.parallel_tasks
+            offered={name: _faded(self.offered.get(name, {}), told) for name, told in latest.items()},
+            latest=latest,
+            timed=self._timed_with(measured.event_seconds),
+            calls=calls,
+            values=values,
+            groups=self._groups_with(measured.windows),
+            parallel_tasks=measured.parallel_tasks,
         )
 
     def statistics(self, network: QueryNetwork, believed: NetworkStatistics) -> NetworkStatistics:
@@ -106,35 +102,66 @@ class LearnedStatistics:
 
         Args:
             network: The network.
-            believed: What is known without measurements.
+            believed: What is known without measurements; what it says of other networks is left out.
         """
-        reach = self._reach(network)
-        operators = {}
-        for node in network.nodes:
-            if isinstance(node, Node) and len(node.path) > 1:
-                before = believed.operators.get(node.address, OperatorStatistics())
-                operators[node.address] = self._operator(node, before, reach)
-        streams = {
-            stream.name: replace(believed.stream(stream.name), event_seconds_per_second=speed)
-            for stream in network.streams
-            if (speed := self._event_seconds_per_second(stream.name)) is not None
+        nodes = [node for node in network.nodes if isinstance(node, Node)]
+        reach = reach_between(network, self._measured_reach(network), believed.operators)
+        operators = {
+            node.address: self._operator(node, believed.operators.get(node.address, OperatorStatistics()), reach)
+            for node in nodes
+            if len(node.path) > 1
         }
-        return replace(
-            believed,
-            streams={**believed.streams, **streams},
-            operators={**believed.operators, **operators},
-            queries={**believed.queries, **{query.name: self._query(query, believed) for query in network.queries}},
+        speeds = {stream.name: self._event_seconds_per_second(stream.name) for stream in network.streams}
+        streams = {
+            name: believed.stream(name)
+            if speed is None
+            else replace(believed.stream(name), event_seconds_per_second=speed)
+            for name, speed in speeds.items()
+            if name in believed.streams or speed is not None
+        }
+        return NetworkStatistics(
+            fixed_seconds=believed.fixed_seconds,
+            streams=streams,
+            operators=operators,
+            queries={query.name: self._query(query, believed) for query in network.queries},
         )
+
+    def rows_per_event_second(self, stream: str) -> float | None:
+        """Return how many rows of a stream came in a second of event time, while any did; None: that is not known."""
+        known = self.timed.get(stream, {})
+        rows, event_seconds = known.get("rows", 0.0), known.get("event_seconds", 0.0)
+        return rows / event_seconds if rows > 0 and event_seconds > 0 else None
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""
         return {
             "offered": self.offered,
+            "latest": self.latest,
+            "timed": self.timed,
             "calls": self.calls,
             "values": self.values,
             "groups": self.groups,
             "parallel_tasks": self.parallel_tasks,
         }
+
+    def _timed_with(self, event_seconds: float | None) -> Mapping[str, _Sums]:
+        """What is timed, with the rows that moved event time: those of the micro-batch before this one.
+
+        Without rows event time goes by the clock, or a run comes to its end.
+        """
+        if event_seconds is None or not any(told["rows"] > 0 for told in self.latest.values()):
+            return self.timed
+        added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
+        return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
+
+    def _groups_with(self, windows: Mapping[tuple[str, str], WindowSums]) -> Mapping[str, _Sums]:
+        """What is known of groups, with those that a query was answered for, which are the same for all aggregates."""
+        told = {query: sums for (query, _), sums in windows.items() if sums.group_sizes}
+        groups = dict(self.groups)
+        for query, sums in told.items():
+            sizes = {str(k): float(count) for k, count in sums.group_sizes.items()}
+            groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(sums.exact_windows))})
+        return groups
 
     def _operator(self, node: Node, before: OperatorStatistics, reach: Mapping[Node, float]) -> OperatorStatistics:
         seconds = before.seconds_per_row
@@ -144,43 +171,34 @@ class LearnedStatistics:
         selectivity = before.selectivity
         above = node.path[-2]
         if node in reach:
-            selectivity = min(1.0, reach[node] / reach[above]) if reach.get(above, 1.0) > 0 else 1.0
+            selectivity = min(1.0, reach[node] / reach[above])
         return OperatorStatistics(selectivity=selectivity, seconds_per_row=seconds)
 
-    def _reach(self, network: QueryNetwork) -> dict[Node, float]:
-        """The share of its stream's rows that a node passes on: at least what any node below it is known to get."""
+    def _measured_reach(self, network: QueryNetwork) -> dict[Node, float]:
+        """The share of its stream's rows that a function was given, or a query has taken in."""
         reach: dict[Node, float] = {}
-
-        def at_least(node: Node, share: float) -> None:
-            for above in node.path:
-                reach[above] = max(reach.get(above, 0.0), min(1.0, share))
-
-        for address, sums in self.calls.items():
-            caller = next((n for n in network.nodes if isinstance(n, Node) and n.address == address), None)
-            if caller is not None and sums.get("offered", 0) > 0:
-                at_least(caller, sums["reached"] / sums["offered"])
+        for node in network.nodes:
+            sums = self.calls.get(node.address, {}) if isinstance(node, Apply) else {}
+            if isinstance(node, Apply) and sums.get("offered", 0) > 0:
+                reach[node] = sums["reached"] / sums["offered"]
         for query in network.queries:
             share = self._share_of_rows(query)
             if share is not None:
-                at_least(query.rows, share)
-        for stream in network.streams:
-            if stream in reach:
-                reach[stream] = 1.0
+                reach[query.rows] = max(share, reach.get(query.rows, 0.0))
         return reach
 
     def _share_of_rows(self, query: Query) -> float | None:
         if query.aggregate is None:
             return None
-        offered = self.offered.get(query.stream.name, {})
+        arriving = self.rows_per_event_second(query.stream.name)
         sums = self._of_query(query)
-        if sums is None or not sums.get("windows") or not offered.get("timed_rows") or not offered.get("event_seconds"):
+        if sums is None or not sums.get("windows") or arriving is None:
             return None
-        per_event_second = sums["rows"] / sums["windows"] / (query.aggregate.window.size_microseconds / 1e6)
-        return per_event_second / (offered["timed_rows"] / offered["event_seconds"])
+        return sums["rows"] / sums["windows"] / (query.aggregate.window.size_microseconds / 1e6) / arriving
 
     def _event_seconds_per_second(self, stream: str) -> float | None:
-        known = self.offered.get(stream, {})
-        event_seconds, seconds = known.get("event_seconds", 0.0), known.get("timed_seconds", 0.0)
+        known = self.timed.get(stream, {})
+        event_seconds, seconds = known.get("event_seconds", 0.0), known.get("seconds", 0.0)
         return event_seconds / seconds if event_seconds > 0 and seconds > 0 else None
 
     def _of_query(self, query: Query) -> _Sums | None:
@@ -199,10 +217,11 @@ class LearnedStatistics:
 
     def _moments(self, query: str, aggregate: str) -> Moments | None:
         sums = self.values.get(_value_name(query, aggregate))
-        if sums is None or not sums["present"] or not math.isfinite(sums["squares"]):
+        if sums is None or not sums.get("present"):
             return None
         mean = sums["total"] / sums["present"]
-        return Moments(mean=mean, deviation=math.sqrt(max(0.0, sums["squares"] / sums["present"] - mean * mean)))
+        deviation = math.sqrt(max(0.0, sums["squares"] / sums["present"] - mean * mean))
+        return Moments(mean=mean, deviation=deviation, size=sums["sizes"] / sums["present"])
 
     def _groups(self, query: str) -> GroupSizes | None:
         known = self.groups.get(query, {})
@@ -221,13 +240,11 @@ def _value_name(query: str, aggregate: str) -> str:
 
 
 def _value_sums(sums: WindowSums) -> dict[str, float]:
-    return {
-        "windows": float(len(sums.windows)),
-        "rows": sums.rows,
-        "present": sums.present,
-        "total": sums.total,
-        "squares": sums.squares,
-    }
+    counted = {"windows": float(len(sums.windows)), "rows": sums.rows}
+    of_values = {"total": sums.total, "squares": sums.squares, "sizes": sums.sizes}
+    if not all(abs(total) <= _LARGEST for total in of_values.values()):
+        return counted
+    return {**counted, "present": sums.present, **of_values}
 
 
 def _faded(known: _Sums, told: _Sums) -> dict[str, float]:

@@ -56,12 +56,17 @@ def remembered(memory: Memory, newest: Observation) -> Memory:
         >>> [(observation.rows[0], observation.age) for observation in memory]
         [(100.0, 50), (900.0, 5), (900.0, 4), (900.0, 3), (900.0, 2), (900.0, 1), (900.0, 0)]
     """
-    aged = (*(replace(observation, age=observation.age + 1) for observation in memory), newest)
-    kept = list(aged[-RECENT:])
-    for older in reversed(aged[:-RECENT]):
+    known = (*aged(memory), newest)
+    kept = list(known[-RECENT:])
+    for older in reversed(known[:-RECENT]):
         if not any(_alike(older, newer) for newer in kept):
             kept.insert(0, older)
     return tuple(kept[-CAPACITY:])
+
+
+def aged(memory: Memory) -> Memory:
+    """Return the memory after a micro-batch of which nothing is remembered."""
+    return tuple(replace(observation, age=observation.age + 1) for observation in memory)
 
 
 def releveled(memory: Memory, log_factor: float) -> Memory:

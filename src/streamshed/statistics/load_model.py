@@ -3,12 +3,12 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
 from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, dear_rows, fitted, predicted
-from streamshed.statistics.load_memory import RECENT, Memory, Observation, releveled, remembered, translated
+from streamshed.statistics.load_memory import RECENT, Memory, Observation, aged, releveled, remembered, translated
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -38,9 +38,10 @@ class LoadModel:
 
     The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). While everything
     is kept (P = 1) reading and work cannot be told apart, and the prior's read share stands; micro-batches
-    that shed correct it, and are remembered. A single outlier moves nothing: a machine has its hiccups, and answers
-    are not given up for one. A second one in a row on the same side is no accident: the level of all costs has changed.
-    Nor is one that comes soon after another; it is learned from like any other micro-batch.
+    that shed correct it, and are remembered. A single outlier moves nothing, and displaces nothing from memory:
+    a machine has its hiccups, and answers are not given up for one. A second one in a row on the same side is
+    no accident: the level of all costs has changed. Nor is one that comes soon after another; it is learned from
+    like any other micro-batch.
 
     Recursive least squares was tried first. In seconds it collapses when the prior is too dear, for normal
     beliefs know no positive costs; in logarithms it forgets that a calm load bounded the fixed cost, and may
@@ -55,7 +56,9 @@ class LoadModel:
         covariance: Uncertainty of `mean`.
         memory: What it was fitted to.
         suspicion: +1 or −1 after a micro-batch that took much longer or shorter than predicted, else 0.
-        disregarded: How many micro-batches ago an outlier was disregarded; 0: memory ends with it.
+        suspect: The last micro-batch, if it was an outlier that nothing was learned from: only if the next one is
+            another, on the same side, is it remembered.
+        disregarded: How many micro-batches ago there was a suspect.
 
     Example:
         >>> model = LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.5, seconds_per_row=1e-6))
@@ -71,6 +74,7 @@ class LoadModel:
     covariance: tuple[tuple[float, ...], ...]
     memory: Memory = ()
     suspicion: int = 0
+    suspect: Observation | None = None
     disregarded: int = RECENT
 
     @classmethod
@@ -133,12 +137,10 @@ class LoadModel:
         error = observation.log_seconds - math.log(expected_seconds)
         suspicion = self._suspicion(error, self.doubt(outcome.offered_rows, outcome.shares_done))
         has_jumped = suspicion != 0 and suspicion == self.suspicion
-        if has_jumped:
-            memory = remembered(releveled(self.memory, error), observation)
-        else:
-            memory = remembered(self.memory[:-1] if self.disregards_latest else self.memory, observation)
-            if suspicion != 0 and self.disregarded >= RECENT:
-                return replace(self, memory=memory, suspicion=suspicion, disregarded=0)
+        if suspicion != 0 and not has_jumped and self.disregarded >= RECENT:
+            return replace(self, suspicion=suspicion, suspect=observation, disregarded=0)
+        memory = self._memory_until_now(is_confirmed=has_jumped)
+        memory = remembered(releveled(memory, error) if has_jumped else memory, observation)
         fit = _fit(memory, _belief(len(self.streams), self.prior), np.array(self.mean))
         return replace(
             self,
@@ -146,13 +148,14 @@ class LoadModel:
             covariance=_frozen_rows(fit.covariance),
             memory=memory,
             suspicion=suspicion,
+            suspect=None,
             disregarded=RECENT if has_jumped else min(self.disregarded + 1, RECENT),
         )
 
     @property
     def disregards_latest(self) -> bool:
         """Whether the latest micro-batch is an outlier that nothing was learned from."""
-        return self.disregarded == 0
+        return self.suspect is not None
 
     def to_json(self) -> str:
         """Write down what was learned, for `from_json`."""
@@ -161,8 +164,9 @@ class LoadModel:
                 "streams": self.streams,
                 "mean": self.mean,
                 "covariance": self.covariance,
-                "memory": [[known.rows, known.kept, known.log_seconds, known.age] for known in self.memory],
+                "memory": [astuple(known) for known in self.memory],
                 "suspicion": self.suspicion,
+                "suspect": None if self.suspect is None else astuple(self.suspect),
                 "disregarded": self.disregarded,
             }
         )
@@ -174,14 +178,12 @@ class LoadModel:
         Args:
             text: What `to_json` returned.
             streams: The streams of the present network. If others were known then, the model is fitted again
-                to those micro-batches that held rows of present streams only.
+                to those micro-batches in memory that held rows of present streams only.
             prior: What is believed without evidence.
         """
         known = json.loads(text)
         old_streams = tuple(known["streams"])
-        memory = tuple(
-            Observation(tuple(rows), tuple(kept), log_seconds, age) for rows, kept, log_seconds, age in known["memory"]
-        )
+        memory = tuple(_observation(*fields) for fields in known["memory"])
         fresh = cls.initial(streams, prior)
         if fresh.streams != old_streams:
             return _refitted(fresh, translated(memory, old_streams, fresh.streams))
@@ -191,8 +193,15 @@ class LoadModel:
             covariance=tuple(map(tuple, known["covariance"])),
             memory=memory,
             suspicion=int(known["suspicion"]),
+            suspect=None if known["suspect"] is None else _observation(*known["suspect"]),
             disregarded=int(known["disregarded"]),
         )
+
+    def _memory_until_now(self, *, is_confirmed: bool) -> Memory:
+        """Return what is remembered of all that was measured; of a suspect only where it is confirmed."""
+        if self.suspect is None:
+            return self.memory
+        return remembered(self.memory, self.suspect) if is_confirmed else aged(self.memory)
 
     def _position(self, stream: str) -> int:
         if stream not in self.streams:
@@ -219,6 +228,10 @@ class LoadModel:
         """Return the side of an outlier; the noise counts twice, for the model was learned from noise too."""
         widest = OUTLIER * math.sqrt(2 * NOISE_DEVIATION**2 + doubt**2)
         return 0 if abs(error) <= widest else int(math.copysign(1, error))
+
+
+def _observation(rows: Sequence[float], kept: Sequence[float], log_seconds: float, age: int) -> Observation:
+    return Observation(tuple(rows), tuple(kept), log_seconds, age)
 
 
 def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:

@@ -29,9 +29,10 @@ class WindowSums:
     Attributes:
         windows: Starts of the windows, microseconds.
         rows: Their rows.
-        present: Those of them with a value.
-        total: Sum of the values.
+        present: Those of them with a value, in windows and groups where all of these sums are finite.
+        total: Sum of the values, there.
         squares: Sum of their squares.
+        sizes: Sum of their absolute values.
         group_sizes: How many groups had about 2^k rows, by k; of windows that were not sampled only.
         exact_windows: How many windows these are.
     """
@@ -41,6 +42,7 @@ class WindowSums:
     present: float = 0.0
     total: float = 0.0
     squares: float = 0.0
+    sizes: float = 0.0
     group_sizes: Mapping[int, int] = field(default_factory=dict)
     exact_windows: frozenset[int] = frozenset()
 
@@ -52,6 +54,7 @@ class WindowSums:
             self.present + other.present,
             self.total + other.total,
             self.squares + other.squares,
+            self.sizes + other.sizes,
             {k: self.group_sizes.get(k, 0) + other.group_sizes.get(k, 0) for k in sizes},
             self.exact_windows | other.exact_windows,
         )
@@ -66,7 +69,8 @@ class Measured:
         call_rates: The effective sampling rate before each of these.
         windows: By query and aggregate, sums over the windows that it answered.
         parallel_tasks: How many tasks ran at a time.
-        event_seconds: How far event time went on since the micro-batch before; None: that is not known.
+        event_seconds: How far event time went on with the rows of the micro-batch before, which is what Spark knows
+            when this one starts; None: that is not known.
     """
 
     calls: Mapping[str, CallCost] = field(default_factory=dict)

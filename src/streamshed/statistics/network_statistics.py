@@ -65,7 +65,7 @@ class OperatorStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """Mean μ and standard deviation σ of the values that an aggregate takes; of a count 1 and 0.
+    """Mean μ, standard deviation σ and mean size E|v| of the values that an aggregate takes; of a count 1, 0 and 1.
 
     Raises:
         ValueError: The mean is not finite, or the deviation negative or not finite.
@@ -77,11 +77,19 @@ class Moments:
 
     mean: float = 1.0
     deviation: float = 0.0
+    size: float | None = None
 
     def __post_init__(self) -> None:
         _check("moments", self, "deviation")
+        if self.size is not None:
+            _check("moments", self, "size")
         if not math.isfinite(self.mean):
             raise ValueError(f"moments: the mean must be finite, got {self.mean}")
+
+    @property
+    def mean_size(self) -> float:
+        """E|v|, as far as it is known."""
+        return abs(self.mean) if self.size is None else self.size
 
     @property
     def relative_square(self) -> float:
@@ -256,7 +264,9 @@ _SCHEMA = _of(
                     "maxItems": 2,
                 },
             },
-            moments=_by_name(_of([], mean={"type": "number"}, deviation=_AMOUNT)),
+            moments=_by_name(
+                _of([], mean={"type": "number"}, deviation=_AMOUNT, size={**_AMOUNT, "type": ["number", "null"]})
+            ),
         )
     ),
 )

@@ -75,4 +75,4 @@ def test_a_burst_of_one_stream_is_met_and_the_other_is_kept_whole_where_asked(st
     assert all(done.utilization <= 0.8 * 1.02 for done in overloaded[7:])
     assert not any(done.decision.shedding or done.backlog_rows for done in trace[42:])
     if streams.steady_is_exact:
-        assert all(done.decision.sampling_codes["steady"] == 0 for done in trace)
+        assert all(done.decision.work_codes["steady"] == 0 for done in trace)

@@ -133,7 +133,7 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any]) -> World:
 
 
 def codes(trace: Trace) -> list[int]:
-    return [done.decision.sampling_codes[STREAM] for done in trace]
+    return [done.decision.work_codes[STREAM] for done in trace]
 
 
 def reversals(values: Sequence[int]) -> int:

@@ -16,10 +16,9 @@ from streamshed.planning.hoeffding import hoeffding_rates
 from streamshed.planning.least_error import equal_error_rates, least_error_rates
 from streamshed.planning.quantization import SMALLEST, STEPS_PER_DECADE, sampling_rate_of
 from streamshed.planning.work_tree import Vector, WorkTree
-from tests.property.planning.trees import demands, trees
+from tests.property.planning.trees import GOALS, demands, trees
 
 Policy = Callable[[WorkTree, Sequence[Demand], float], Vector]
-GOALS = st.one_of(st.none(), st.builds(ErrorGoal, st.floats(0.001, 2.0), st.sampled_from((0.5, 0.9, 0.95, 0.99))))
 LOADS = st.floats(1.05, 50.0)
 
 every_policy = pytest.mark.parametrize(
@@ -28,8 +27,7 @@ every_policy = pytest.mark.parametrize(
 
 
 def _with_goals(data: st.DataObject, tree: WorkTree, priorities: int = 1) -> list[Demand]:
-    known = data.draw(demands(len(tree.query_nodes), priorities=priorities))
-    return [replace(one, goal=data.draw(GOALS)) for one in known]
+    return data.draw(demands(len(tree.query_nodes), priorities=priorities, goals=GOALS))
 
 
 def _budget(tree: WorkTree, load: float) -> float:

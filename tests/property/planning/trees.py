@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from streamshed.network.goal import ErrorGoal
 from streamshed.planning.demand import Demand
 from streamshed.planning.work_tree import WorkNode, WorkTree
 from streamshed.statistics.group_sizes import GroupSizes
 
 COSTS = st.floats(0.01, 10.0)
+NO_GOALS: st.SearchStrategy[ErrorGoal | None] = st.none()
+GOALS: st.SearchStrategy[ErrorGoal | None] = st.one_of(
+    st.none(), st.builds(ErrorGoal, st.floats(0.001, 2.0), st.sampled_from((0.5, 0.9, 0.95, 0.99)))
+)
 
 
 @st.composite
@@ -34,7 +39,9 @@ def group_sizes(draw: st.DrawFn) -> GroupSizes:
 
 
 @st.composite
-def demands(draw: st.DrawFn, count: int, *, priorities: int = 1) -> list[Demand]:
+def demands(
+    draw: st.DrawFn, count: int, *, priorities: int = 1, goals: st.SearchStrategy[ErrorGoal | None] = NO_GOALS
+) -> list[Demand]:
     """That many queries, none protected."""
     return [
         Demand(
@@ -42,6 +49,7 @@ def demands(draw: st.DrawFn, count: int, *, priorities: int = 1) -> list[Demand]
             coefficient=draw(st.floats(1e-5, 1.0)),
             weight=draw(st.sampled_from((0.5, 1.0, 1.0, 3.0))),
             priority=draw(st.integers(0, priorities - 1)),
+            goal=draw(goals),
         )
         for query in range(count)
     ]

@@ -9,16 +9,20 @@ import pytest
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop
+from streamshed.planning.quantization import WHOLE
+from streamshed.planning.query_rates import SizedRate
 
 SamplingCodes = Callable[[int], Mapping[str, int]]
+SizedRates = Mapping[str, SizedRate]
 
 
-def force_sampling(patch: pytest.MonkeyPatch, sampling_codes: SamplingCodes) -> None:
+def force_sampling(patch: pytest.MonkeyPatch, sampling_codes: SamplingCodes, sized: SizedRates | None = None) -> None:
     """Let runs started from now on use given sampling codes.
 
     Args:
         patch: What undoes it.
         sampling_codes: Code by stream or by query, for each micro-batch; what is left out is planned as ever.
+        sized: Of queries whose rows are to be chosen by size where they are shed; of no others they are.
     """
 
     class ForcedLoop(ControlLoop):
@@ -29,7 +33,8 @@ def force_sampling(patch: pytest.MonkeyPatch, sampling_codes: SamplingCodes) -> 
             forced = {
                 query: told.get(query, told.get(streams[query], code)) for query, code in decision.query_codes.items()
             }
-            changed = replace(decision, query_codes=forced)
+            by_size = {query: known for query, known in (sized or {}).items() if forced[query] != WHOLE}
+            changed = replace(decision, query_codes=forced, sized=by_size)
             decided = (changed if known == decision else known for known in self._state.decisions)
             self._state = replace(self._state, decisions=tuple(decided))
             return changed

@@ -96,7 +96,7 @@ def test_the_journal_says_why_and_for_whom(overloaded: Overloaded) -> None:
     assert first.sampling_rate < 0.8
     assert first.offered_rows == len(NAMES) * ROWS
     assert 3 * ROWS <= first.admitted_rows < (len(NAMES) - 0.2) * ROWS
-    assert "streams kept whole" in first.explanation
+    assert "queries that need every row" in first.explanation
 
 
 def test_the_journal_tells_what_waits(overloaded: Overloaded) -> None:

@@ -17,8 +17,8 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.statistics.learned import CALL_SECONDS
 from streamshed.statistics.network_statistics import NetworkStatistics
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, finish
+from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, write_parquet
+from tests.spark.streaming.harness import QUICK, Collected, finish, wait_until
 
 ROWS, FILES = 6_000, 4
 
@@ -45,11 +45,16 @@ def _network(path: Path, microseconds: float) -> QueryNetwork:
     )
 
 
+def _write(path: Path, number: int) -> None:
+    """A file of a thousand rows per second of event time."""
+    ids = np.arange(ROWS) + number * ROWS
+    columns = {"ts": pa.array(EPOCH_MICROSECONDS + ids * 1000, pa.timestamp("us", "UTC")), "v": ids % 40}
+    write_parquet(path / "in" / f"{number}.parquet", pa.table(columns))
+
+
 def _learned(spark: SparkSession, path: Path, microseconds: float) -> tuple[QueryNetwork, NetworkStatistics]:
     for number in range(FILES):
-        ids = np.arange(ROWS) + number * ROWS
-        columns = {"ts": pa.array(EPOCH_MICROSECONDS + ids * 1000, pa.timestamp("us", "UTC")), "v": ids % 40}
-        write_parquet(path / "in" / f"{number}.parquet", pa.table(columns))
+        _write(path, number)
     asked = _network(path, microseconds)
     run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
     finish(run, FILES - 1)
@@ -60,7 +65,9 @@ def _learned(spark: SparkSession, path: Path, microseconds: float) -> tuple[Quer
 def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, factor: int) -> None:
     asked, known = _learned(spark, tmp_path, 30.0 * factor)
     [address] = [operator for operator in known.operators if "apply" in operator.split(" > ")[-1]]
-    function_seconds = known.operators[address].seconds_per_row - CALL_SECONDS
+    tasks = spark.sparkContext.defaultParallelism
+    assert tasks != QUICK["partitions"], "functions run where rows are read, not where state is"
+    function_seconds = known.operators[address].seconds_per_row * tasks - CALL_SECONDS
     assert function_seconds == pytest.approx(30e-6 * factor, rel=0.2)
     [selective] = [operator for operator in known.operators if operator.split(" > ")[-1].startswith("filter")]
     assert known.operators[selective].selectivity == pytest.approx(0.25, abs=0.02)
@@ -72,3 +79,25 @@ def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, fac
     assert groups.groups == pytest.approx(4.0)
     assert {query.name for query in asked.queries} == set(known.queries)
     assert NetworkStatistics.from_json(known.to_json()) == known
+
+
+def test_event_time_is_known_where_rows_come_now_and_then(spark: SparkSession, tmp_path: Path) -> None:
+    """Each file is followed by micro-batches without rows, the first of which tells how far its event times were."""
+    _write(tmp_path, 0)
+    source = folder(tmp_path / "in", "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1)
+    kept = stream("events", source, time="ts", watermark="1 second").filter("v % 4 = 0")
+    asked = network(kept.window("1 second").agg(total="sum(v)").query("kept"))
+    with asked.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), advisory=True, **QUICK) as run:
+        for number in range(FILES):
+            last = EPOCH.timestamp() + (number + 1) * ROWS / 1000
+            wait_until(
+                run,
+                lambda last=last: run.status().watermark_seconds > last - 1.1 and run.status().offered_rows == 0,  # type: ignore[misc]
+                f"the watermark of file {number}",
+            )
+            if number + 1 < FILES:
+                _write(tmp_path, number + 1)
+        known = run.statistics()
+    arriving = known.stream("events")
+    assert arriving.rows_per_second / arriving.event_seconds_per_second == pytest.approx(1000.0, rel=0.01)
+    assert known.operators[kept.address].selectivity == pytest.approx(0.25, abs=0.02)

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, entered, settled
+from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.work_shares import plan_work_shares
 from tests.unit.control.examples import BUDGET, statistics
 from tests.unit.planning.networks import counting
@@ -9,7 +12,7 @@ from tests.unit.planning.networks import counting
 def after(*unshed_seconds: float) -> Hysteresis:
     state = Hysteresis()
     for seconds in unshed_seconds:
-        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0, utmost_seconds=1.05)
+        state = state.updated(unshed_seconds=seconds, budget_seconds=1.0, utmost_seconds=1.05, is_saturated=False)
     return state
 
 
@@ -39,19 +42,24 @@ def test_shedding_begins_beyond_the_edge_or_with_the_second_and_ends_below_it(
     assert after(*unshed_seconds).shedding is shedding
 
 
-def test_what_would_be_late_is_shed_at_once_although_the_budget_lies_beyond() -> None:
-    """As where streams that are kept whole need more than there is: the rest is not kept for being little."""
-    beyond = {"budget_seconds": 1.0, "utmost_seconds": 0.5}
-    assert Hysteresis().updated(unshed_seconds=1.01, **beyond).shedding
-    assert not Hysteresis().updated(unshed_seconds=0.99, **beyond).shedding
+def beyond(state: Hysteresis, unshed_seconds: float, *, is_saturated: bool) -> Hysteresis:
+    """After one that is late before it has filled its budget."""
+    return state.updated(
+        unshed_seconds=unshed_seconds, budget_seconds=1.0, utmost_seconds=0.5, is_saturated=is_saturated
+    )
+
+
+def test_what_would_be_late_in_any_case_is_shed_at_once() -> None:
+    """As where queries that are never shed need more than there is: the rest is not kept for being little."""
+    assert beyond(Hysteresis(), 1.01, is_saturated=True).shedding
+    assert not beyond(Hysteresis(), 0.99, is_saturated=True).shedding
 
 
 def test_a_single_one_that_would_just_be_late_may_be_noise() -> None:
-    """Where the budget has grown to nearly the deadline, because shedding could save next to nothing."""
-    nearly = {"budget_seconds": 1.24, "utmost_seconds": 1.25}
-    once = Hysteresis().updated(unshed_seconds=1.3, **nearly)
+    """Where the budget lies beyond the deadline, because the micro-batch starts late, for once."""
+    once = beyond(Hysteresis(), 1.01, is_saturated=False)
     assert not once.shedding
-    assert once.updated(unshed_seconds=1.3, **nearly).shedding
+    assert beyond(once, 1.01, is_saturated=False).shedding
 
 
 def test_just_below_the_edge_the_mildest_rate_stays() -> None:
@@ -59,9 +67,18 @@ def test_just_below_the_edge_the_mildest_rate_stays() -> None:
     plan = plan_work_shares(counting("packets", "alerts", exact=("alerts",)), known, BUDGET)
     assert not plan.sheds
     steady = settled(plan, after(1.16), statistics=known, budget=BUDGET)
-    assert steady.sampling_codes == {"packets": 1, "alerts": 0}
+    assert steady.work_codes == {"packets": 1, "alerts": 0}
     assert steady.reason == "leaving"
     assert steady.expected_seconds < plan.expected_seconds
+
+
+@pytest.mark.parametrize("least_share", [0.0, 0.85, 0.99])
+def test_the_mildest_shedding_is_of_what_may_be_shed(least_share: float) -> None:
+    known = replace(statistics(packets=1_350_000), least_shares={"packets": least_share})
+    plan = plan_work_shares(counting("packets"), known, BUDGET)
+    steady = settled(plan, after(1.16), statistics=known, budget=BUDGET)
+    assert steady.work_codes == {"packets": 1}
+    assert steady.work_shares["packets"] == pytest.approx(least_share + (1 - least_share) * sampling_rate_of(1))
 
 
 def test_one_micro_batch_that_just_does_not_fit_is_kept_whole() -> None:
@@ -69,7 +86,7 @@ def test_one_micro_batch_that_just_does_not_fit_is_kept_whole() -> None:
     plan = plan_work_shares(counting("packets"), known, BUDGET)
     assert plan.sheds
     kept = entered(plan, after(1.01), statistics=known, budget=BUDGET)
-    assert kept.sampling_codes == {"packets": 0}
+    assert kept.work_codes == {"packets": 0}
     assert kept.reason == "entering"
     assert kept.expected_seconds == kept.unshed_seconds == plan.unshed_seconds
     assert entered(plan, after(1.16), statistics=known, budget=BUDGET) is plan

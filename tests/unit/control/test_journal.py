@@ -30,7 +30,7 @@ def test_every_stream_has_a_row_of_its_own() -> None:
     rows = entry().to_stream_rows()
     assert [row["stream"] for row in rows] == ["flows", "packets"]
     assert [row["offered_rows"] for row in rows] == [1_000_000, 3_000_000]
-    assert all(row["sampling_rate"] == row["proposed_sampling_rate"] for row in rows)
+    assert all(row["sampling_rate"] == row["work_share"] == row["proposed_work_share"] for row in rows)
 
 
 def test_advice_shows_beside_what_applied() -> None:
@@ -38,7 +38,7 @@ def test_advice_shows_beside_what_applied() -> None:
     assert (advised.to_row()["shedding"], advised.to_row()["advisory"]) == (False, True)
     for row in advised.to_stream_rows():
         assert row["sampling_rate"] == 1.0
-        assert float(row["proposed_sampling_rate"] or 1) < 1
+        assert float(row["proposed_work_share"] or 1) < 1
 
 
 def test_rows_are_flat_and_have_the_same_columns_whatever_is_known() -> None:

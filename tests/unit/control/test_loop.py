@@ -9,6 +9,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.errors import UnsheddableQueryError
 from streamshed.planning.plan import Remedy
+from streamshed.statistics.measured import CallCost, Measured, WindowSums
 from tests.unit.control.examples import PRIOR, outcome, upcoming
 from tests.unit.planning.networks import aggregating, counting
 
@@ -47,7 +48,7 @@ def test_the_first_loaded_micro_batch_is_shed_already() -> None:
 def test_a_decision_says_what_it_is_based_on() -> None:
     decision = control_loop("packets", "flows").plan(upcoming(0, {"packets": 4_000_000, "flows": 0}, backlog_rows=5))
     assert decision.offered_rows == {"packets": 4_000_000, "flows": 0}
-    assert decision.proposed_sampling_codes == decision.sampling_codes
+    assert decision.proposed_work_codes == decision.work_codes
     assert decision.plan.remedy is Remedy.SHED
     assert "s of work for" in decision.explanation
     assert (decision.backlog_rows, decision.now_seconds, decision.decided_at_seconds) == (5, 2.0, 99.0)
@@ -107,8 +108,8 @@ def test_advisory_mode_proposes_and_applies_nothing() -> None:
     decision = control_loop(advisory=True).plan(upcoming(0, {"packets": 4_000_000}))
     assert decision.advisory
     assert decision.plan.sheds
-    assert decision.proposed_sampling_codes["packets"] > 0
-    assert decision.sampling_codes == {"packets": 0}
+    assert decision.proposed_work_codes["packets"] > 0
+    assert decision.work_codes == {"packets": 0}
     assert not decision.shedding
     assert decision.expected_seconds == decision.plan.unshed_seconds
     assert decision.explanation.endswith("advisory, nothing is shed")
@@ -117,7 +118,7 @@ def test_advisory_mode_proposes_and_applies_nothing() -> None:
 def test_protected_streams_stay_whole_and_the_plan_says_for_whom() -> None:
     loop = control_loop("packets", "alerts", exact=("alerts",))
     decision = loop.plan(upcoming(0, {"packets": 3_000_000, "alerts": 500_000}))
-    assert decision.sampling_codes["alerts"] == 0 < decision.sampling_codes["packets"]
+    assert decision.work_codes["alerts"] == 0 < decision.work_codes["packets"]
     assert decision.plan.protected_streams == {"alerts": ("count_alerts",)}
 
 
@@ -127,7 +128,7 @@ def test_what_is_kept_whole_for_others_is_no_reason_to_wait_where_it_alone_is_to
     decision = loop.plan(upcoming(0, {"packets": 900_000, "alerts": 4_000_000}))
     assert decision.reason == "saturated"
     assert decision.plan.unshed_seconds < 1.15 * decision.plan.allowed_seconds
-    assert decision.sampling_codes["alerts"] == 0 < decision.sampling_codes["packets"]
+    assert decision.work_codes["alerts"] == 0 < decision.work_codes["packets"]
 
 
 def test_when_reading_alone_is_too_much_the_cut_stays_moderate_and_refusal_is_advised() -> None:
@@ -169,7 +170,28 @@ def test_how_long_a_cold_micro_batch_took_teaches_nothing() -> None:
     assert not entry.learned
     assert (loop.state.load_model, loop.state.regulator) == (before.load_model, before.regulator)
     assert loop.state.arrivals != before.arrivals
-    assert loop.plan(upcoming(1, {"packets": 700_000})).sampling_codes == {"packets": 0}
+    assert loop.plan(upcoming(1, {"packets": 700_000})).work_codes == {"packets": 0}
+
+
+@pytest.mark.parametrize(("seconds", "is_cold"), [(0.9, True), (40.0, False)])
+def test_what_functions_cost_in_a_cold_micro_batch_or_an_outlier_teaches_nothing(
+    seconds: float, *, is_cold: bool
+) -> None:
+    """Functions, too, import and compile when they are first called, and wait where all wait."""
+    loop = control_loop()
+    for number in range(5):
+        loop.record(outcome(number, {"packets": 700_000}, {}, 0.9))
+    measured = Measured(
+        calls={"packets > apply judge": CallCost(1000.0, 20.0)},
+        windows={("count_packets", "n"): WindowSums(frozenset({0}), 10.0, 10.0, 10.0, 10.0)},
+    )
+    entry = loop.record(replace(outcome(5, {"packets": 700_000}, {}, seconds), is_cold=is_cold), measured)
+    assert not entry.learned
+    assert not loop.state.learned.calls
+    assert loop.state.learned.offered["packets"]["rows"] == 700_000
+    assert loop.state.learned.values
+    loop.record(outcome(6, {"packets": 700_000}, {}, 0.9), measured)
+    assert loop.state.learned.calls["packets > apply judge"]["seconds"] == 20.0
 
 
 def test_an_outcome_teaches_once() -> None:
@@ -215,7 +237,7 @@ def test_a_restart_with_another_network_keeps_the_costs_of_what_stayed() -> None
         loop.to_json(), network=counting("packets", "flows"), settings=loop.settings, clock=lambda: 99.0
     )
     assert restored.state.load_model.seconds({"packets": 700_000}, {}) == pytest.approx(1.5, rel=0.1)
-    assert set(restored.plan(upcoming(4, {"packets": 700_000, "flows": 10})).sampling_codes) == {
+    assert set(restored.plan(upcoming(4, {"packets": 700_000, "flows": 10})).work_codes) == {
         "packets",
         "flows",
     }

@@ -50,6 +50,12 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
         "percentile_approx(a, b)": "takes a value and a share between 0 and 1, a number",
         "percentile_approx(a, 1.0)": "takes a share between 0 and 1, such as 0.95, got 1",
         "approx_percentile(a, -0.5)": "takes a value and a share between 0 and 1",
+        "percentile_approx(a, 1L)": "takes a value and a share between 0 and 1, a number",
+        "percentile_approx(a, 0.5X)": "takes a value and a share between 0 and 1, a number",
+        "percentile_approx(a, 0x1)": "takes a value and a share between 0 and 1, a number",
+        "percentile_approx(a, ²)": "takes a value and a share between 0 and 1, a number",
+        "percentile_approx(a, 1e39F)": "takes a share between 0 and 1, such as 0.95, got inf",
+        "percentile_approx(greatest(a, 0.5))": "takes a value and a share between 0 and 1, a number",
         "sum()": "has no argument: what should sum aggregate?",
         "count()": "write count\\(\\*\\) to count rows",
         "sum(*)": "sum\\(\\*\\) has no meaning",
@@ -73,6 +79,25 @@ def test_quantiles_have_a_share(text: str, share: float) -> None:
     assert (call.kind, call.share) == (AggregateKind.QUANTILE, share)
     assert parse_aggregate(str(call)) == call
     assert parse_aggregate("median(a)") == parse_aggregate("percentile_approx(A, 0.50)")
+
+
+@pytest.mark.parametrize(
+    ("number", "share"),
+    {
+        "0.5D": 0.5,
+        "0.95d": 0.95,
+        "0.95BD": 0.95,
+        "0.1F": 0.10000000149011612,
+        ".25": 0.25,
+        ".25D": 0.25,
+        "5e-1": 0.5,
+        "5E-1bd": 0.5,
+    }.items(),
+)
+def test_a_share_is_read_as_spark_reads_numbers(number: str, share: float) -> None:
+    call = parse_aggregate(f"percentile_approx(greatest(a, b), {number})")
+    assert (str(call.argument), call.share) == ("greatest(a, b)", share)
+    assert parse_aggregate(str(call)) == call
 
 
 def test_text_only() -> None:

@@ -74,3 +74,34 @@ def test_of_what_nothing_is_known_it_costs_nothing_and_answers_are_hard() -> Non
     load = network_load(NETWORK, NetworkStatistics(), trigger_interval_seconds=2.0)
     assert load.unshed_seconds == 0.0
     assert {demand.coefficient for demand in load.demands} == {1.0}
+
+
+def test_an_average_of_values_that_were_alike_is_not_given_up() -> None:
+    known = NetworkStatistics(
+        streams={"packets": StreamStatistics(rows_per_second=1000.0)},
+        queries={"mean": QueryStatistics(moments={"mean": Moments(mean=10.0, deviation=0.0)})},
+    )
+    asked = network(rows_of("packets").window("10 seconds").agg(mean="avg(value)").query("mean"))
+    [demand] = network_load(asked, known, trigger_interval_seconds=2.0).demands
+    assert demand.coefficient == pytest.approx(0.01 / 10_000)
+
+
+def test_a_count_is_as_sure_whatever_the_values_beside_it() -> None:
+    known = NetworkStatistics(
+        streams={"packets": StreamStatistics(rows_per_second=1000.0)},
+        queries={"values": QueryStatistics(moments={"n": Moments(mean=10.0, deviation=90.0)})},
+    )
+    asked = network(rows_of("packets").window("10 seconds").agg(n="count(value)").query("values"))
+    [demand] = network_load(asked, known, trigger_interval_seconds=2.0).demands
+    assert demand.coefficient == pytest.approx(1 / 10_000)
+
+
+def test_spreads_depend_on_the_fourth_power_of_values() -> None:
+    known = NetworkStatistics(streams={"packets": StreamStatistics(rows_per_second=1000.0)})
+    window = rows_of("packets").window("10 seconds")
+    asked = network(
+        window.agg(spread="stddev(value)").query("deviation"), window.agg(spread="var_pop(value)").query("variance")
+    )
+    first, second = network_load(asked, known, trigger_interval_seconds=2.0).demands
+    assert first.coefficient == pytest.approx(2 / 10_000)
+    assert second.coefficient == pytest.approx(8 / 10_000)

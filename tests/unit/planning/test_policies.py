@@ -55,7 +55,7 @@ def planned(policy: Policy, known: Statistics, allowed: Budget) -> tuple[Sheddin
     work = coming_work(NETWORK, guessed_statistics(NETWORK), known, trigger_interval_seconds=2.0)
     bounded = replace(known, least_shares=policy.least_shares(work))
     plan = plan_work_shares(NETWORK, bounded, allowed)
-    return plan, policy.query_rates(work, plan.sampling_codes)
+    return plan, policy.query_rates(work, plan.work_codes)
 
 
 @EVERY_POLICY
@@ -65,7 +65,7 @@ def test_a_plan_never_exceeds_its_budget_or_says_that_none_fits(
 ) -> None:
     known = statistics(prior, rows, correction)
     plan, rates = planned(policy, known, budget(seconds))
-    assert plan.expected_seconds == pytest.approx(known.seconds(plan.sampling_rates))
+    assert plan.expected_seconds == pytest.approx(known.seconds(plan.work_shares))
     assert known.seconds(rates.work_shares) <= plan.expected_seconds * (1 + 1e-9)
     if plan.saturated:
         assert plan.remedy is Remedy.REFUSE
@@ -89,10 +89,10 @@ def test_every_query_has_a_rate_and_protected_ones_are_kept_whole(
     policy: Policy, prior: LoadPrior, rows: dict[str, int]
 ) -> None:
     plan, rates = planned(policy, statistics(prior, rows), budget())
-    assert set(plan.sampling_codes) == set(rates.work_shares) == {"packets", "flows", "alerts"}
+    assert set(plan.work_codes) == set(rates.work_shares) == {"packets", "flows", "alerts"}
     assert set(rates.codes) == set(rates.expected_errors) == {query.name for query in NETWORK.queries}
     assert all(WHOLE <= code <= SMALLEST for code in rates.codes.values())
-    assert rates.codes["count_alerts"] == plan.sampling_codes["alerts"] == WHOLE
+    assert rates.codes["count_alerts"] == plan.work_codes["alerts"] == WHOLE
     assert rates.expected_errors["count_alerts"] == 0
     assert plan.protected_streams == {"alerts": ("count_alerts",)}
 
@@ -105,7 +105,7 @@ def test_more_load_never_means_that_more_work_is_done(
     plan, _ = planned(policy, statistics(prior, rows), budget())
     more, _ = planned(policy, statistics(prior, rows, factor), budget())
     assume(not more.saturated)
-    assert all(more.sampling_codes[stream] >= code for stream, code in plan.sampling_codes.items())
+    assert all(more.work_codes[stream] >= code for stream, code in plan.work_codes.items())
 
 
 @EVERY_POLICY
@@ -141,13 +141,13 @@ def test_goals_are_met_after_rounding_or_told_to_be_missed(rows: int, goal: floa
     work = coming_work(asked, guessed_statistics(asked), known, trigger_interval_seconds=2.0)
     for policy in POLICIES:
         plan = plan_work_shares(asked, replace(known, least_shares=policy.least_shares(work)), budget())
-        rates = policy.query_rates(work, plan.sampling_codes)
+        rates = policy.query_rates(work, plan.work_codes)
         [few] = [demand for demand in work.demands if demand.query == "few"]
         is_met = few.meets_goal(sampling_rate_of(rates.codes["few"]))
         assert rates.missed_goals == (() if is_met else ("few",))
         if policy.rates is not None and is_met is False and not plan.saturated:
             assert work.shares(np.array([few.goal_rate, 0.0]))["packets"] > sampling_rate_of(
-                plan.sampling_codes["packets"]
+                plan.work_codes["packets"]
             ) * (1 - 1e-9)
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy
-from streamshed.planning.pricing import with_sampling_codes
+from streamshed.planning.pricing import with_work_codes
 from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
@@ -16,8 +16,8 @@ PLAN = plan_work_shares(counting("packets"), STATISTICS, BUDGET)
 
 
 def test_the_expectation_follows_the_rates() -> None:
-    changed = with_sampling_codes(PLAN, {"packets": 32}, statistics=STATISTICS, budget=BUDGET)
-    assert changed.sampling_rates == {"packets": 0.1}
+    changed = with_work_codes(PLAN, {"packets": 32}, statistics=STATISTICS, budget=BUDGET)
+    assert changed.work_shares == {"packets": 0.1}
     assert changed.expected_seconds == pytest.approx(0.2 + 0.2 + 0.08)
     assert changed.expected_utilization == pytest.approx(0.24)
     assert changed.remedy is Remedy.SHED
@@ -25,4 +25,4 @@ def test_the_expectation_follows_the_rates() -> None:
 
 
 def test_the_same_rates_are_the_same_plan() -> None:
-    assert with_sampling_codes(PLAN, {"packets": 0}, statistics=STATISTICS, budget=BUDGET) is PLAN
+    assert with_work_codes(PLAN, {"packets": 0}, statistics=STATISTICS, budget=BUDGET) is PLAN

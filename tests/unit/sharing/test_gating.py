@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
-from streamshed.sharing.gating import LEVELS, Gating, gates
+from streamshed.sharing.gating import LEVELS, STEP, STEPS, Gating, gates
 from streamshed.sharing.instructions import Call, Define
 from streamshed.sharing.network_work import StreamWork, stream_work
 
@@ -108,3 +108,38 @@ def test_every_share_of_every_query_has_one_intake() -> None:
     assert len(shares) == len(set(shares)) == 4
     assert work.gating.intake_count == len(work.intakes)
     assert LEVELS == 256
+
+
+@given(gatings(), st.data())
+def test_a_larger_row_passes_what_a_row_of_a_higher_level_would(
+    known: tuple[Gating, list[int]], data: st.DataObject
+) -> None:
+    gating, codes = known
+    sized = data.draw(st.sets(st.integers(0, len(codes) - 1), min_size=1))
+    level, size = data.draw(CODES), data.draw(st.integers(0, STEPS - 1))
+    found = gates(gating, codes, sized)
+    assert found.passes is not None
+    assert found.sized is not None
+    lifted = min(LEVELS - 1, level + STEP * size)
+    taken = {n for n, code in enumerate(codes) if (lifted if n in sized else level) >= code}
+    assert len(found.passes[level]) == gating.word_count
+    words = [a | b for a, b in zip(found.passes[level], found.sized.passes[lifted], strict=True)]
+
+    def passes(place: tuple[int, int]) -> bool:
+        word, bit = place
+        return bool(words[word] >> bit & 1)
+
+    for index, users in enumerate(gating.instructions):
+        if users:
+            assert passes(gating.instruction_place(index)) == bool(taken & set(users))
+    for definition_id, intake in gating.row_queries.items():
+        assert passes(gating.row_query_place(definition_id)) == (intake in taken)
+    for word, bits in enumerate(gating.classes):
+        assert {bit for bit in range(len(bits)) if passes((word, bit))} == {
+            bit for bit, intake in enumerate(bits) if intake in taken
+        }
+    assert bool(taken) == (level >= found.stream or lifted >= found.sized.code)
+    written = found.sized.codes[size]
+    pairs = [int(written[index : index + 2], 16) for index in range(0, len(written), 2)]
+    assert pairs[1:] == [max(0, code - STEP * size) if n in sized else code for n, code in enumerate(codes)]
+    assert pairs[0] == min(pairs[1:])

@@ -1,11 +1,26 @@
 """What queries cost that were never measured: as much as the engine does for them, which is little where they share."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamshed.network.network import network
 from streamshed.planning.least_error import least_error_rates
 from streamshed.planning.network_load import network_load
-from streamshed.statistics.guess import CHEAP_SECONDS, SHARED_SECONDS, SLICE_SECONDS, guessed_statistics
+from streamshed.statistics.guess import (
+    CHEAP_SECONDS,
+    SHARED_SECONDS,
+    SLICE_SECONDS,
+    believed_statistics,
+    guessed_statistics,
+)
+from streamshed.statistics.network_statistics import (
+    Moments,
+    NetworkStatistics,
+    OperatorStatistics,
+    QueryStatistics,
+    StreamStatistics,
+)
 from tests.unit.planning.networks import rows_of
 
 ROWS = rows_of("packets")
@@ -51,3 +66,48 @@ def test_what_costs_next_to_nothing_is_not_shed_further() -> None:
     load = network_load(asked, guessed_statistics(asked), trigger_interval_seconds=2.0, load_factor=100.0)
     rare, every = least_error_rates(load.tree, load.demands, load.tree.node_seconds.sum() / 3)
     assert every == pytest.approx(rare, rel=0.2)
+
+
+BELIEVED = network(
+    TALL.window("1 minute").agg(total="sum(value)").query("tall"),
+    rows_of("flows").filter("value > 3").window("1 minute").agg(n="count(*)").query("flows"),
+)
+GUESSED = guessed_statistics(BELIEVED)
+
+
+def test_nothing_that_is_given_leaves_the_guess() -> None:
+    assert believed_statistics(BELIEVED, None) == GUESSED
+    assert believed_statistics(BELIEVED, NetworkStatistics()) == GUESSED
+
+
+def test_what_is_given_without_costs_is_given_those_that_are_guessed() -> None:
+    """Else nothing would cost anything, and nothing could be shed."""
+    moments = {"total": Moments(mean=3.0)}
+    given = NetworkStatistics(
+        streams={"packets": StreamStatistics(rows_per_second=7.0)},
+        operators={TALL.address: OperatorStatistics(selectivity=0.01)},
+        queries={"tall": QueryStatistics(moments=moments)},
+    )
+    believed = believed_statistics(BELIEVED, given)
+    assert believed.fixed_seconds == GUESSED.fixed_seconds
+    assert believed.stream("packets") == replace(GUESSED.stream("packets"), rows_per_second=7.0)
+    assert believed.operators[TALL.address] == replace(GUESSED.operators[TALL.address], selectivity=0.01)
+    assert believed.queries["tall"] == replace(GUESSED.queries["tall"], moments=moments)
+    assert believed.stream("flows") == GUESSED.stream("flows")
+
+
+def test_costs_that_are_given_stand_though_some_are_nothing() -> None:
+    costly = OperatorStatistics(seconds_per_row=1e-3)
+    given = NetworkStatistics(
+        fixed_seconds=0.1,
+        streams={"packets": StreamStatistics(rows_per_second=7.0)},
+        operators={TALL.address: costly, "strange > filter x": costly},
+        queries={"tall": QueryStatistics(), "flows": QueryStatistics()},
+    )
+    believed = believed_statistics(BELIEVED, given)
+    assert believed.fixed_seconds == 0.1
+    assert believed.stream("packets") == given.stream("packets")
+    assert believed.operators[TALL.address] == costly
+    assert believed.queries["tall"].seconds_per_row == 0.0
+    assert believed.queries["flows"] == GUESSED.queries["flows"], "of its stream nothing is given that costs"
+    assert set(believed.operators) == set(GUESSED.operators)

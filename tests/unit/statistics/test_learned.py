@@ -12,11 +12,18 @@ from streamshed.planning.network_load import network_load
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
     CALL_SECONDS,
+    KEPT,
     LearnedStatistics,
     learned_from_document,
 )
 from streamshed.statistics.measured import CallCost, Measured, WindowSums
-from streamshed.statistics.network_statistics import Moments, StreamStatistics
+from streamshed.statistics.network_statistics import (
+    Moments,
+    NetworkStatistics,
+    OperatorStatistics,
+    QueryStatistics,
+    StreamStatistics,
+)
 
 SECOND = 1_000_000
 
@@ -120,11 +127,38 @@ def test_event_time_may_go_by_faster_than_the_clock(speed: float) -> None:
 
 
 def test_a_run_that_ends_says_nothing_of_the_speed_of_event_time() -> None:
+    """The micro-batch after the last rows tells how far these were; later ones tell of the clock."""
     learned = after(*[replace(told(), event_seconds=1.0)] * 5)
-    ended = learned.updated(replace(told(), event_seconds=1e6), offered_rows={"ticks": 0}, elapsed_seconds=1.0)
-    for one in (learned, ended):
+    quiet = learned.updated(replace(told(), event_seconds=1.0), offered_rows={"ticks": 0}, elapsed_seconds=1.0)
+    ended = quiet.updated(replace(told(), event_seconds=1e6), offered_rows={"ticks": 0}, elapsed_seconds=1.0)
+    for one in (learned, quiet, ended):
         statistics = one.statistics(NETWORK, guessed_statistics(NETWORK))
         assert statistics.stream("ticks").event_seconds_per_second == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("pattern", ["x.", "xx.", "x..", "xxx"])
+def test_event_time_goes_on_one_micro_batch_after_its_rows(pattern: str) -> None:
+    """Spark tells of a micro-batch the watermark that it started with: rows that came in it are not in that yet."""
+    learned, advance = LearnedStatistics(), None
+    for turn in pattern * 10:
+        rows = 1000 if turn == "x" else 0
+        measured = replace(told(judged=5000.0), event_seconds=advance)
+        learned = learned.updated(measured, offered_rows={"ticks": rows}, elapsed_seconds=1.0)
+        advance = 2.0 if turn == "x" else 0.0
+    statistics = learned.statistics(NETWORK, guessed_statistics(NETWORK))
+    assert learned.rows_per_event_second("ticks") == pytest.approx(500.0)
+    assert statistics.stream("ticks").event_seconds_per_second == pytest.approx(2.0)
+    [below] = [query.rows.address for query in NETWORK.queries if query.name == "judged"]
+    reach = statistics.operators[BIG.address].selectivity * statistics.operators[below].selectivity
+    assert reach == pytest.approx(5000 / 10 / 500.0, rel=0.01)
+
+
+def test_a_long_silence_takes_nothing_from_what_is_known_of_event_time() -> None:
+    learned = after(*[told()] * 5)
+    silent = learned
+    for _ in range(10_000):
+        silent = silent.updated(Measured(event_seconds=1.0), offered_rows={"ticks": 0}, elapsed_seconds=1.0)
+    assert silent.rows_per_event_second("ticks") == pytest.approx(1000.0)
 
 
 def test_a_selectivity_and_a_mean_that_drift_are_followed() -> None:
@@ -144,7 +178,8 @@ def test_moments_are_those_of_the_values() -> None:
 
 
 def test_groups_are_counted_by_their_size() -> None:
-    sums = WindowSums(frozenset({0, 1}), 40.0, 0, 0, 0, {0: 8, 4: 2}, frozenset({0, 1}))
+    both = frozenset({0, 1})
+    sums = WindowSums(both, 40.0, group_sizes={0: 8, 4: 2}, exact_windows=both)
     measured = Measured(windows={("by_value", "n"): sums, ("judged", "n"): sums})
     statistics = after(measured).statistics(NETWORK, guessed_statistics(NETWORK))
     groups = statistics.queries["by_value"].groups
@@ -158,7 +193,54 @@ def test_what_was_learned_survives_a_restart() -> None:
     assert learned_from_document(learned.to_document()) == learned
 
 
-def test_values_that_cannot_be_squared_are_not_believed() -> None:
-    sums = WindowSums(frozenset({0}), 10.0, 10.0, 1e200, math.inf)
-    measured = Measured(windows={("judged", "total"): sums})
-    assert after(measured).statistics(NETWORK, guessed_statistics(NETWORK)).queries["judged"].moments == {}
+@pytest.mark.parametrize("squares", [math.inf, math.nan, 1.7e308])
+def test_values_that_cannot_be_squared_are_not_believed(squares: float) -> None:
+    sums = WindowSums(frozenset({0}), 10.0, 10.0, 1e200, squares)
+    learned = after(Measured(windows={("judged", "total"): sums}))
+    assert learned.statistics(NETWORK, guessed_statistics(NETWORK)).queries["judged"].moments == {}
+    after_it = learned.updated(told(mean=3.0), offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    assert known(after_it)[2].mean == pytest.approx(3.0)
+
+
+def test_what_is_known_of_groups_fades_as_fast_however_many_aggregates_there_are() -> None:
+    def answered(count: int, aggregates: int) -> Measured:
+        sums = WindowSums(frozenset({0}), 40.0, group_sizes={0: count}, exact_windows=frozenset({0}))
+        return Measured(windows={("by_value", f"n{number}"): sums for number in range(aggregates)})
+
+    for aggregates in (1, 3):
+        learned = after(answered(100, aggregates), answered(10, aggregates))
+        groups = learned.statistics(NETWORK, guessed_statistics(NETWORK)).queries["by_value"].groups
+        assert groups is not None
+        assert groups.groups == pytest.approx((KEPT * 100 + 10) / (KEPT + 1))
+
+
+def test_statistics_are_those_of_the_network_alone() -> None:
+    """What is given tells of all time domains; what each has measured is put together again."""
+    guessed = guessed_statistics(NETWORK)
+    given = replace(
+        guessed,
+        streams={**guessed.streams, "other": StreamStatistics(rows_per_second=1.0)},
+        operators={**guessed.operators, "other > filter x": OperatorStatistics()},
+        queries={**guessed.queries, "other": QueryStatistics()},
+    )
+    statistics = after(told()).statistics(NETWORK, given)
+    assert set(statistics.streams) == set(guessed.streams)
+    assert set(statistics.operators) == set(guessed.operators)
+    assert set(statistics.queries) == set(guessed.queries)
+
+
+def test_a_good_belief_is_confirmed() -> None:
+    """A filter and a lookup of which only both together are measured."""
+    kept = TICKS.filter("value > 3")
+    both = kept.filter("value < 9")
+    asked = network(both.window("10 seconds").agg(n="count(*)").query("rare"), kept.query("rows"))
+    believed = NetworkStatistics(
+        operators={
+            kept.address: OperatorStatistics(selectivity=0.5, seconds_per_row=1e-6),
+            both.address: OperatorStatistics(selectivity=0.02, seconds_per_row=1e-4),
+        }
+    )
+    sums = WindowSums(frozenset({0}), 100.0, 100.0)
+    learned = after(*[Measured(windows={("rare", "n"): sums}, event_seconds=1.0)] * 3)
+    found = learned.statistics(asked, believed).operators
+    assert [found[node.address].selectivity for node in (kept, both)] == pytest.approx([0.5, 0.02])

@@ -1,5 +1,6 @@
 import pytest
 
+from streamshed.statistics.load_memory import aged, remembered
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -71,6 +72,20 @@ def test_nothing_is_learned_from_a_single_outlier(factor: float) -> None:
     assert later.seconds(CALM.offered_rows, {}) == pytest.approx(model.seconds(CALM.offered_rows, {}), rel=1e-3)
 
 
+def test_an_outlier_displaces_nothing_from_memory() -> None:
+    """Neither one of the latest, nor those of another regime that it is alike to."""
+    shed = outcome({"packets": 2_000_000}, {"packets": 0.2})
+    model = learned(LoadModel.initial(["packets"], PRIOR), shed, *[CALM] * 10)
+    suspect = outcome({"packets": 2_000_000}, {"packets": 0.2}, factor=3.0)
+    after = model.updated(suspect)
+    assert after.disregards_latest
+    assert after.memory == model.memory
+    assert after.updated(CALM).memory == remembered(aged(model.memory), model.updated(CALM).memory[-1])
+    confirmed = after.updated(suspect)
+    assert not confirmed.disregards_latest
+    assert [known.rows[0] for known in confirmed.memory[-2:]] == [2_000_000.0] * 2
+
+
 def test_an_outlier_soon_after_another_is_learned_from() -> None:
     model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
     slow = outcome({"packets": 200_000}, factor=3.0)
@@ -126,6 +141,17 @@ def test_rows_of_an_unknown_stream_are_refused() -> None:
 def test_a_restart_goes_on_exactly_where_it_stopped() -> None:
     model = learned(LoadModel.initial(["packets"], PRIOR), CALM, outcome({"packets": 200_000}, factor=5))
     assert LoadModel.from_json(model.to_json(), streams=["packets"], prior=PRIOR) == model
+
+
+def test_a_restart_keeps_an_outlier_in_mind_and_apart() -> None:
+    model = learned(LoadModel.initial(["packets"], PRIOR), *[CALM] * 10)
+    slow = outcome({"packets": 200_000}, factor=5)
+    suspecting = model.updated(slow)
+    assert suspecting.disregards_latest
+    assert LoadModel.from_json(suspecting.to_json(), streams=["packets"], prior=PRIOR) == suspecting
+    both = ["packets", "flows"]
+    refitted = LoadModel.from_json(suspecting.to_json(), streams=both, prior=PRIOR)
+    assert refitted == LoadModel.from_json(model.to_json(), streams=both, prior=PRIOR)
 
 
 def test_a_restart_with_other_streams_keeps_what_still_holds() -> None:

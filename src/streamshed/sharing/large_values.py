@@ -1,0 +1,88 @@
+"""Whose rows may be chosen by their size: queries over values that are there before a row is sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from streamshed.network.columns import declared_name
+from streamshed.network.network import QueryNetwork
+from streamshed.network.sources import FileFormat, FolderSource
+from streamshed.network.stream import Stream
+from streamshed.sharing.intake import Intake
+from streamshed.sharing.network_work import StreamWork, stream_work
+
+MOST_WORDS = 24
+"""What large rows pass besides is computed word by word: of more than this, the code would be too long for a method."""
+
+_NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+@dataclass(frozen=True)
+class SizedQueries:
+    """Queries that take the same rows in, and whose rows can be told large from small.
+
+    Attributes:
+        stream: Name of their stream.
+        column: The stream's column that they aggregate; they may count rows besides.
+        queries: Their names. Either the rows of all of them are chosen by size or those of none.
+    """
+
+    stream: str
+    column: str
+    queries: frozenset[str]
+
+
+@lru_cache(maxsize=64)
+def sized_queries(network: QueryNetwork) -> tuple[SizedQueries, ...]:
+    """Return the queries of a network whose rows may be chosen by the size of what they aggregate.
+
+    The value must be a column that the source delivers, as the first sampler has to see it; of text that is parsed,
+    none is. Queries by groups are left out: each group would have partial aggregates for every size.
+    """
+    return tuple(found for stream in network.streams for found in sized_of_stream(stream_work(stream, network.queries)))
+
+
+def sized_of_stream(work: StreamWork) -> Iterator[SizedQueries]:
+    """Return those of one stream; see `sized_queries`."""
+    if not _is_delivered_parsed(work.stream) or work.gating.word_count > MOST_WORDS:
+        return
+    for together in _together(work.intakes):
+        columns = {_column(work, intake) for intake in together}
+        values = columns - {None}
+        if len(values) == 1 and (column := values.pop()):
+            yield SizedQueries(work.stream.name, column, frozenset(name for one in together for name in one.queries))
+
+
+def _is_delivered_parsed(stream: Stream) -> bool:
+    source = stream.source
+    return stream.parse is None and not (isinstance(source, FolderSource) and source.format is FileFormat.JSON)
+
+
+def _together(intakes: Sequence[Intake]) -> list[list[Intake]]:
+    """Intakes by the queries that they have in common."""
+    found: list[tuple[set[str], list[Intake]]] = []
+    for intake in intakes:
+        names, members = set(intake.queries), [intake]
+        for group in [group for group in found if group[0] & names]:
+            names |= group[0]
+            members = [*group[1], *members]
+            found.remove(group)
+        found.append((names, members))
+    return [members for _, members in found]
+
+
+def _column(work: StreamWork, intake: Intake) -> str | None:
+    """The column whose value its rows bring; None: they are only counted; empty: it is no column, or none that does."""
+    if intake.class_index is None:
+        return ""
+    sharing_class = work.classes[intake.class_index]
+    if sharing_class.keys:
+        return ""
+    of_bit = [member for member in sharing_class.members if member.bit == intake.bit]
+    if sharing_class.value is None or all(member.counts_only for member in of_bit):
+        return None
+    name = declared_name(sharing_class.value.strip("`"), work.stream.columns)
+    kind = None if name is None else work.stream.columns[name]
+    return name if name is not None and kind is not None and kind.startswith(_NUMERIC) else ""

@@ -1,0 +1,118 @@
+"""Which share of a stream's rows passes each node, where that of some was measured and of others is believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.operators import Apply, Map
+from streamshed.statistics.network_statistics import OperatorStatistics
+
+_LEAST = 1e-9
+"""A share that is as good as none; of none there is no telling which operator has dropped how much."""
+
+_Reach = Mapping[Node, float]
+_Believed = Mapping[str, OperatorStatistics]
+
+
+def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) -> dict[Node, float]:
+    """Return the share of its stream's rows that a node passes on, for all nodes on the way to one that was measured.
+
+    Between two measured nodes with shares R above and r below, what was dropped is laid to the operators in proportion
+    to the logarithms of the selectivities s that are believed: behind some of them R·(r/R)^(Σ ln s of these / Σ ln s
+    of all). A node with several measured ones below has what the largest of them asks for; and no less than is
+    believed where a query takes its rows of which nothing was measured. Functions and computed columns drop nothing.
+
+    Args:
+        network: The network.
+        measured: Shares of nodes, in [0, 1] up to noise.
+        believed: By `Node.address`; an operator left out passes all rows.
+
+    Example:
+        Half of the rows were believed to pass each filter; a hundredth passes both.
+
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
+        >>> both = first.filter("value < 9")
+        >>> halves = dict.fromkeys((first.address, both.address), OperatorStatistics(selectivity=0.5))
+        >>> found = reach_between(network(both.query("rows")), {both: 0.01}, halves)
+        >>> [round(found[node], 3) for node in both.path]
+        [1.0, 0.1, 0.01]
+    """
+    known = _known(measured)
+    least = _least(network, known, believed)
+    needed = {above for node in measured for above in node.path}
+    reach: dict[Node, float] = {}
+    for node in network.nodes:
+        if not isinstance(node, Node) or node not in needed:
+            continue
+        if node in known:
+            reach[node] = known[node]
+        elif not _may_drop(node):
+            reach[node] = reach[node.path[-2]]
+        else:
+            above = reach[node.path[-2]]
+            asked = [_behind(way, above, known, believed) for way in _ways_down(node, known)]
+            reach[node] = max(*asked, least.get(node, 0.0))
+    return reach
+
+
+def _known(measured: _Reach) -> dict[Node, float]:
+    """What was measured, at the node that last could drop rows, no less than below; of streams all."""
+    found: dict[Node, float] = {node.stream: 1.0 for node in measured}
+    own: dict[Node, float] = {}
+    for node, share in measured.items():
+        own[_origin(node)] = max(own.get(_origin(node), _LEAST), min(1.0, share))
+    for node, share in own.items():
+        for above in node.path:
+            if above in own:
+                found[above] = max(found.get(above, 0.0), share)
+    return found
+
+
+def _origin(node: Node) -> Node:
+    """The node itself or the next above it that may drop rows; the stream where none does."""
+    return next((above for above in reversed(node.path) if _may_drop(above)), node.stream)
+
+
+def _least(network: QueryNetwork, known: _Reach, believed: _Believed) -> dict[Node, float]:
+    """What is believed of the nodes on the way from a known one to a query of which nothing is known."""
+    least: dict[Node, float] = {}
+    for query in network.queries:
+        if _origin(query.rows) in known or query.stream not in known:
+            continue
+        share = 1.0
+        for node in query.rows.path:
+            share = known[node] if node in known else share * _selectivity(node, believed)
+            least[node] = max(share, least.get(node, 0.0))
+    return least
+
+
+def _ways_down(node: Node, known: _Reach) -> Iterator[tuple[Node, ...]]:
+    """The operators that may drop rows from a node down to each known one below with no other between them."""
+    for below in known:
+        if node in below.path:
+            way = below.path[below.path.index(node) :]
+            if not any(one in known for one in way[:-1]):
+                yield tuple(one for one in way if _may_drop(one))
+
+
+def _behind(way: tuple[Node, ...], above: float, known: _Reach, believed: _Believed) -> float:
+    """What the first operator of a way passes of a share, so that as much is left at its end as is known to be."""
+    weights = [-math.log(max(_selectivity(node, believed), _LEAST)) for node in way]
+    if not any(weights):
+        weights = [1.0] * len(way)
+    left = math.log(known[way[-1]] / above)
+    return above * math.exp(left * weights[0] / sum(weights))
+
+
+def _selectivity(node: Node, believed: _Believed) -> float:
+    return believed.get(node.address, OperatorStatistics()).selectivity if _may_drop(node) else 1.0
+
+
+def _may_drop(node: Node) -> bool:
+    return len(node.path) > 1 and not isinstance(node, Map | Apply)

@@ -1,0 +1,105 @@
+"""A plan that is written down is carried out by whatever network comes after a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamshed.answering.shed_interval import share_name
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.query import Query
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.planning.quantization import sampling_rate_of
+from streamshed.sharing.gating import Gating
+from streamshed.sharing.network_work import stream_work
+from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
+from streamshed.spark.plan_row import PlanRow, SizedShares, StreamPlan
+from streamshed.spark.storage import Storage
+
+EVENTS = stream("events", folder("/nowhere", "parquet", schema="ts timestamp, v bigint, w bigint"), time="ts")
+
+
+def query(name: str, value: str) -> Query:
+    return EVENTS.filter(f"{value} > 3").window("1 second").agg(total=f"sum({value})").query(name)
+
+
+def share_of(asked: Query) -> str:
+    return share_name(asked.definition_id, 0)
+
+
+def gating_of(*queries: Query) -> Gating:
+    return stream_work(EVENTS, queries).gating
+
+
+def planner_of(asked: QueryNetwork, path: Path) -> MicroBatchPlanner:
+    return MicroBatchPlanner(
+        DomainFacts(
+            streams=asked.streams,
+            intakes={one.name: stream_work(one, asked.queries).intakes for one in asked.streams},
+            longest_window=1_000_000,
+            trigger_interval_seconds=1.0,
+        ),
+        ControlLoop(asked, ControlSettings(trigger_interval_seconds=1.0), clock=lambda: 100.0),
+        checkpoint=Storage.at(str(path / "spark")),
+        plans=Storage.at(str(path / "plans")),
+        clock=lambda: 100.0,
+        reports=lambda: None,
+        on_outcome=lambda *_: None,
+    )
+
+
+def written(path: Path, plan: StreamPlan) -> None:
+    row = PlanRow(micro_batch_id=5, open=7, streams={"events": plan})
+    Storage.at(str(path / "plans")).write_text("000000000005.json", row.to_json())
+
+
+def test_a_plan_of_an_earlier_network_tells_of_new_queries_that_they_are_shed(tmp_path: Path) -> None:
+    kept, added = query("kept", "v"), query("added", "w")
+    written(tmp_path, StreamPlan(sampling_code=10, share_codes={share_of(kept): 10, "1.0": 30}))
+    found = PlanRow.from_json(planner_of(network(kept, added), tmp_path).plan(5))
+    [shed] = found.shed
+    assert shed.sampling_rates == {share_of(added): sampling_rate_of(10)}
+    assert shed.start == 7
+    assert shed.until > 100_000_000
+    again = PlanRow.from_json(planner_of(network(kept, added), tmp_path).plan(5))
+    assert again.shed == found.shed
+
+
+def test_a_plan_of_the_same_network_stays_as_it_is(tmp_path: Path) -> None:
+    asked = query("asked", "v")
+    for plan in (StreamPlan(), StreamPlan(sampling_code=3, share_codes={share_of(asked): 3})):
+        written(tmp_path, plan)
+        found = PlanRow.from_json(planner_of(network(asked), tmp_path).plan(5))
+        assert found.streams == {"events": plan}
+        assert found.shed == ()
+
+
+def test_codes_go_to_the_queries_that_they_were_meant_for() -> None:
+    first, second, new = query("first", "v"), query("second", "w"), query("new", "v + w")
+    plan = StreamPlan(sampling_code=4, share_codes={share_of(first): 9, share_of(second): 4})
+    for queries in ([first, second, new], [new, second, first], [second, new], [first]):
+        intakes = stream_work(EVENTS, queries).intakes
+        expected = {"first": 9, "second": 4, "new": 4}
+        assert plan.codes(gating_of(*queries)) == tuple(expected[one.queries[0]] for one in intakes)
+
+
+@pytest.mark.parametrize("are_both_sized", [True, False])
+def test_an_intake_chooses_by_size_iff_all_its_values_do(*, are_both_sized: bool) -> None:
+    first = query("first", "v")
+    second = EVENTS.filter("v > 3").window("2 seconds").agg(total="sum(v)", n="count(*)").query("second")
+    codes = {share_of(first): 40, share_of(second): 40 if are_both_sized else 32}
+    effective = {share_of(one): 30 for one in ((first, second) if are_both_sized else (first,))}
+    plan = StreamPlan(
+        sampling_code=32, share_codes=codes, sized=SizedShares(column="v", threshold=2.0, effective_codes=effective)
+    )
+    gating = gating_of(first, second)
+    assert gating.intake_count == 1
+    assert plan.sized_intakes(gating) == (frozenset({0}) if are_both_sized else frozenset())
+    assert plan.codes(gating) == ((40,) if are_both_sized else (30,))
+    assert plan.effective_codes(gating) == (30,)
+    row = PlanRow(micro_batch_id=1, open=0, streams={"events": plan})
+    assert PlanRow.from_json(row.to_json()) == row

@@ -1,0 +1,48 @@
+"""What a table of window partials tells of the values of queries."""
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from streamshed.answering.answer_schema import ANSWER
+from streamshed.answering.window_partials import WindowPartials
+from streamshed.spark.window_sums import window_sums
+
+_SUMS = ("rows", "present", "total", "squares", "sizes")
+_TYPES = {
+    "kind": pa.string(),
+    **dict.fromkeys(("definition_id", "slot", "window_start"), pa.int64()),
+    **dict.fromkeys([f"{name}_weighted" for name in _SUMS], pa.float64()),
+    "greatest_weight": pa.float64(),
+}
+
+
+def partials(*rows: dict[str, Any]) -> WindowPartials:
+    """Each of four rows with the values 1 and 3, of which no value is known, unless it says otherwise."""
+    usual = {"kind": ANSWER, "definition_id": 7, "slot": 0, "window_start": 0, "greatest_weight": 1.0}
+    usual |= {f"{name}_weighted": value for name, value in zip(_SUMS, (4.0, 2.0, 4.0, 10.0, 4.0), strict=True)}
+    columns = [pa.array([(usual | row)[name] for row in rows], kind) for name, kind in _TYPES.items()]
+    return WindowPartials(pa.RecordBatch.from_arrays(columns, names=list(_TYPES)))
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("name", ["total", "squares", "sizes"])
+def test_windows_without_finite_sums_tell_of_rows_alone(name: str, number: float) -> None:
+    found = window_sums(partials({}, {"window_start": 1, f"{name}_weighted": number}))[7, 0]
+    assert (found.windows, found.rows) == (frozenset({0, 1}), 8.0)
+    assert (found.present, found.total, found.squares, found.sizes) == (2.0, 4.0, 10.0, 4.0)
+    assert (found.group_sizes, found.exact_windows) == ({2: 2}, frozenset({0, 1}))
+
+
+def test_windows_without_values_count_as_such() -> None:
+    none: dict[str, Any] = dict.fromkeys(("total_weighted", "squares_weighted", "sizes_weighted"))
+    none |= {"window_start": 1, "present_weighted": 0.0}
+    found = window_sums(partials({}, none))[7, 0]
+    assert (found.rows, found.present, found.total, found.squares, found.sizes) == (8.0, 2.0, 4.0, 10.0, 4.0)
+
+
+def test_values_are_told_apart() -> None:
+    found = window_sums(partials({}, {"slot": 1, "total_weighted": 6.0}, {"kind": "gap", "total_weighted": 99.0}))
+    assert {share: sums.total for share, sums in found.items()} == {(7, 0): 4.0, (7, 1): 6.0}

@@ -28,7 +28,7 @@ demo: setup ## watch a network of queries survive a burst (at most four minutes)
 test: test-pure test-spark ## run all tests: doctests, unit and property tests, then those on Spark
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
-	$(BIN)/python -m pytest $(PURE_TESTS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark
 	$(BIN)/python -m pytest $(SPARK_TESTS)

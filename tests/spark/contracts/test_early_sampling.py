@@ -11,8 +11,10 @@ from pyspark.sql import functions as F
 
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, parse_json, stream
+from streamshed.sharing.gating import Gating
 from streamshed.spark.internal_names import OPEN, OPENED
-from streamshed.spark.plan_table import PLAN_SCHEMA
+from streamshed.spark.plan_row import StreamPlan
+from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.source_frame import folder_frame
 
@@ -34,7 +36,7 @@ def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
 
 
 def _plan(spark: SparkSession) -> DataFrame:
-    row = spark.createDataFrame([(0, 0.5, 9, None, None, None, None, None)], PLAN_SCHEMA)
+    row = spark.createDataFrame([plan_values(StreamPlan(sampling_code=9), 0, Gating((), {}, ()))], PLAN_SCHEMA)
     return row.withColumn(OPENED, F.col(OPEN))
 
 

@@ -94,7 +94,7 @@ def recursive(limit: int) -> Callable[[int], int]:
         (recursive(1), recursive(1), recursive(2)),
         (wrap(recursive(1)), wrap(recursive(1)), wrap(recursive(2))),
     ],
-    ids=lambda function: getattr(function, "__qualname__", str(function)),
+    ids=lambda function: getattr(function, "__qualname__", type(function).__name__),
 )
 def test_functions_are_equal_when_all_that_they_hold_is(
     one: Callable[..., object], same: Callable[..., object], other: Callable[..., object]

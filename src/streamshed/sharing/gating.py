@@ -17,12 +17,6 @@ LEVELS = 256
 STEP = 8
 """By so many codes a row of the next size has smaller ones: sizes are told apart by factors of 10^(8/32), about 1.8."""
 
-STEPS = LEVELS // STEP
-"""So many sizes there are."""
-
-_NEVER = LEVELS
-"""No level is as high."""
-
 
 @dataclass(frozen=True)
 class Gating:
@@ -45,11 +39,6 @@ class Gating:
         """How many intakes there are."""
         return sum(map(len, self.classes)) + len(self.row_queries)
 
-    @property
-    def word_count(self) -> int:
-        """How many words `Gates.passes` has for a row."""
-        return len(self.classes) - (len(self.instructions) + len(self.row_queries)) // -WORD_BITS
-
     def instruction_codes(self, intake_codes: Sequence[int]) -> tuple[int, ...]:
         """Return the code of the gate before each instruction: of the largest rate that is asked for behind it."""
         stream = min(intake_codes, default=0)
@@ -66,42 +55,26 @@ class Gating:
 
 
 @dataclass(frozen=True)
-class SizedGates:
-    """What rows pass for their size.
-
-    Some intakes keep a row of size s, a step number, with 10^(s·STEP/32) times their rate, or surely: to them it is as
-    if its level were higher by s·STEP.
-
-    Attributes:
-        code: The least code of these intakes.
-        passes: As `Gates.passes`, by that higher level, for these intakes alone.
-        codes: As `Gates.codes`, by size.
-    """
-
-    code: int
-    passes: tuple[tuple[int, ...], ...]
-    codes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Gates:
     """What of a stream's rows passes where in a micro-batch.
 
     A larger code is a smaller rate. A row passes all rates whose code is at most its level, so samples are nested, and
     the gate before an instruction has the largest of the rates that are asked for behind it ([B04] Algorithm 1).
 
+    Rows may be told apart by size: to some intakes a row of size s, a step number, has a rate 10^(s·STEP/32) times
+    larger than that of the smallest, or is kept surely. All is told by size; where no intake does so, there is one.
+
     Attributes:
-        stream: Code of the gate directly behind the source.
-        codes: Two hexadecimal digits each: the stream's code, then those of its intakes in order; None: all are 0.
-        passes: By level, what a row of that level passes: per class the bits of its mask, then bits for the gates
+        streams: By size, the code of the gate directly behind the source.
+        codes: By size, two hexadecimal digits each: the stream's code, then those of its intakes in order; None: all
+            are 0.
+        passes: By size and level, what such a row passes: per class the bits of its mask, then bits for the gates
             (`Gating.instruction_place`, `Gating.row_query_place`); None: a row that passes the first gate passes all.
-        sized: What large rows pass besides; None: all rows are alike.
     """
 
-    stream: int
-    codes: str | None
-    passes: tuple[tuple[int, ...], ...] | None
-    sized: SizedGates | None = None
+    streams: tuple[int, ...]
+    codes: tuple[str, ...] | None
+    passes: tuple[tuple[tuple[int, ...], ...], ...] | None
 
 
 def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] = frozenset()) -> Gates:
@@ -116,30 +89,27 @@ def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] =
         Two bits of a class; one instruction that the second alone asks for.
 
         >>> found = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32))
-        >>> found.stream, found.codes, found.passes[31:33]
-        (0, '000020', ((1, 0), (3, 1)))
+        >>> found.streams, found.codes, found.passes[0][31:33]
+        ((0,), ('000020',), ((1, 0), (3, 1)))
 
         The second chooses by size: a row four steps larger is ten times likelier to be kept, i.e. surely.
 
         >>> found = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32), {1})
-        >>> found.sized.codes[:5], found.sized.passes[31:33]
-        (('000020', '000018', '000010', '000008', '000000'), ((0, 0), (2, 1)))
+        >>> found.codes, found.passes[3][7:9]
+        (('000020', '000018', '000010', '000008', '000000'), ((1, 0), (3, 1)))
     """
-    stream = min(intake_codes, default=0)
-    codes = _written((stream, *intake_codes)) if stream or any(intake_codes) else None
-    if not sized and max(intake_codes, default=stream) == stream:
-        return Gates(stream, codes, None)
-    return Gates(stream, codes, _passes(gating, intake_codes), _sized(gating, intake_codes, sized) if sized else None)
-
-
-def _sized(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int]) -> SizedGates:
-    alone = [code if intake in sized else _NEVER for intake, code in enumerate(intake_codes)]
+    largest = max((intake_codes[intake] for intake in sized), default=0)
     by_size = [
         [max(0, code - STEP * size) if intake in sized else code for intake, code in enumerate(intake_codes)]
-        for size in range(STEPS)
+        for size in range(1 - largest // -STEP)
     ]
-    codes = tuple(_written((min(of_size), *of_size)) for of_size in by_size)
-    return SizedGates(min(alone), _passes(gating, alone), codes)
+    streams = tuple(min(of_size, default=0) for of_size in by_size)
+    if not any(intake_codes):
+        return Gates(streams, None, None)
+    codes = tuple(_written((stream, *of_size)) for stream, of_size in zip(streams, by_size, strict=True))
+    if not sized and max(intake_codes) == streams[0]:
+        return Gates(streams, codes, None)
+    return Gates(streams, codes, tuple(_passes(gating, of_size) for of_size in by_size))
 
 
 def _passes(gating: Gating, intake_codes: Sequence[int]) -> tuple[tuple[int, ...], ...]:

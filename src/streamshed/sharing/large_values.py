@@ -13,9 +13,6 @@ from streamshed.network.stream import Stream
 from streamshed.sharing.intake import Intake
 from streamshed.sharing.network_work import StreamWork, stream_work
 
-MOST_WORDS = 24
-"""What large rows pass besides is computed word by word: of more than this, the code would be too long for a method."""
-
 _NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
@@ -46,7 +43,7 @@ def sized_queries(network: QueryNetwork) -> tuple[SizedQueries, ...]:
 
 def sized_of_stream(work: StreamWork) -> Iterator[SizedQueries]:
     """Return those of one stream; see `sized_queries`."""
-    if not _is_delivered_parsed(work.stream) or work.gating.word_count > MOST_WORDS:
+    if not _is_delivered_parsed(work.stream):
         return
     for together in _together(work.intakes):
         columns = {_column(work, intake) for intake in together}

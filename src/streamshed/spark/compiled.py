@@ -142,9 +142,7 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     grid = common_grid(classes)
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
-    return Admission(
-        admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}), size_columns, work.gating.word_count
-    )
+    return Admission(admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}), size_columns)
 
 
 def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:

@@ -16,13 +16,13 @@ from streamshed.spark.internal_names import (
     CARRIER_UNTIL,
     CODES_BY_SIZE,
     FIRST_LEVEL,
+    LARGEST_SIZE,
     OPEN,
+    RATES_BY_SIZE,
     SAMPLING_CODES,
     SAMPLING_RATE,
     SIZE_COLUMN,
     SIZE_THRESHOLD,
-    SIZED_BY_LEVEL,
-    SIZED_RATE,
 )
 from streamshed.spark.one_partition import one_partition
 from streamshed.spark.plan_client import PlanClient
@@ -32,8 +32,8 @@ from streamshed.spark.running_task import micro_batch_id
 PLAN_SCHEMA = (
     f"{OPEN} bigint, {SAMPLING_RATE} double, {FIRST_LEVEL} int, {SAMPLING_CODES} string,"
     f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint,"
-    f" {BY_LEVEL} array<array<bigint>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {SIZED_RATE} double,"
-    f" {SIZED_BY_LEVEL} array<array<bigint>>, {CODES_BY_SIZE} array<string>"
+    f" {BY_LEVEL} array<array<array<bigint>>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {LARGEST_SIZE} int,"
+    f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>"
 )
 """What a stream is told in a micro-batch."""
 
@@ -64,20 +64,21 @@ def plan_values(plan: StreamPlan, opened: int, gating: Gating) -> tuple[object, 
         opened: The watermark of the micro-batch before, microseconds.
         gating: Where the stream's intakes are.
     """
-    by_size = plan.sized
-    found = gates(gating, plan.codes(gating), plan.sized_intakes(gating))
+    sized = plan.sized_intakes(gating)
+    found = gates(gating, plan.codes(gating), sized)
+    by_size = plan.sized if sized else None
     return (
         opened,
         plan.sampling_rate,
-        found.stream if found.sized is None else WHOLE,
-        found.codes,
+        found.streams[0] if by_size is None else WHOLE,
+        None if found.codes is None else found.codes[0],
         plan.carrier_from,
         plan.carrier_until,
         plan.carrier_time,
-        None if found.passes is None else [list(words) for words in found.passes],
-        None if by_size is None or found.sized is None else by_size.column,
-        None if by_size is None or found.sized is None else by_size.threshold,
-        None if found.sized is None else sampling_rate_of(found.sized.code),
-        None if found.sized is None else [list(words) for words in found.sized.passes],
-        None if found.sized is None else list(found.sized.codes),
+        None if found.passes is None else [[list(words) for words in of_size] for of_size in found.passes],
+        None if by_size is None else by_size.column,
+        None if by_size is None else by_size.threshold,
+        len(found.streams) - 1,
+        [sampling_rate_of(code) for code in found.streams],
+        None if by_size is None or found.codes is None else list(found.codes),
     )

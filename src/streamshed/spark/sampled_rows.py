@@ -15,7 +15,7 @@ from streamshed.network.columns import format_schema
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
-from streamshed.sharing.gating import LEVELS, STEP, STEPS
+from streamshed.sharing.gating import LEVELS, STEP
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.internal_names import (
     BY_LEVEL,
@@ -24,17 +24,17 @@ from streamshed.spark.internal_names import (
     FILE_PATH,
     FILE_ROW,
     FIRST_LEVEL,
+    LARGEST_SIZE,
     OPEN,
     OPENED,
     PASSES,
+    RATES_BY_SIZE,
     RAW_TEXT,
     SAMPLING_CODES,
     SAMPLING_RATE,
     SIZE,
     SIZE_COLUMN,
     SIZE_THRESHOLD,
-    SIZED_BY_LEVEL,
-    SIZED_RATE,
     TEXT,
     TIME,
     UNREADABLE,
@@ -57,12 +57,10 @@ class Admission:
         plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
             in batch mode.
         size_columns: The stream's columns by which rows may be chosen.
-        word_count: How many words `PASSES` has.
     """
 
     plan: DataFrame | None = None
     size_columns: tuple[str, ...] = ()
-    word_count: int = 0
 
 
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -105,28 +103,24 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     return _sampled(rows, stream, admission) if _is_known_before_parsing(stream) else rows
 
 
-_SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, SIZED_RATE, SIZED_BY_LEVEL, CODES_BY_SIZE)
+_SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
 
 
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Keep the rows that anybody takes, and tell each what it passes."""
     if not admission.size_columns:
-        rate = F.col(SAMPLING_RATE)
-        return _leveled(rows.where(_kept(rows, stream, rate)), stream, rate)
+        return _leveled(rows.where(_kept(rows, stream, F.col(SAMPLING_RATE))), stream, F.col(SAMPLING_RATE), F.lit(0))
     sized = rows.withColumn(SIZE, row_size(admission.size_columns))
-    lifted = F.col(SIZED_RATE) * F.pow(F.lit(10.0), F.col(SIZE) * F.lit(STEP / STEPS_PER_DECADE))
-    rate = F.when(_is_sized(), F.least(F.lit(1.0), F.greatest(SAMPLING_RATE, lifted))).otherwise(F.col(SAMPLING_RATE))
-    leveled = _leveled(sized.where(_kept(sized, stream, rate)), stream, rate, admission.word_count)
-    codes = F.when(_is_sized(), F.get(CODES_BY_SIZE, SIZE)).otherwise(F.col(SAMPLING_CODES))
+    rate = F.get(RATES_BY_SIZE, SIZE)
+    leveled = _leveled(sized.where(_kept(sized, stream, rate)), stream, rate, F.col(SIZE))
+    codes = F.when(F.col(CODES_BY_SIZE).isNotNull(), F.get(CODES_BY_SIZE, SIZE)).otherwise(F.col(SAMPLING_CODES))
     return leveled.withColumn(SAMPLING_CODES, codes).drop(*_SIZED, SIZE)
 
 
-def _is_sized() -> Column:
-    return F.col(SIZE_COLUMN).isNotNull()
-
-
 def row_size(columns: Sequence[str]) -> Column:
-    """How many steps a row is larger than the threshold, to the nearest; 0: it is not, or has no value.
+    """How many steps a row is larger than the threshold, to the nearest, as far as that matters.
+
+    It is 0 for a row without value, or with one that is no number.
 
     Args:
         columns: Those by which the plan may ask for it.
@@ -137,39 +131,31 @@ def row_size(columns: Sequence[str]) -> Column:
         F.lit(None).cast("double"),
     )
     times = F.abs(number) / F.col(SIZE_THRESHOLD)
-    steps = F.floor(F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5)
-    largest = F.lit(STEPS - 1)
-    # To Spark, NaN is larger than any number, and cannot be made an integer.
-    return F.when(times >= _HUGE, largest).when(times > 1, F.least(steps.cast("int"), largest)).otherwise(F.lit(0))
-
-
-_HUGE = 1e30
+    steps = F.coalesce(F.floor(F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5), F.lit(0))
+    return F.when(F.col(LARGEST_SIZE) > 0, F.least(F.greatest(steps, F.lit(0)), LARGEST_SIZE).cast("int")).otherwise(
+        F.lit(0)
+    )
 
 
 def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:
     return F.when(F.col(SAMPLING_RATE) < 1.0, uniform(rows, stream) < rate).otherwise(F.lit(True))
 
 
-def _leveled(rows: DataFrame, stream: Stream, rate: Column, sized_words: int = 0) -> DataFrame:
+def _leveled(rows: DataFrame, stream: Stream, rate: Column, size: Column) -> DataFrame:
     """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down.
 
     Args:
         rows: The rows.
         stream: Theirs.
         rate: With which they were kept.
-        sized_words: How many words say what a row passes for its size; 0: none does.
+        size: How large they are.
     """
     # Where rows have no identity, the number that let it pass is gone: another one of those that would have.
     u = uniform(rows, stream) * (rate if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
     code = F.floor(F.log10(u) * -float(STEPS_PER_DECADE))
-    highest = F.lit(LEVELS - 1)
-    level = F.least(F.greatest(F.coalesce(code, highest), FIRST_LEVEL), highest).cast("int")
-    of_all = F.get(BY_LEVEL, level)
-    if sized_words:
-        for_its_size = F.get(SIZED_BY_LEVEL, F.least(level + F.col(SIZE) * F.lit(STEP), highest))
-        words = [F.get(of_all, F.lit(n)).bitwiseOR(F.get(for_its_size, F.lit(n))) for n in range(sized_words)]
-        of_all = F.when(_is_sized(), F.array(*words)).otherwise(of_all)
-    return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), of_all)).drop(BY_LEVEL, FIRST_LEVEL)
+    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), FIRST_LEVEL), F.lit(LEVELS - 1)).cast("int")
+    passed = F.get(F.get(BY_LEVEL, size), level)
+    return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), passed)).drop(BY_LEVEL, FIRST_LEVEL)
 
 
 def _is_known_before_parsing(stream: Stream) -> bool:

@@ -19,7 +19,7 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.query_rates import SizedRate
-from streamshed.sharing.gating import STEP, STEPS
+from streamshed.sharing.gating import STEP
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish
@@ -61,9 +61,7 @@ def lifts() -> np.ndarray:
     times = np.abs(VALUES) / THRESHOLD
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.floor(np.log10(times) * (32 / STEP) + 0.5)
-    steps = np.where(times > 1, np.minimum(steps, STEPS - 1), 0)
-    steps = np.where(np.isnan(VALUES), STEPS - 1, steps)
-    steps[list(NONE_AT)] = 0
+    steps = np.where(times > 1, steps, 0)
     return 10 ** (steps * STEP / 32)
 
 

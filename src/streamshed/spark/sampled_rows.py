@@ -32,7 +32,6 @@ from streamshed.spark.internal_names import (
     RAW_TEXT,
     SAMPLING_CODES,
     SAMPLING_RATE,
-    SIZE,
     SIZE_COLUMN,
     SIZE_THRESHOLD,
     TEXT,
@@ -110,11 +109,13 @@ def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame
     """Keep the rows that anybody takes, and tell each what it passes."""
     if not admission.size_columns:
         return _leveled(rows.where(_kept(rows, stream, F.col(SAMPLING_RATE))), stream, F.col(SAMPLING_RATE), F.lit(0))
-    sized = rows.withColumn(SIZE, row_size(admission.size_columns))
-    rate = F.get(RATES_BY_SIZE, SIZE)
-    leveled = _leveled(sized.where(_kept(sized, stream, rate)), stream, rate, F.col(SIZE))
-    codes = F.when(F.col(CODES_BY_SIZE).isNotNull(), F.get(CODES_BY_SIZE, SIZE)).otherwise(F.col(SAMPLING_CODES))
-    return leveled.withColumn(SAMPLING_CODES, codes).drop(*_SIZED, SIZE)
+    # Not a column of its own: it is computed where it is asked for, which is nowhere while nothing is shed.
+    size = row_size(admission.size_columns)
+    rate = F.get(RATES_BY_SIZE, size)
+    kept = rows.where(_kept(rows, stream, rate))
+    codes = F.coalesce(F.get(CODES_BY_SIZE, size), SAMPLING_CODES)
+    coded = kept.withColumn(SAMPLING_CODES, F.when(F.col(SAMPLING_CODES).isNotNull(), codes))
+    return _leveled(coded, stream, rate, size).drop(*_SIZED)
 
 
 def row_size(columns: Sequence[str]) -> Column:
@@ -132,9 +133,7 @@ def row_size(columns: Sequence[str]) -> Column:
     )
     times = F.abs(number) / F.col(SIZE_THRESHOLD)
     steps = F.coalesce(F.floor(F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5), F.lit(0))
-    return F.when(F.col(LARGEST_SIZE) > 0, F.least(F.greatest(steps, F.lit(0)), LARGEST_SIZE).cast("int")).otherwise(
-        F.lit(0)
-    )
+    return F.least(F.greatest(steps, F.lit(0)), LARGEST_SIZE).cast("int")
 
 
 def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:

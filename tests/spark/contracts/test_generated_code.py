@@ -16,6 +16,9 @@ from streamshed.spark.internal_names import PASSES
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
 
+ONCE = {**QUICK, "trigger": "10 minutes"}
+"""Settings under which the micro-batch with the row is still the last one when it is looked at."""
+
 LARGEST_COMPILED = 8000
 """Bytecodes; a larger method is interpreted for ever (HotSpot's HugeMethodLimit)."""
 
@@ -40,7 +43,7 @@ def test_every_generated_method_can_be_compiled(spark: SparkSession, tmp_path: P
     write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
     source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
     queries = packet_network(typed_packets(source), packet_queries(count), tmp_path / "hosts.parquet")
-    run = queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK)
+    run = queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE)
     with run:
         wait_for_micro_batch(run, 0)
         [query] = spark.streams.active
@@ -54,7 +57,7 @@ def test_what_a_row_passes_is_computed_once(spark: SparkSession, tmp_path: Path)
     write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
     source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
     queries = packet_network(typed_packets(source), packet_queries(7), tmp_path / "hosts.parquet")
-    with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK) as run:
+    with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE) as run:
         wait_for_micro_batch(run, 0)
         [query] = spark.streams.active
         plan = str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001

@@ -10,6 +10,7 @@ from streamshed.network.columns import declared_name
 from streamshed.network.network import QueryNetwork
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import Stream
+from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Intake
 from streamshed.sharing.network_work import StreamWork, stream_work
 
@@ -36,14 +37,16 @@ def sized_queries(network: QueryNetwork) -> tuple[SizedQueries, ...]:
     """Return the queries of a network whose rows may be chosen by the size of what they aggregate.
 
     The value must be a column that the source delivers, as the first sampler has to see it; of text that is parsed,
-    none is. Queries by groups are left out: each group would have partial aggregates for every size.
+    none is. Queries by groups are left out: each group would have partial aggregates for every size. So
+    are streams whose rows go to no function in Python: to look at sizes takes more of their time than it saves.
     """
     return tuple(found for stream in network.streams for found in sized_of_stream(stream_work(stream, network.queries)))
 
 
 def sized_of_stream(work: StreamWork) -> Iterator[SizedQueries]:
     """Return those of one stream; see `sized_queries`."""
-    if not _is_delivered_parsed(work.stream):
+    is_dear = any(isinstance(instruction, Call) for instruction in work.program.instructions)
+    if not (is_dear and _is_delivered_parsed(work.stream)):
         return
     for together in _together(work.intakes):
         columns = {_column(work, intake) for intake in together}

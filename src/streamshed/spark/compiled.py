@@ -137,7 +137,7 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     """
     if admission.plan is None:
         return admission
-    size_columns = tuple(sorted({found.column for found in sized_of_stream(work)}))
+    size_columns = admission.size_columns or tuple(sorted({found.column for found in sized_of_stream(work)}))
     classes = work.classes
     grid = common_grid(classes)
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)

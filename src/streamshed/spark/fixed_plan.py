@@ -85,7 +85,10 @@ def _compiled(
             stream,
             network.queries,
             streaming_frame(spark, stream),
-            Admission(_plan(spark, stream_work(stream, network.queries), sampling_rate, sized)),
+            Admission(
+                _plan(spark, stream_work(stream, network.queries), sampling_rate, sized),
+                tuple(sorted({one.column for one in sized.values()})),
+            ),
         )
         for stream in streams
     ]

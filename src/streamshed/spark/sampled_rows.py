@@ -55,7 +55,7 @@ class Admission:
     Attributes:
         plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
             in batch mode.
-        size_columns: The stream's columns by which rows may be chosen.
+        size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
     """
 
     plan: DataFrame | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,7 +96,11 @@ def test_values_that_are_alike_are_not_told_apart(mean: float, variation: float)
     assert sizes_of(Moments(mean=mean, deviation=abs(mean) * variation)) is None
 
 
-def _packets() -> QueryNetwork:
+def _judged(sizes: pd.Series) -> pd.Series:
+    return sizes
+
+
+def _packets(*, is_dear: bool = True) -> QueryNetwork:
     source = folder("/nowhere", "parquet", schema="ts timestamp, size int, other double, host string, text string")
     packets = stream("packets", source, time="ts")
     tcp = packets.filter("host = 'a'")
@@ -111,6 +116,7 @@ def _packets() -> QueryNetwork:
         packets.filter("size > 7").window(windows).agg(answer="sum(size)").query("whole", mode="exact"),
         packets.filter("size > 8").window(windows).agg(answer="sum(size)").query("beside_rows"),
         packets.filter("size > 8").query("rows"),
+        *([packets.apply(_judged, columns=["size"], into="verdict", returns="int").query("judged")] * is_dear),
     )
 
 
@@ -143,6 +149,11 @@ def test_those_that_share_rows_are_chosen_together_and_no_others() -> None:
     before = {demand.query: demand.coefficient for demand in without.demands}
     for demand in load.demands:
         assert (demand.coefficient != before[demand.query]) == (demand.query in load.sized)
+
+
+def test_nothing_is_chosen_by_size_where_no_row_goes_to_a_function() -> None:
+    load = network_load(_packets(is_dear=False), _known(3.0), trigger_interval_seconds=1.0, large_values=True)
+    assert not load.sized
 
 
 def test_nothing_is_chosen_by_size_where_that_saves_little() -> None:

@@ -121,7 +121,7 @@ def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame
 def row_size(columns: Sequence[str]) -> Column:
     """How many steps a row is larger than the threshold, to the nearest, as far as that matters.
 
-    It is 0 for a row without value, or with one that is no number.
+    It is 0 for a row without value, and as far as that matters for one whose value is infinite or NaN.
 
     Args:
         columns: Those by which the plan may ask for it.
@@ -132,8 +132,13 @@ def row_size(columns: Sequence[str]) -> Column:
         F.lit(None).cast("double"),
     )
     times = F.abs(number) / F.col(SIZE_THRESHOLD)
-    steps = F.coalesce(F.floor(F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5), F.lit(0))
-    return F.least(F.greatest(steps, F.lit(0)), LARGEST_SIZE).cast("int")
+    steps = F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5
+    # What is no finite number has no floor; to Spark, NaN is larger than any number, and null is passed over.
+    whole_steps = F.floor(F.least(F.greatest(steps, F.lit(0.0)), F.lit(_MANY)))
+    return F.least(whole_steps, LARGEST_SIZE).cast("int")
+
+
+_MANY = 1000.0
 
 
 def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:

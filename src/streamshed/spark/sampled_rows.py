@@ -121,7 +121,7 @@ def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame
 def row_size(columns: Sequence[str]) -> Column:
     """How many steps a row is larger than the threshold, to the nearest, as far as that matters.
 
-    It is 0 for a row without value, and as far as that matters for one whose value is infinite or NaN.
+    It is 0 for a row without value, and the largest for one whose value is infinite or NaN.
 
     Args:
         columns: Those by which the plan may ask for it.

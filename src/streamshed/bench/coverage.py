@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.coverage_data import RECORDINGS, Place, Recording, asked_of, recordings_folder, true_answers
+from streamshed.bench.coverage_data import RECORDINGS, Place, Recording, asked_of, true_answers
 from streamshed.bench.pictures import draw_coverage
-from streamshed.bench.run_through import run_through
+from streamshed.bench.recorded_run import run_recording
+from streamshed.bench.recordings import recordings_folder
 from streamshed.bench.workplace import Workplace, bench_session, workplace
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def run(options: BenchOptions) -> BenchResult:
         JavaUnavailableError: There is no Java, or it is too old.
         MissingRecordingsError: No folder is named, or a recording is missing there.
     """
-    recordings = recordings_folder(options, {recording.file(Path()) for recording in RECORDINGS})
+    recordings = recordings_folder(options, {recording.name for recording in RECORDINGS})
     sampling_rates = _QUICK_SAMPLING_RATES if options.quick else SAMPLING_RATES
     judged: list[Judged] = []
     with workplace() as place, bench_session("coverage") as spark:
@@ -125,12 +126,6 @@ def _answers(
     confidence: float,
 ) -> dict[Place, Bounds]:
     """Bounds of every answer that was sampled and closed."""
-    from streamshed.spark import each_micro_batch
-    from streamshed.spark.fixed_plan import start_fixed
-
-    watched = place.new("recording")
-    watched.mkdir()
-    (watched / "rows.parquet").symlink_to(recording.file(recordings).resolve())
     found: dict[Place, Bounds] = {}
 
     def take(frame: DataFrame, _: int) -> None:
@@ -145,15 +140,14 @@ def _answers(
         for row in rows.collect():
             found[row.aggregate, row.group, row.start] = Bounds(lower=row.lower, upper=row.upper, is_low=row.low)
 
-    run_through(
-        start_fixed(
-            asked_of(recording, watched, stream),
-            spark,
-            checkpoint=str(place.new("checkpoint")),
-            sink=each_micro_batch(take),
-            sampling_rate=sampling_rate,
-            confidence=confidence,
-        )
+    run_recording(
+        lambda watched: asked_of(recording, watched, stream),
+        spark,
+        place,
+        recording.file(recordings),
+        take,
+        sampling_rate=sampling_rate,
+        confidence=confidence,
     )
     return found
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamshed.bench.contract import BenchOptions
-from streamshed.bench.errors import MissingRecordingsError
+from streamshed.bench.recordings import recording_file
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
@@ -37,7 +36,7 @@ class Recording:
 
     def file(self, recordings: Path) -> Path:
         """Return where the recording is, in a folder of recordings."""
-        return recordings / self.name / f"{self.name}.parquet"
+        return recording_file(recordings, self.name)
 
 
 RECORDINGS: tuple[Recording, ...] = (
@@ -82,28 +81,6 @@ RECORDINGS: tuple[Recording, ...] = (
         key="log",
     ),
 )
-
-
-def recordings_folder(options: BenchOptions, needed: Collection[Path]) -> Path:
-    """Return the folder that `options.trace` names.
-
-    Args:
-        options: Of the benchmark.
-        needed: The files that have to be in it.
-
-    Raises:
-        MissingRecordingsError: It names none, or a recording is missing there.
-    """
-    if options.trace is None:
-        names = ", ".join(sorted(map(str, needed)))
-        raise MissingRecordingsError(f"recorded streams are needed: name the folder that holds {names} by --trace")
-    recordings = Path(options.trace)
-    missing = sorted(str(recordings / file) for file in needed if not (recordings / file).is_file())
-    if missing:
-        raise MissingRecordingsError(
-            f"the recordings {', '.join(missing)} are missing: name the folder that holds them by --trace"
-        )
-    return recordings
 
 
 Place = tuple[str, str, int]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.coverage_data import recordings_folder
 from streamshed.bench.pictures import draw_large_values
-from streamshed.bench.run_through import run_through
+from streamshed.bench.recorded_run import run_recording
+from streamshed.bench.recordings import recording_file, recordings_folder
 from streamshed.bench.workplace import Workplace, bench_session, workplace
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.network import QueryNetwork, network
@@ -25,7 +25,7 @@ from streamshed.planning.query_rates import SizedRate
 from streamshed.statistics.network_statistics import Moments
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 SAMPLING_RATES = (0.2, 0.1, 0.05, 0.02)
 _QUICK_SAMPLING_RATES = (0.1,)
@@ -50,10 +50,6 @@ class Summed:
     columns: str
     condition: str
     window_seconds: int
-
-    def file(self, recordings: Path) -> Path:
-        """Return where the recording is, in a folder of recordings."""
-        return recordings / self.recording / f"{self.recording}.parquet"
 
 
 SUMS: tuple[Summed, ...] = (
@@ -91,9 +87,6 @@ SUMS: tuple[Summed, ...] = (
     ),
 )
 
-Windows = Mapping[int, "Answer"]
-"""By the second at which it starts."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -112,6 +105,10 @@ class Answer:
     lower: float = math.nan
     upper: float = math.nan
     rows: int = 0
+
+
+Windows = Mapping[int, Answer]
+"""By the second at which it starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +147,7 @@ def run(options: BenchOptions) -> BenchResult:
         JavaUnavailableError: There is no Java, or it is too old.
         MissingRecordingsError: No folder is named, or a recording is missing there.
     """
-    recordings = recordings_folder(options, {summed.file(Path()) for summed in SUMS})
+    recordings = recordings_folder(options, {summed.recording for summed in SUMS})
     sampling_rates = _QUICK_SAMPLING_RATES if options.quick else SAMPLING_RATES
     cases = list(product(SUMS, sampling_rates))
     compared = []
@@ -237,7 +234,7 @@ def _true(summed: Summed, recordings: Path) -> tuple[dict[int, Answer], Moments]
     """The true answers, and what is known of the values, by DuckDB."""
     import duckdb
 
-    column, rows = summed.column, f"'{summed.file(recordings)}' WHERE {summed.condition}"
+    column, rows = summed.column, f"'{recording_file(recordings, summed.recording)}' WHERE {summed.condition}"
     start = f"CAST(floor(epoch(ts) / {summed.window_seconds}) AS BIGINT) * {summed.window_seconds}"
     found = duckdb.execute(
         f"SELECT {start} AS start, count(*), CAST(sum({column}) AS DOUBLE) FROM {rows} GROUP BY ALL"
@@ -265,38 +262,25 @@ def _answers(
     sampling_rate: float,
     sized: Mapping[str, SizedRate],
 ) -> dict[int, Answer]:
-    from streamshed.spark import each_micro_batch
-    from streamshed.spark.fixed_plan import start_fixed
-
-    watched = place.new("recording")
-    watched.mkdir()
-    (watched / "rows.parquet").symlink_to(summed.file(recordings).resolve())
-    found: dict[int, dict[str, Answer]] = {}
+    """What was answered of each window, by the second at which it starts."""
+    found: dict[int, dict[str, Row]] = {}
 
     def take(frame: DataFrame, _: int) -> None:
         for row in frame.where("kind = 'answer'").collect():
-            of_window = found.setdefault(round(row.window_start.timestamp()), {})
-            value = row.value or 0.0
-            lower, upper = (math.nan if bound is None else bound for bound in (row.lower, row.upper))
-            of_window[row.aggregate] = Answer(count=value, total=value, lower=lower, upper=upper, rows=row.rows_used)
+            found.setdefault(round(row.window_start.timestamp()), {})[row.aggregate] = row
 
-    run_through(
-        start_fixed(
-            _asked(summed, watched, name),
-            spark,
-            checkpoint=str(place.new("checkpoint")),
-            sink=each_micro_batch(take),
-            sampling_rate=sampling_rate,
-            sized=sized,
-        )
+    run_recording(
+        lambda watched: _asked(summed, watched, name),
+        spark,
+        place,
+        recording_file(recordings, summed.recording),
+        take,
+        sampling_rate=sampling_rate,
+        sized=sized,
     )
-    return {
-        start: Answer(
-            count=told["count"].count,
-            total=told["total"].total,
-            lower=told["total"].lower,
-            upper=told["total"].upper,
-            rows=told["count"].rows,
-        )
-        for start, told in found.items()
-    }
+    return {start: _answer(told["count"], told["total"]) for start, told in found.items()}
+
+
+def _answer(count: Row, total: Row) -> Answer:
+    lower, upper = (math.nan if bound is None else bound for bound in (total.lower, total.upper))
+    return Answer(count=count.value, total=total.value or 0.0, lower=lower, upper=upper, rows=count.rows_used)

@@ -164,17 +164,10 @@ def draw_coverage(path: Path, *, shares: Mapping[tuple[str, float], float]) -> N
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((7.0, 4.5), "How often the truth lies within 95 % bounds")
-    axes = figure.subplots()
-    for name in dict.fromkeys(name for name, _ in shares):
-        points = sorted((sampling_rate, share) for (of, sampling_rate), share in shares.items() if of == name)
-        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
-    axes.axhline(0.95, color=_GRAY, linewidth=1, linestyle="--")
-    axes.set_xscale("log")
+    figure, axes = _over_sampling_rates(shares, "How often the truth lies within 95 % bounds", level=0.95)
     axes.set_ylim(0.85, 1.0)
     axes.set_xlabel("sampling rate")
     axes.set_ylabel("share of answers that are not flagged low")
-    axes.legend(fontsize=8, frameon=False)
     write_png(figure, path)
 
 
@@ -188,18 +181,23 @@ def draw_large_values(path: Path, *, ratios: Mapping[tuple[str, float], float]) 
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((7.0, 4.5), "Error of sums whose large values are kept likelier")
-    axes = figure.subplots()
-    for name in dict.fromkeys(name for name, _ in ratios):
-        points = sorted((sampling_rate, ratio) for (of, sampling_rate), ratio in ratios.items() if of == name)
-        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
-    axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
-    axes.set_xscale("log")
+    figure, axes = _over_sampling_rates(ratios, "Error of sums whose large values are kept likelier", level=1.0)
     axes.set_ylim(0.0, None)
     axes.set_xlabel("share of the rows kept")
     axes.set_ylabel("÷ error with all rows alike")
-    axes.legend(fontsize=8, frameon=False)
     write_png(figure, path)
+
+
+def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
+    figure = _figure((7.0, 4.5), title)
+    axes = figure.subplots()
+    for name in dict.fromkeys(name for name, _ in values):
+        points = sorted((sampling_rate, value) for (of, sampling_rate), value in values.items() if of == name)
+        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
+    axes.axhline(level, color=_GRAY, linewidth=1, linestyle="--")
+    axes.set_xscale("log")
+    axes.legend(fontsize=8, frameon=False)
+    return figure, axes
 
 
 def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:

@@ -4,10 +4,11 @@ import pytest
 
 from streamshed.bench import BENCHMARKS, BenchOptions
 from streamshed.bench.coverage import CONFIDENCES, Bounds, Judged, figures_of, judged_answers
-from streamshed.bench.coverage_data import RECORDINGS, Place, recordings_folder
+from streamshed.bench.coverage_data import RECORDINGS, Place
 from streamshed.bench.errors import MissingRecordingsError
+from streamshed.bench.recordings import recordings_folder
 
-NEEDED = {recording.file(Path()) for recording in RECORDINGS}
+NEEDED = {recording.name for recording in RECORDINGS}
 NOTHING = Bounds(lower=None, upper=None, is_low=True)
 
 

@@ -133,8 +133,9 @@ class _Builder:
         for number, query in enumerate(self._network.queries):
             self._add_query(number, query)
         reading = sum(self._rows(stream) * self._of(stream).read_seconds_per_row for stream in self._network.streams)
-        sized = chosen(list(self._choices())) if large_values else {}
-        demands = map(self._demand, self._network.queries)
+        demands = tuple(map(self._demand, self._network.queries))
+        by_query = {demand.query: demand for demand in demands}
+        sized = chosen(list(self._choices(by_query))) if large_values else {}
         return NetworkLoad(
             tree=WorkTree(tuple(self._nodes)),
             demands=tuple(
@@ -230,19 +231,22 @@ class _Builder:
         """Of what rows contribute: to a count, each 1."""
         return Moments() if call.kind is AggregateKind.COUNT else self._about(query).moments.get(name, _UNKNOWN_MOMENTS)
 
-    def _choices(self) -> Iterator[Choice]:
+    def _choices(self, demands: Mapping[str, Demand]) -> Iterator[Choice]:
         """Queries whose rows might be chosen by size."""
         for together in sized_queries(self._network):
             queries = [self._network.query(name) for name in sorted(together.queries)]
             sampling = self._sampling(together, queries)
-            pairs = {} if sampling is None else {query.name: self._coefficients(query, sampling) for query in queries}
-            if sampling is not None and all(pair is not None for pair in pairs.values()):
-                yield Choice(
-                    stream=together.stream,
-                    sampling=sampling,
-                    coefficients={name: pair for name, pair in pairs.items() if pair is not None},
-                    weights={query.name: query.weight for query in queries},
-                )
+            if sampling is None or not all(self._may_be_sized(query, demands[query.name]) for query in queries):
+                continue
+            yield Choice(
+                stream=together.stream,
+                sampling=sampling,
+                coefficients={
+                    query.name: (demands[query.name].coefficient, self._sized_coefficient(query, sampling))
+                    for query in queries
+                },
+                weights={query.name: query.weight for query in queries},
+            )
 
     def _sampling(self, together: SizedQueries, queries: Sequence[Query]) -> SizedSampling | None:
         """By the values of the first query that is not known to be without spread."""
@@ -255,14 +259,16 @@ class _Builder:
                     return SizedSampling(column=together.column, sizes=sizes)
         return None
 
-    def _coefficients(self, query: Query, sampling: SizedSampling) -> tuple[float, float] | None:
-        """C of its worst aggregate without and with rows chosen by size; None: they must not be."""
-        demand, rows = self._demand(query), self._rows_of_window(query)
+    def _may_be_sized(self, query: Query, demand: Demand) -> bool:
         calls = () if query.aggregate is None else query.aggregate.aggregates
-        if demand.is_protected or rows <= 0 or any(call.kind not in CHOSEN_BY_SIZE for _, call in calls):
-            return None
+        are_alike = all(call.kind in CHOSEN_BY_SIZE for _, call in calls)
+        return are_alike and not demand.is_protected and self._rows_of_window(query) > 0
+
+    def _sized_coefficient(self, query: Query, sampling: SizedSampling) -> float:
+        """C of its worst aggregate with rows chosen by size."""
+        calls = () if query.aggregate is None else query.aggregate.aggregates
         spreads = [lifted_spread(sampling.sizes, call.kind, self._moments(query, name, call)) for name, call in calls]
-        return demand.coefficient, min(1.0, max(spreads) / rows)
+        return min(1.0, max(spreads) / self._rows_of_window(query))
 
     def _rows_of_window(self, query: Query) -> float:
         """N: the rows of a window, or of the smallest group of it that counts."""

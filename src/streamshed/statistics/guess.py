@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from streamshed.network.lookup import Lookup
 from streamshed.network.network import QueryNetwork
@@ -27,6 +28,7 @@ SLICE_SECONDS, SHARED_SECONDS = 0.2e-6, 0.01e-6
 SELECTIVITY = 0.5
 
 
+@lru_cache(maxsize=64)
 def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
     """Guess what rows of a network cost.
 

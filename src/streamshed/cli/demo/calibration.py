@@ -106,7 +106,7 @@ def calibrate(
             fed += placer.place(next_rows(samples))
         if elapsed > _PATIENCE * limit_seconds:
             break
-        show(min(1.0, elapsed / limit_seconds), f"{len(loaded)} micro-batches")
+        show(min(1.0, elapsed / limit_seconds), f"{len(loaded)} micro-batch{'' if len(loaded) == 1 else 'es'}")
         sleep(_SECONDS_BETWEEN_LOOKS)
     if run.exception is not None:
         raise RunFailedError(failure_text(run.exception)) from run.exception

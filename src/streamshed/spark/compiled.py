@@ -203,7 +203,8 @@ def compiled_partials(
     extremes = any(output.shape.function in _EXTREMES for output in outputs_of_streams(streams))
     sketches = Sketches.of(outputs_of_streams(streams), present)
     united = functools.reduce(DataFrame.unionByName, kept)
-    slices = slice_partials(united, layout, extremes=extremes, sketches=sketches)
+    sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
+    slices = slice_partials(united, layout, extremes=extremes, sizes=sizes, sketches=sketches)
     partials = window_partials(slices, classes, present, layout, sketches)
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]

@@ -20,7 +20,9 @@ Rows that came late close with the slice they have traveled in, others with thei
 _LOW_BITS = 0xFFFFFFFF
 
 
-def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool, sketches: Sketches) -> DataFrame:
+def slice_partials(
+    rows: DataFrame, layout: StateLayout, *, extremes: bool, sizes: bool, sketches: Sketches
+) -> DataFrame:
     """Aggregate rows by slice.
 
     Args:
@@ -28,6 +30,7 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool, sket
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
+        sizes: Whether rows may be chosen by size; else nothing is told of it, likewise.
         sketches: Which values are sketched.
 
     Returns:
@@ -39,10 +42,10 @@ def slice_partials(rows: DataFrame, layout: StateLayout, *, extremes: bool, sket
     keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
     others = [name for name in rows.columns if name not in {"close_end", *keys}]
     keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
-    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes, sketches=sketches))
+    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes, sizes=sizes, sketches=sketches))
 
 
-def _partials(layout: StateLayout, *, extremes: bool, sketches: Sketches) -> list[Column]:
+def _partials(layout: StateLayout, *, extremes: bool, sizes: bool, sketches: Sketches) -> list[Column]:
     number, long = F.col("number"), F.col("long")
     square, is_sampled = number * number, F.col("sampling_codes") != ""
     ordered_number = number if extremes else _never(number)
@@ -52,7 +55,7 @@ def _partials(layout: StateLayout, *, extremes: bool, sketches: Sketches) -> lis
         F.count(number).alias("present"),
         F.sum(number).alias("total"),
         F.sum(square).alias("squares"),
-        F.sum(F.abs(number)).alias("sizes"),
+        F.sum(F.abs(number) if sizes else _never(number)).alias("sizes"),
         F.sum(F.when(is_sampled, square * number)).alias("cubes"),
         F.sum(F.when(is_sampled, square * square)).alias("quads"),
         F.min(ordered_number).alias("least_number"),

@@ -221,7 +221,8 @@ class LearnedStatistics:
             return None
         mean = sums["total"] / sums["present"]
         deviation = math.sqrt(max(0.0, sums["squares"] / sums["present"] - mean * mean))
-        return Moments(mean=mean, deviation=deviation, size=sums["sizes"] / sums["present"])
+        size = sums["sizes"] / sums["present"] if sums["sizes"] > 0 else None
+        return Moments(mean=mean, deviation=deviation, size=size)
 
     def _groups(self, query: str) -> GroupSizes | None:
         known = self.groups.get(query, {})

@@ -32,7 +32,7 @@ class WindowSums:
         present: Those of them with a value, in windows and groups where all of these sums are finite.
         total: Sum of the values, there.
         squares: Sum of their squares.
-        sizes: Sum of their absolute values.
+        sizes: Sum of their absolute values; 0 where nobody asks for it.
         group_sizes: How many groups had about 2^k rows, by k; of windows that were not sampled only.
         exact_windows: How many windows these are.
     """

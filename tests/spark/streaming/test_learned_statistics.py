@@ -36,12 +36,14 @@ def taking(microseconds: float) -> Callable[[pd.Series], pd.Series]:
 
 
 def _network(path: Path, microseconds: float) -> QueryNetwork:
-    source = folder(path / "in", "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1)
+    schema = "ts timestamp, v bigint, signed bigint"
+    source = folder(path / "in", "parquet", schema=schema, max_files_per_micro_batch=1)
     rows = stream("events", source, time="ts", watermark="1 second")
     judged = rows.filter("v % 4 = 0").apply(taking(microseconds), columns=["v"], into="w", returns="bigint")
     return network(
         judged.window("1 second").agg(total="sum(w)").query("judged"),
         rows.window("1 second").by(group="v % 4").agg(n="count(*)").query("grouped"),
+        rows.window("1 second").agg(total="sum(signed)").query("signed"),
     )
 
 
@@ -49,6 +51,7 @@ def _write(path: Path, number: int) -> None:
     """A file of a thousand rows per second of event time."""
     ids = np.arange(ROWS) + number * ROWS
     columns = {"ts": pa.array(EPOCH_MICROSECONDS + ids * 1000, pa.timestamp("us", "UTC")), "v": ids % 40}
+    columns["signed"] = ids % 40 - 20
     write_parquet(path / "in" / f"{number}.parquet", pa.table(columns))
 
 
@@ -74,6 +77,9 @@ def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, fac
     moments = known.queries["judged"].moments["total"]
     assert moments.mean == pytest.approx(18.0, rel=0.02)
     assert moments.deviation == pytest.approx(np.std(np.arange(0, 40, 4)), rel=0.02)
+    signed = known.queries["signed"].moments["total"]
+    assert signed.mean == pytest.approx(-0.5, abs=0.01)
+    assert signed.size == pytest.approx(10.0, rel=0.01)
     groups = known.queries["grouped"].groups
     assert groups is not None
     assert groups.groups == pytest.approx(4.0)

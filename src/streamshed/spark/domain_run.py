@@ -36,8 +36,8 @@ from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import plan_table
+from streamshed.spark.planning_ahead import PlanningAhead
 from streamshed.spark.progress import MicroBatchReport, last_report
-from streamshed.spark.progress_listener import ProgressListener
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
@@ -121,7 +121,6 @@ class DomainRun:
             on_outcome=self._journal,
         )
         self._query: StreamingQuery | None = None
-        self._listener: ProgressListener | None = None
         self._writer: MicroBatchWriter | None = None
         self._last_started: float | None = None
         self._last_watermark = 0
@@ -171,7 +170,11 @@ class DomainRun:
             summaries,
         )
         self._writer = MicroBatchWriter(
-            self._sink, lambda: query_id(self._spark_folder), summaries, is_active=lambda: self.query.isActive
+            self._sink,
+            lambda: query_id(self._spark_folder),
+            summaries,
+            is_active=lambda: self.query.isActive,
+            ahead=PlanningAhead(self._planner.plan, self._planner.record_last),
         )
         interval = self._settings.control.trigger_interval_seconds
         writer = answers.writeStream.outputMode("append").option(
@@ -179,8 +182,6 @@ class DomainRun:
         )
         writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
-        self._listener = ProgressListener(str(self._query.runId), self._planner.record_last)
-        self._spark.streams.addListener(self._listener)
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
@@ -188,8 +189,6 @@ class DomainRun:
             if self._writer is not None:
                 self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
             self._query.stop()
-            if self._listener is not None:
-                self._spark.streams.removeListener(self._listener)
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
 

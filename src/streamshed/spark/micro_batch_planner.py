@@ -113,10 +113,14 @@ class MicroBatchPlanner:
         self._plans.write_text(_file(micro_batch_id), text)
         return text
 
-    def record_last(self) -> None:
-        """Take in what is known of the micro-batch that finished last; a plan does so where nobody has."""
+    def record_last(self) -> int:
+        """Take in what is known of the micro-batch that finished last, and return which; -1: none has.
+
+        A plan does so where nobody has.
+        """
         with self._lock:
             self._record_last()
+            return self._recorded
 
     def drain(self) -> None:
         """From the next micro-batch on, let the watermark pass the end of every window."""

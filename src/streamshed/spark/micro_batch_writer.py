@@ -13,6 +13,7 @@ from streamshed.answering.summary import Summary, Tally, added
 from streamshed.sharing.intake import Share
 from streamshed.spark.answer_stage import Summaries
 from streamshed.spark.interruption import call_off
+from streamshed.spark.planning_ahead import PlanningAhead
 from streamshed.spark.run_status import QueryStatus
 from streamshed.spark.sinks import Sink
 from streamshed.statistics.measured import WindowSums, summed
@@ -28,6 +29,7 @@ class MicroBatchWriter:
         query_id: Returns Spark's id of the query, which a checkpoint keeps, once it runs.
         summaries: What tasks tell of the answers they computed.
         is_active: Whether Spark's query is active, which it is until its stop begins.
+        ahead: Told when a micro-batch begins and ends; None: nobody is.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class MicroBatchWriter:
         summaries: Accumulator[Summaries],
         *,
         is_active: Callable[[], bool] = lambda: False,
+        ahead: PlanningAhead | None = None,
     ) -> None:
         self._sink = sink
         self._query_id = query_id
         self._told = summaries
         self._is_active = is_active
+        self._ahead = ahead
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_stopping = False
@@ -58,7 +62,12 @@ class MicroBatchWriter:
         with self._writing:
             if self._is_stopping:
                 call_off(micro_batch_id, self._is_active)
+            if self._ahead is None:
+                self._write(answers, micro_batch_id)
+                return
+            self._ahead.begins(micro_batch_id)
             self._write(answers, micro_batch_id)
+            self._ahead.ended(micro_batch_id)
 
     def finish(self, timeout_seconds: float) -> None:
         """Let a micro-batch that is being written end, and begin no other.

@@ -24,6 +24,11 @@ def query_id(checkpoint: Storage) -> str:
     return "" if text is None else str(json.loads(text)["id"])
 
 
+def is_written(checkpoint: Storage, micro_batch_id: int) -> bool:
+    """Whether it is written down what a micro-batch reads, which comes before it runs."""
+    return checkpoint.read_text(f"offsets/{micro_batch_id}") is not None
+
+
 def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     """Return the watermark with which a micro-batch was planned, 0 for one that is not there.
 

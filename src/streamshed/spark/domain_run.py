@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,7 +19,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
-from streamshed.spark.checkpoint_reader import query_id, watermark_milliseconds
+from streamshed.spark.checkpoint_reader import is_written, query_id, watermark_milliseconds
 from streamshed.spark.compiled import (
     CompiledStream,
     compile_stream,
@@ -36,7 +37,7 @@ from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import plan_table
-from streamshed.spark.planning_ahead import PlanningAhead
+from streamshed.spark.planning_ahead import PlanningAhead, Questions
 from streamshed.spark.progress import MicroBatchReport, last_report
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
@@ -174,7 +175,7 @@ class DomainRun:
             lambda: query_id(self._spark_folder),
             summaries,
             is_active=lambda: self.query.isActive,
-            ahead=PlanningAhead(self._planner.plan, self._planner.record_last),
+            ahead=self._planning_ahead(),
         )
         interval = self._settings.control.trigger_interval_seconds
         writer = answers.writeStream.outputMode("append").option(
@@ -191,6 +192,16 @@ class DomainRun:
             self._query.stop()
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
+
+    def _planning_ahead(self) -> PlanningAhead:
+        checkpoint = self._spark_folder
+        questions = Questions(
+            record_last=self._planner.record_last,
+            # Elsewhere a look takes as long as it saves.
+            is_written=partial(is_written, checkpoint) if checkpoint.is_local else None,
+            plan=self._planner.plan,
+        )
+        return PlanningAhead(questions, self._settings.control.trigger_interval_seconds)
 
     def _continued(self, trial: Sequence[CompiledStream]) -> Manifest:
         return continued(

@@ -29,7 +29,7 @@ class MicroBatchWriter:
         query_id: Returns Spark's id of the query, which a checkpoint keeps, once it runs.
         summaries: What tasks tell of the answers they computed.
         is_active: Whether Spark's query is active, which it is until its stop begins.
-        ahead: Told when a micro-batch begins and ends; None: nobody is.
+        ahead: Told when a micro-batch is written; None: nobody is.
     """
 
     def __init__(
@@ -62,12 +62,9 @@ class MicroBatchWriter:
         with self._writing:
             if self._is_stopping:
                 call_off(micro_batch_id, self._is_active)
-            if self._ahead is None:
-                self._write(answers, micro_batch_id)
-                return
-            self._ahead.begins(micro_batch_id)
             self._write(answers, micro_batch_id)
-            self._ahead.ended(micro_batch_id)
+            if self._ahead is not None:
+                self._ahead.ended(micro_batch_id)
 
     def finish(self, timeout_seconds: float) -> None:
         """Let a micro-batch that is being written end, and begin no other.
@@ -75,6 +72,8 @@ class MicroBatchWriter:
         An interrupted one would be run again after a restart, too, but Spark reports it as a failure first.
         """
         self._is_stopping = True
+        if self._ahead is not None:
+            self._ahead.close()
         if self._writing.acquire(timeout=timeout_seconds):
             self._writing.release()
 

@@ -15,6 +15,7 @@ from streamshed.answering.asked import Asked
 from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
+from streamshed.answering.known_rows import KnownRows
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.quantile import quantiles
 from streamshed.answering.shed_interval import ShedInterval, share_name
@@ -141,6 +142,33 @@ class Answering:
             bounds = counts.lower, upper
             supporting = np.zeros(len(partials))
             return _Estimate(none, pa.array(counts.values), counts.errors, bounds, supporting, counts.confidence)
+        return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
+
+    def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
+        """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
+        if shape.function not in {AggregateKind.COUNT, AggregateKind.SUM}:
+            return scaled
+        rows = KnownRows.of(shape, partials)
+        use = rows.is_known & ~scaled.exact & (rows.effective_rows >= ENOUGH_ROWS)
+        if not use.any():
+            return scaled
+        numbers = scaled.known.to_numpy(zero_copy_only=False)
+        known = np.where(use, numbers + rows.correction, numbers)
+        error = np.where(use, np.sqrt(rows.variance), scaled.error)
+        bounds = normal_interval(known, error, self._confidence, effective_rows=rows.effective_rows)
+        lower, upper = (np.where(use, new, old) for new, old in zip(bounds, scaled.bounds, strict=True))
+        return _Estimate(
+            exact=scaled.exact,
+            known=pa.array(known, mask=scaled.known.is_null().to_numpy(zero_copy_only=False)),
+            error=error,
+            bounds=(lower, upper),
+            supporting=np.where(use, rows.effective_rows, scaled.supporting),
+            confidence=scaled.confidence,
+        )
+
+    def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
+        """Counts, sums and what is made of them, each row with the weight 1/P."""
+        exact = kept_rate >= 1.0
         known = values(shape, partials)
         variance = sampled_variances(shape, partials)
         error = np.sqrt(variance)

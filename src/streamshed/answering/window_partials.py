@@ -25,7 +25,9 @@ class WindowPartials:
             rows, present, total (count of rows, count and sum of v); rows_weighted, present_weighted, total_weighted
             (Σ1/P, Σ1/P, Σv/P), squares_weighted, sizes_weighted (Σv²/P, Σ|v|/P); rows_excess, present_excess,
             total_excess, squares_excess, cubes_excess, quads_excess (Σe of 1, 1, v to v⁴, e = (1−P)/P²);
-            present_excess_squared to quads_excess_squared (Σe² of 1, v to v⁴);
+            rows_excess_squared, present_excess_squared to quads_excess_squared (Σe² of 1, 1, v to v⁴);
+            counted_weighted, counted_excess (Σ1/Q, Σ(1−Q)/Q² of the rows that were counted with the rates Q);
+            sampled_weighted, sampled_excess, sampled_excess_squared (Σ1/P, Σe, Σe² of those in the query's sample);
             greatest_weight (the largest 1/P); sum_low + 2³²·sum_high, sum_decimal (exact sums); least and greatest of
             number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)², 1/P); sketch (KLL,
             of what was not sampled), sampled_sketches (of each slice that was: weight 1/P, sketch);

@@ -55,6 +55,8 @@ class Decision:
         samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
             that it stands before.
         sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
+        counting: Of the queries that are shed, those whose rows are counted, and the code of the rate at which they
+            are.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its shares of work may only be reached in steps, or `leaving` where the load
@@ -80,6 +82,7 @@ class Decision:
     missed_goals: tuple[str, ...]
     samplers: Mapping[str, float]
     sized: Mapping[str, SizedRate]
+    counting: Mapping[str, int]
     plan: SheddingPlan
     reason: str
     explanation: str

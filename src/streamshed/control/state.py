@@ -20,7 +20,7 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
 
-FORMAT = 5
+FORMAT = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

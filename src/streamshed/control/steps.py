@@ -48,6 +48,7 @@ def decide(
         statistics,
         trigger_interval_seconds=settings.trigger_interval_seconds,
         large_values=policy.large_values,
+        counted_rows=policy.counted_rows,
     )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
@@ -82,6 +83,7 @@ def decide(
         missed_goals=planned.missed_goals,
         samplers=applied.samplers,
         sized=applied.sized,
+        counting=applied.counting,
         plan=replace(
             allowed.plan,
             expected_seconds=statistics.seconds(planned.work_shares),

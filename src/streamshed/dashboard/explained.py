@@ -69,4 +69,6 @@ def _line(outlook: Outlook) -> str:
         notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
     if outlook.size_column is not None:
         notes += f"; |{outlook.size_column}| above {outlook.size_threshold:.3g} kept likelier"
+    if outlook.counting_rate is not None:
+        notes += f"; rows counted at {outlook.counting_rate:.3g}"
     return f"{outlook.query:<32} {outlook.effective_sampling_rate:<6.3g} {error:>8}  {notes}".rstrip()

@@ -26,6 +26,7 @@ class Demand:
         priority: Those of higher priority are shed last.
         is_protected: Whether none of its rows may be shed.
         goal: The error that it should stay within; None: as little as the load allows.
+        counts_for: The query for which rows are only counted; None: this is a query itself.
 
     Raises:
         ValueError: The coefficient or the weight is below 0 or not finite.
@@ -44,6 +45,7 @@ class Demand:
     priority: int = 0
     is_protected: bool = False
     goal: ErrorGoal | None = None
+    counts_for: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("coefficient", "weight"):

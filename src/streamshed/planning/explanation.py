@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from streamshed.errors import InvalidStatisticsError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
-from streamshed.planning.rate_policies import BY_SIZE, DEFAULT_RATE_POLICY, rate_policy_named
+from streamshed.planning.rate_policies import BY_SIZE, COUNTING, DEFAULT_RATE_POLICY, rate_policy_named
 from streamshed.planning.work_tree import Vector
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -33,6 +34,7 @@ class Outlook:
         meets_goal: Whether it is expected to; without a goal it does.
         size_column: The column by which its rows are chosen, large values likelier than small ones; None: all alike.
         size_threshold: From which size on.
+        counting_rate: The rate at which its rows are counted above the first function; None: they are not.
     """
 
     query: str
@@ -44,6 +46,7 @@ class Outlook:
     meets_goal: bool = True
     size_column: str | None = None
     size_threshold: float | None = None
+    counting_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +138,7 @@ def explain(
             trigger_interval_seconds=trigger_interval_seconds,
             load_factor=factor,
             large_values=policy in BY_SIZE,
+            counted_rows=policy in COUNTING,
         )
 
     factor = load_factor * _sustained(lambda times: load(times).unshed_seconds, budget_seconds)
@@ -219,7 +223,11 @@ def _explanation(
         unsheddable_seconds=asked.unsheddable_seconds,
         expected_seconds=asked.unsheddable_seconds + asked.tree.load_seconds(rates),
         steps=tuple(_step(asked, index, node_rates, placed.get(index)) for index in _from_the_top(asked)),
-        outlooks=tuple(_outlook(asked, number, rates, node_rates) for number in range(len(asked.demands))),
+        outlooks=tuple(
+            _outlook(asked, number, rates, node_rates)
+            for number, demand in enumerate(asked.demands)
+            if demand.counts_for is None
+        ),
     )
 
 
@@ -275,14 +283,21 @@ def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) 
     alike = [index for index in path if node_rates[index] <= rate * (1 + 1e-9)]
     dearest = max(alike, key=lambda index: load.tree.nodes[index].seconds)
     sized = load.sized.get(demand.query) if rate < 1 else None
+    counted = [
+        (other, float(own))
+        for other, own in zip(load.demands, rates, strict=True)
+        if other.counts_for == demand.query and rate < 1
+    ]
+    variance = sum(other.relative_error(own) ** 2 for other, own in ((demand, rate), *counted))
     return Outlook(
         query=demand.query,
         effective_sampling_rate=rate,
-        expected_error=demand.relative_error(rate),
+        expected_error=math.sqrt(variance),
         bound_by=None if rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
         is_protected=demand.is_protected,
         goal=None if demand.goal is None else str(demand.goal),
         meets_goal=demand.meets_goal(rate),
         size_column=None if sized is None else sized.column,
         size_threshold=None if sized is None else sized.threshold,
+        counting_rate=max(counted[0][1], rate) if counted else None,
     )

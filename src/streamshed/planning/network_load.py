@@ -10,8 +10,11 @@ from streamshed.errors import near_miss
 from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
+from streamshed.network.operators import Apply
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.stream import Stream
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.counted_rows import CountedDemand
 from streamshed.planning.demand import Demand
 from streamshed.planning.large_values import (
     CHOSEN_BY_SIZE,
@@ -23,7 +26,9 @@ from streamshed.planning.large_values import (
 )
 from streamshed.planning.scalability import obstacle
 from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.sharing.counted_rows import SCALED, counted_node
 from streamshed.sharing.large_values import SizedQueries, sized_queries
+from streamshed.statistics.learned import CALL_SECONDS
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -51,7 +56,7 @@ class NetworkLoad:
 
     Attributes:
         tree: The work that shedding can save, node by node.
-        demands: The queries, in the tree's order.
+        demands: The queries, in the tree's order; then the counting of rows for some of them.
         addresses: Of each node of the tree, `Node.address` of its stream or operator; None: it is a query's own work.
         unsheddable_seconds: Fixed cost and reading.
         sized: Queries whose rows are chosen by size, and how.
@@ -76,6 +81,7 @@ def network_load(
     trigger_interval_seconds: float,
     load_factor: float = 1.0,
     large_values: bool = False,
+    counted_rows: bool = False,
 ) -> NetworkLoad:
     """Return what the rows of a trigger interval ask for.
 
@@ -88,8 +94,10 @@ def network_load(
         trigger_interval_seconds: How long rows gather.
         load_factor: Times the rows per second that are known.
         large_values: Whether rows may be chosen by size, where that serves; see `large_values`.
+        counted_rows: Whether rows may be counted for queries, where that serves; see `counted_rows`.
     """
-    return _Builder(network, known, trigger_interval_seconds, load_factor).built(large_values=large_values)
+    builder = _Builder(network, known, trigger_interval_seconds, load_factor)
+    return builder.built(large_values=large_values, counted_rows=counted_rows)
 
 
 def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
@@ -126,7 +134,7 @@ class _Builder:
         self._reach: dict[Node, float] = {}
         self._place: dict[Node, int] = {}
 
-    def built(self, *, large_values: bool) -> NetworkLoad:
+    def built(self, *, large_values: bool, counted_rows: bool) -> NetworkLoad:
         for node in self._network.nodes:
             if isinstance(node, Node):
                 self._add_operator(node)
@@ -136,12 +144,15 @@ class _Builder:
         demands = tuple(map(self._demand, self._network.queries))
         by_query = {demand.query: demand for demand in demands}
         sized = chosen(list(self._choices(by_query))) if large_values else {}
+        demands = tuple(
+            replace(demand, coefficient=sized[demand.query][1]) if demand.query in sized else demand
+            for demand in demands
+        )
+        if counted_rows:
+            demands = self._with_counting(demands, frozenset(sized))
         return NetworkLoad(
             tree=WorkTree(tuple(self._nodes)),
-            demands=tuple(
-                replace(demand, coefficient=sized[demand.query][1]) if demand.query in sized else demand
-                for demand in demands
-            ),
+            demands=demands,
             addresses=tuple(self._addresses),
             unsheddable_seconds=self._known.fixed_seconds + reading,
             sized={query: sampling for query, (sampling, _) in sized.items()},
@@ -171,6 +182,43 @@ class _Builder:
         met = groups.thinned(min(1.0, rows / groups.rows) if groups.rows > 0 else 0.0)
         seconds = met.groups * known.seconds_per_group
         self._add(WorkNode(name=f"{query.name}: groups", parent=place, seconds=seconds, query=number, groups=met))
+
+    def _with_counting(self, demands: Sequence[Demand], left_out: frozenset[str]) -> tuple[Demand, ...]:
+        """Let queries have their rows counted for which that is worth while."""
+        found = list(demands)
+        for number, query in enumerate(self._network.queries):
+            node = None if query.name in left_out else counted_node(query)
+            if node is None or query.aggregate is None:
+                continue
+            both = CountedDemand(
+                demand=demands[number],
+                rows_of_window=self._rows_within(query.stream, query.aggregate.window, self._reach[node]),
+                is_scaled=self._is_worst_scaled(query),
+            )
+            if both.is_worth_while:
+                seconds = self._rows(query.stream) * self._reach[node] * self._seconds_per_counted_row(query, node)
+                found[number] = both.sample
+                found.append(both.counting)
+                name = both.counting.query
+                self._add(WorkNode(name=name, parent=self._place[node], seconds=seconds, query=len(found) - 1))
+        return tuple(found)
+
+    def _is_worst_scaled(self, query: Query) -> bool:
+        """Whether the aggregate that is off most is one that gains by it."""
+        calls = () if query.aggregate is None else query.aggregate.aggregates
+        worst = max(calls, key=lambda named: self._coefficient(query, *named), default=None)
+        return worst is not None and worst[1].kind in SCALED
+
+    def _seconds_per_counted_row(self, query: Query, node: Node) -> float:
+        """What it takes to count a row: its way into a slice; and past the functions, unless it goes there anyway.
+
+        That is so where a query that is above all functions takes the rows.
+        """
+        others = (other.rows for other in self._network.queries)
+        goes_anyway = any(
+            other in node.path and not any(isinstance(above, Apply) for above in other.path) for other in others
+        )
+        return self._about(query).seconds_per_row + (0.0 if goes_anyway else CALL_SECONDS)
 
     def _add_node(self, node: Node, parent: int | None, seconds: float) -> int:
         return self._add(WorkNode(name=str(node), parent=parent, seconds=seconds), node.address)
@@ -277,7 +325,10 @@ class _Builder:
             return known.groups.rows_of_smallest(CARRYING_SHARE) * self._load_factor
         if query.aggregate is None:
             return 0.0
-        arriving = self._of(query.stream)
-        per_second = arriving.rows_per_second * self._load_factor * self._reach[query.rows]
-        seconds = query.aggregate.window.size_microseconds / 1e6 / arriving.event_seconds_per_second
-        return per_second * seconds
+        return self._rows_within(query.stream, query.aggregate.window, self._reach[query.rows])
+
+    def _rows_within(self, stream: Stream, window: WindowSpecification, reach: float) -> float:
+        """The rows of a stream in a window, or the share of them that come to a place."""
+        arriving = self._of(stream)
+        per_second = arriving.rows_per_second * self._load_factor * reach
+        return per_second * window.size_microseconds / 1e6 / arriving.event_seconds_per_second

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamshed.errors import near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.query_rates import ComingWork, QueryRates, spread, uniform_spread
-from streamshed.planning.rate_policies import BY_SIZE, RATE_POLICIES, RatePolicy
+from streamshed.planning.rate_policies import BY_SIZE, COUNTING, RATE_POLICIES, RatePolicy
 from streamshed.planning.scalability import check_scalable
 from streamshed.planning.work_codes import work_shares
 
@@ -21,6 +21,7 @@ class Policy:
         name: How a user asks for it.
         rates: Chooses effective sampling rates; None: a stream has one rate, that of the sampler behind its source.
         large_values: Whether it chooses rows by size where that serves.
+        counted_rows: Whether it has rows counted where that serves.
         check: Raises UnsheddableQueryError for a network with queries that the policy cannot answer.
     """
 
@@ -28,6 +29,7 @@ class Policy:
     rates: RatePolicy | None
     check: Callable[[QueryNetwork], None]
     large_values: bool = False
+    counted_rows: bool = False
 
     def least_shares(self, work: ComingWork) -> dict[str, float] | None:
         """Return the share of each stream's work that nothing may shed; None: all of it where any of it."""
@@ -48,7 +50,7 @@ class Policy:
 POLICIES: tuple[Policy, ...] = (
     Policy("uniform", None, check_scalable),
     *(
-        Policy(name, rates, check_scalable, large_values=name in BY_SIZE)
+        Policy(name, rates, check_scalable, large_values=name in BY_SIZE, counted_rows=name in COUNTING)
         for name, rates in RATE_POLICIES.items()
         if name != "uniform"
     ),

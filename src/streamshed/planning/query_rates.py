@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -52,6 +53,8 @@ class QueryRates:
             name of the query, that it stands before.
         missed_goals: Queries that will exceed the error they should stay within more often than they may.
         sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
+        counting: Of the queries that are shed, those whose rows are counted above a function, and the code of the rate
+            at which they are.
     """
 
     codes: Mapping[str, int]
@@ -60,6 +63,7 @@ class QueryRates:
     samplers: Mapping[str, float]
     missed_goals: tuple[str, ...]
     sized: Mapping[str, SizedRate]
+    counting: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,7 @@ class ComingWork:
 
     Attributes:
         tree: What it takes, in seconds that the load model predicts.
-        demands: The queries, in the tree's order.
+        demands: The queries, in the tree's order; then the counting of rows for some of them.
         streams: Per node of the tree, its stream.
         places: Per node of the tree, the address of its stream or operator, or the name of its query.
         sized: Queries whose rows are chosen by size, and how.
@@ -114,6 +118,7 @@ def coming_work(
     *,
     trigger_interval_seconds: float,
     large_values: bool = False,
+    counted_rows: bool = False,
 ) -> ComingWork:
     """Return the work on the rows of a micro-batch.
 
@@ -126,6 +131,7 @@ def coming_work(
         statistics: The coming rows and what they cost.
         trigger_interval_seconds: How long they gather.
         large_values: Whether rows may be chosen by size.
+        counted_rows: Whether rows may be counted for queries.
     """
     arriving = {
         stream.name: replace(
@@ -139,6 +145,7 @@ def coming_work(
         replace(known, streams=arriving),
         trigger_interval_seconds=trigger_interval_seconds,
         large_values=large_values,
+        counted_rows=counted_rows,
     )
     nodes = asked.tree.nodes
     streams: list[str] = []
@@ -208,24 +215,37 @@ def _rates(codes: Sequence[int]) -> Vector:
 
 def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
     rates = _rates(codes)
+    known = list(zip(work.demands, codes, rates.tolist(), strict=True))
+    queries = [each for each in known if each[0].counts_for is None]
+    counting = [each for each in known if each[0].counts_for is not None]
+    variances = {demand.query: demand.relative_error(rate) ** 2 for demand, _, rate in queries}
+    for demand, _, rate in counting:
+        variances[str(demand.counts_for)] += demand.relative_error(rate) ** 2
     return QueryRates(
-        codes={demand.query: code for demand, code in zip(work.demands, codes, strict=True)},
+        codes={demand.query: code for demand, code, _ in queries},
         work_shares=work.shares(rates),
-        expected_errors={
-            demand.query: demand.relative_error(rate) for demand, rate in zip(work.demands, rates.tolist(), strict=True)
-        },
+        expected_errors={query: math.sqrt(variance) for query, variance in variances.items()},
         samplers={work.places[one.node]: one.sampling_rate for one in samplers(work.tree, rates)},
-        missed_goals=tuple(
-            demand.query
-            for demand, rate in zip(work.demands, rates.tolist(), strict=True)
-            if not demand.meets_goal(rate)
-        ),
+        missed_goals=tuple(demand.query for demand, _, rate in queries if not demand.meets_goal(rate)),
         sized={
             demand.query: _sized_rate(work.sized[demand.query], rate)
-            for demand, rate in zip(work.demands, rates.tolist(), strict=True)
+            for demand, _, rate in queries
             if demand.query in work.sized and rate < 1
         },
+        counting=_counting_codes(queries, counting),
     )
+
+
+def _counting_codes(
+    queries: Sequence[tuple[Demand, int, float]], counting: Sequence[tuple[Demand, int, float]]
+) -> dict[str, int]:
+    """Rows are counted of queries that are shed, and no fewer than are in the sample."""
+    codes = {demand.query: code for demand, code, _ in queries}
+    return {
+        query: min(code, codes[query])
+        for demand, code, _ in counting
+        if (query := str(demand.counts_for)) and codes[query] != WHOLE
+    }
 
 
 def _sized_rate(sampling: SizedSampling, sampling_rate: float) -> SizedRate:

@@ -60,6 +60,9 @@ RATE_POLICIES: dict[str, RatePolicy] = {
 BY_SIZE = frozenset({"least_error", "equal_error"})
 """Those that choose rows by size where that serves; the paper's choose all alike."""
 
+COUNTING = frozenset({"least_error"})
+"""Those that have rows counted where that serves: its objective is the sum of what two rates make up for."""
+
 DEFAULT_RATE_POLICY = "least_error"
 
 

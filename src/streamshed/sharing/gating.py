@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.intake import Share
 
 WORD_BITS = 62
@@ -13,6 +14,9 @@ WORD_BITS = 62
 
 LEVELS = 256
 """A row's level is the code of the smallest sampling rate that it passes: it passes all codes up to its level."""
+
+NEVER = LEVELS - 1
+"""The code of rows that are only counted where that is not worth while: no row passes it."""
 
 STEP = 8
 """By so many codes a row of the next size has smaller ones: sizes are told apart by factors of 10^(8/32), about 1.8."""
@@ -33,6 +37,10 @@ class Gating:
     row_queries: Mapping[int, int]
     instructions: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[Share, ...], ...] = ()
+
+    def is_counting(self, intake: int) -> bool:
+        """Return whether its rows are only counted."""
+        return any(role_of(slot) is not Role.VALUES for _, slot in self.shares[intake]) if self.shares else False
 
     @property
     def intake_count(self) -> int:
@@ -69,7 +77,8 @@ class Gates:
         codes: By size, two hexadecimal digits each: the stream's code, then those of its intakes in order; None: all
             are 0.
         passes: By size and level, what such a row passes: per class the bits of its mask, then bits for the gates
-            (`Gating.instruction_place`, `Gating.row_query_place`); None: a row that passes the first gate passes all.
+            (`Gating.instruction_place`, `Gating.row_query_place`); None: a row that passes the first gate passes all,
+            and none is only counted.
     """
 
     streams: tuple[int, ...]
@@ -98,16 +107,22 @@ def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] =
         >>> found.codes, found.passes[3][7:9]
         (('000020', '000018', '000010', '000008', '000000'), ((1, 0), (3, 1)))
     """
+    idle = {i for i, code in enumerate(intake_codes) if code == NEVER and gating.is_counting(i)}
     largest = max((intake_codes[intake] for intake in sized), default=0)
     by_size = [
-        [max(0, code - STEP * size) if intake in sized else code for intake, code in enumerate(intake_codes)]
+        [
+            LEVELS if intake in idle else max(0, code - STEP * size) if intake in sized else code
+            for intake, code in enumerate(intake_codes)
+        ]
         for size in range(1 - largest // -STEP)
     ]
     streams = tuple(min(of_size, default=0) for of_size in by_size)
-    if not any(intake_codes):
+    told = [code for intake, code in enumerate(intake_codes) if intake not in idle]
+    if not any(told):
         return Gates(streams, None, None)
     codes = tuple(_written((stream, *of_size)) for stream, of_size in zip(streams, by_size, strict=True))
-    if not sized and max(intake_codes) == streams[0]:
+    counts = any(gating.is_counting(intake) for intake in range(len(intake_codes)) if intake not in idle)
+    if not sized and not counts and max(told) == streams[0]:
         return Gates(streams, codes, None)
     return Gates(streams, codes, tuple(_passes(gating, of_size) for of_size in by_size))
 
@@ -121,7 +136,7 @@ def _passes(gating: Gating, intake_codes: Sequence[int]) -> tuple[tuple[int, ...
 
 
 def _written(codes: Sequence[int]) -> str:
-    return "".join(f"{code:02x}" for code in codes)
+    return "".join(f"{min(code, NEVER):02x}" for code in codes)
 
 
 def _word(codes: Sequence[int], level: int) -> int:

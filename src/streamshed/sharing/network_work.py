@@ -10,6 +10,13 @@ from streamshed.network.grouping import Aggregate
 from streamshed.network.operators import Apply
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
+from streamshed.sharing.counted_rows import (
+    ALWAYS,
+    CountedRows,
+    counted_rows,
+    value_slot,
+    with_counted,
+)
 from streamshed.sharing.dimension import dimension
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.instructions import Place, StreamProgram, Test
@@ -94,7 +101,9 @@ class StreamWork:
         shares = tuple(dict.fromkeys((member.definition_id, member.slot) for member in members))
         value = None if all(member.counts_only for member in members) else sharing_class.value
         names = dict.fromkeys(
-            slot.query.name for slot in self.slots if (slot.query.definition_id, slot.slot) in set(shares)
+            slot.query.name
+            for slot in self.slots
+            if (slot.query.definition_id, slot.slot) in {(query, value_slot(known)) for query, known in shares}
         )
         needs = needed_columns(sharing_class.selections[bit], *sharing_class.keys, value)
         return Intake(class_index, bit, tuple(names), shares, needs)
@@ -114,17 +123,23 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     own = [query for query in queries if query.stream == stream]
     program = resolve_stream(stream, [query.rows for query in own])
     slots: list[AggregateSlot] = []
+    counted: list[CountedRows] = []
     shares: dict[tuple[int, int], Share] = {}
     for query in own:
         if query.aggregate is None:
             continue
         place = program.places[query.rows]
-        for slot in _slots(query, query.aggregate, place):
-            slots.append(slot)
+        of_query = _slots(query, query.aggregate, place)
+        slots += of_query
+        for slot in of_query:
             shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place))
-    rows = tuple(query for query in own if query.aggregate is None)
+        for rows in counted_rows(query, {slot.aggregate: slot.slot for slot in of_query}):
+            counted.append(rows)
+            shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])
+    row_queries = tuple(query for query in own if query.aggregate is None)
+    program = with_counted(program, counted)
     classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
-    return StreamWork(program, classes, tuple(slots), rows)
+    return StreamWork(program, classes, tuple(slots), row_queries)
 
 
 def call_addresses(work: StreamWork) -> dict[str, tuple[str, ...]]:
@@ -139,7 +154,8 @@ def call_addresses(work: StreamWork) -> dict[str, tuple[str, ...]]:
 
 def _dimensions(program: StreamProgram) -> dict[str, str]:
     tests = (instruction for instruction in program.instructions if isinstance(instruction, Test))
-    return {test.column: dimension(test.sql) for test in tests}
+    # Samples are nested: what rows are in makes one part more for each, as thresholds on one value do.
+    return {test.column: ALWAYS if test.sql == ALWAYS else dimension(test.sql) for test in tests}
 
 
 def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:
@@ -157,6 +173,17 @@ def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSl
         value = arguments[order[index]] if order else None
         slots.append(AggregateSlot(query, name, index, value, keys))
     return slots
+
+
+def _counted_share(rows: CountedRows, aggregate: Aggregate, place: Place) -> Share:
+    return Share(
+        keys=(),
+        value=None,
+        conditions=tuple(sorted((*place.conditions, rows.test))),
+        definition_id=rows.query.definition_id,
+        slot=rows.slot,
+        window=aggregate.window,
+    )
 
 
 def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place) -> Share:

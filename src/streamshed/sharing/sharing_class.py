@@ -9,6 +9,7 @@ from functools import cached_property
 
 from streamshed.network.window import WindowSpecification
 from streamshed.sharing.chunks import chunks
+from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.slice_grid import SliceGrid
 
 UNGROUPED_MASKS = 128
@@ -65,6 +66,11 @@ class SharingClass:
         """A positive 63-bit number that follows from the definition; state rows name their class by it."""
         text = repr((self.stream, self.keys, self.value, self.selections, self.grid.edges, self.members))
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+    @property
+    def counting_mask(self) -> int:
+        """The bits of rows that are only counted: while nothing is shed, none is."""
+        return sum({1 << member.bit for member in self.members if role_of(member.slot) is not Role.VALUES})
 
     @property
     def value_mask(self) -> int:

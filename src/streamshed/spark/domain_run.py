@@ -17,6 +17,7 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.planning.quantization import sampling_rate_of
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
 from streamshed.spark.checkpoint_reader import is_written, query_id, watermark_milliseconds
@@ -327,6 +328,9 @@ class DomainRun:
             "samplers": dict(status.samplers),
             "size_thresholds": (
                 {} if decision is None else {query: sized.threshold for query, sized in decision.sized.items()}
+            ),
+            "counting_rates": (
+                {} if decision is None else {query: sampling_rate_of(code) for query, code in decision.counting.items()}
             ),
             "late_pairs": sum(query.late_pairs for query in status.queries.values()),
             "unreadable_rows": status.unreadable_rows,

@@ -11,6 +11,7 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.intake import Intake
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
@@ -148,7 +149,7 @@ class MicroBatchPlanner:
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
         codes = {
-            name: share_codes(intakes, decision.query_codes, decision.sized)
+            name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
         }
         shed = [
@@ -195,7 +196,10 @@ class MicroBatchPlanner:
             if plan.sampling_code == WHOLE:
                 continue
             missing = {
-                share_name(*share) for intake in self._facts.intakes.get(name, ()) for share in intake.shares
+                share_name(*share)
+                for intake in self._facts.intakes.get(name, ())
+                for share in intake.shares
+                if role_of(share[1]) is Role.VALUES
             } - set(plan.share_codes)
             if missing:
                 start, until = self._shed_times(None, row.open, self._clock())

@@ -20,17 +20,23 @@ def passes(place: tuple[int, int]) -> Column:
     return _word(word).bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0
 
 
-def passed_bits(mask: Column, class_index: int) -> Column:
-    """Return the bits of a class's mask whose rates a row passes; never null."""
-    return mask.bitwiseAND(_word(class_index))
+def passed_bits(mask: Column, class_index: int, counting_mask: int) -> Column:
+    """Return the bits of a class's mask whose rates a row passes; never null.
+
+    Args:
+        mask: The bits whose conditions it passes.
+        class_index: Index of the class among its stream's.
+        counting_mask: Bits that it passes only where it is told so.
+    """
+    return mask.bitwiseAND(_word(class_index, ~counting_mask))
 
 
-def _word(index: int) -> Column:
-    """A word of what a row passes, all of it where nothing says otherwise.
+def _word(index: int, otherwise: int = -1) -> Column:
+    """A word of what a row passes; where nothing says so, all of it.
 
     Never null: Spark would infer a filter on whatever could be, and compute it once more for that.
     """
-    return F.coalesce(F.get(F.col(PASSES), F.lit(index)), F.lit(-1).cast("bigint"))
+    return F.coalesce(F.get(F.col(PASSES), F.lit(index)), F.lit(otherwise).cast("bigint"))
 
 
 def class_codes(gating: Gating, class_index: int) -> Column:

@@ -9,7 +9,8 @@ from typing import Any
 
 from streamshed.answering.shed_interval import ShedInterval, share_name
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.sharing.gating import Gating
+from streamshed.sharing.counted_rows import Role, role_of
+from streamshed.sharing.gating import NEVER, Gating
 from streamshed.sharing.intake import Share
 
 
@@ -97,7 +98,13 @@ class StreamPlan:
 
     def _largest_rate(self, shares: Sequence[Share], codes: Mapping[str, int]) -> int:
         """An intake's rows cost the same for one of its values or all."""
-        return min((codes.get(share_name(*share), self.sampling_code) for share in shares), default=self.sampling_code)
+        return min(
+            (codes.get(share_name(*share), self._unless_told(share)) for share in shares), default=self.sampling_code
+        )
+
+    def _unless_told(self, share: Share) -> int:
+        """Rows that are only counted are so where the plan says it."""
+        return self.sampling_code if role_of(share[1]) is Role.VALUES else NEVER
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:

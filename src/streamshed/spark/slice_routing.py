@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, LATE, UNREADABLE
+from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.sharing_class import Member, SharingClass
 from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
@@ -50,7 +51,7 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
     is_unreadable = F.col("class_id") == UNREADABLE_CLASS
     kind = (
         F.when(is_unreadable, F.lit(UNREADABLE))
-        .when(F.col("start") < first_open, F.lit(LATE))
+        .when(F.col("start") < first_open, F.when(F.col("route.role") == int(Role.VALUES), F.lit(LATE)))
         .when(F.col("start") <= F.col("last"), F.lit(ANSWER))
     )
     of_kind = started.withColumn("kind", kind).where(F.col("kind").isNotNull())
@@ -93,14 +94,15 @@ def _closed_before_it_came() -> Column:
 
 
 def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Column:
-    """The queries that a row of slices goes to: an array of (bit, query, slot, window)."""
+    """The queries that a row of slices goes to: an array of (bit, query, slot, role, window)."""
     by_class: list[tuple[object, object]] = [(UNREADABLE_CLASS, [_NOWHERE])]
     by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
     routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
     by_stream: dict[object, list[object]] = {}
     for sharing_class in present:
         if not sharing_class.keys:
-            members = [_route(replace(member, bit=0)) for member in sharing_class.members]
+            valued = (member for member in sharing_class.members if role_of(member.slot) is Role.VALUES)
+            members = [_route(replace(member, bit=0)) for member in valued]
             by_stream.setdefault(sharing_class.stream, []).extend(members)
     if not by_stream:
         return routes
@@ -108,7 +110,7 @@ def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Colum
     return F.when(F.col("class_id") == CARRIER_CLASS, carried).otherwise(routes)
 
 
-_ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "size", "slide", "offset")
+_ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "role", "size", "slide", "offset")
 _ROUTES = f"array<struct<{', '.join(f'{name}: bigint' for name in _ROUTE_FIELDS)}>>"
 _NOWHERE = dict.fromkeys(_ROUTE_FIELDS, 0) | {"bit_mask": 1, "size": 1, "slide": 1}
 
@@ -119,7 +121,8 @@ def _route(member: Member) -> dict[str, int]:
         "bit": member.bit,
         "bit_mask": 1 << member.bit,
         "definition_id": member.definition_id,
-        "slot": member.slot,
+        "slot": value_slot(member.slot),
+        "role": int(role_of(member.slot)),
         "size": window.size_microseconds,
         "slide": window.slide_microseconds,
         "offset": window.offset_microseconds,

@@ -103,7 +103,7 @@ def _masks(work: StreamWork, line: StraightLine) -> dict[str, Column]:
 def _mask(index: int, sharing_class: SharingClass, line: StraightLine) -> Column:
     """The bits of the selections that a row passes, and whose rates it passes."""
     bits = [_bit(line.columns(conditions), 1 << bit) for bit, conditions in enumerate(sharing_class.selections)]
-    of_readable = passed_bits(functools.reduce(Column.bitwiseOR, bits), index)
+    of_readable = passed_bits(functools.reduce(Column.bitwiseOR, bits), index, sharing_class.counting_mask)
     return F.when(F.col(UNREADABLE).isNull(), of_readable).otherwise(F.lit(0).cast("bigint"))
 
 

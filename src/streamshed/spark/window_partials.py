@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import LATE
+from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.eviction import closing_time
 from streamshed.spark.manifest import Routed
@@ -42,6 +43,8 @@ def window_partials(
         unreadable row ("unreadable").
     """
     copies = routed(slices, classes, present)
+    counts = any(role_of(member.slot) for known in [*present, *classes] for member in known.members)
+    is_value = F.col("route.role") == int(Role.VALUES) if counts else None
     keyed = copies.select(
         closing_time(F.col("window_end"), "closes"),
         "window_start",
@@ -50,9 +53,11 @@ def window_partials(
         F.col("route.slot").alias("slot"),
         _key_of_the_group("key_long"),
         _key_of_the_group("key_text"),
-        (1.0 / sampling_rate(F.col("sampling_codes"), F.col("route.bit"))).alias("weight"),
-        (F.col("rows") * F.col("missed")).cast("bigint").alias("rows"),
-        *_weightless(layout),
+        _if(is_value, _weight(), F.lit(1.0)).alias("weight"),
+        _if(is_value, (F.col("rows") * F.col("missed")).cast("bigint"), F.lit(0).cast("bigint")).alias("rows"),
+        _if(is_value, F.col("present"), F.lit(0).cast("bigint")).alias("present"),
+        *[_if(is_value, F.col(name)).alias(name) for name in _weightless(layout)],
+        *_counted_rows(counts=counts),
     )
     if layout.dispersions:
         keyed = keyed.withColumn("moments", _moments())
@@ -67,8 +72,30 @@ def _key_of_the_group(name: str) -> Column:
     return F.when(keeps, F.col(name)).otherwise(F.lit(UNGROUPED[name])).alias(name)
 
 
-def _weightless(layout: StateLayout) -> list[Column]:
-    names = ["present", "total", "squares", "sizes", "cubes", "quads", "least_number", "greatest_number"]
+def _weight() -> Column:
+    return 1.0 / sampling_rate(F.col("sampling_codes"), F.col("route.bit"))
+
+
+def _if(condition: Column | None, column: Column, otherwise: Column | None = None) -> Column:
+    """The column where a condition holds that may be left out, as it always does."""
+    if condition is None:
+        return column
+    chosen = F.when(condition, column)
+    return chosen if otherwise is None else chosen.otherwise(otherwise)
+
+
+def _counted_rows(*, counts: bool) -> list[Column]:
+    """How many rows came to the function above a query, and how many of them are in its sample, with their weights."""
+    found = []
+    for role, name in ((Role.COUNTED, "counted"), (Role.SAMPLED, "sampled")):
+        # Without any, null in a way that Spark does not see through: the schema of state is the same for all queries.
+        is_of_role = F.col("route.role") == int(role) if counts else F.col("mask") < 0
+        found += [_if(is_of_role, F.col("rows")).alias(name), _if(is_of_role, _weight()).alias(f"{name}_weight")]
+    return found
+
+
+def _weightless(layout: StateLayout) -> list[str]:
+    names = ["total", "squares", "sizes", "cubes", "quads", "least_number", "greatest_number"]
     names += ["sum_low", "sum_high", "least_long", "greatest_long"]
     if layout.decimals:
         names += ["sum_decimal", "least_decimal", "greatest_decimal"]
@@ -77,7 +104,7 @@ def _weightless(layout: StateLayout) -> list[Column]:
     if layout.dispersions:
         names.append("variance")
     names += sketch_names(layout)
-    return [F.col(name) for name in names]
+    return names
 
 
 def _moments() -> Column:
@@ -86,6 +113,18 @@ def _moments() -> Column:
     dispersion = F.col("variance") * F.col("present")
     moments = F.struct(F.col("present"), mean.alias("mean"), dispersion.alias("dispersion"), F.col("weight"))
     return F.when(F.col("present") > 0, moments).alias("moments")
+
+
+def _counted_sums() -> list[Column]:
+    counted, sampled = F.col("counted_weight"), F.col("sampled_weight")
+    excess = sampled * (sampled - 1.0)
+    return [
+        F.sum(F.col("counted") * counted).alias("counted_weighted"),
+        F.sum(F.col("counted") * counted * (counted - 1.0)).alias("counted_excess"),
+        F.sum(F.col("sampled") * sampled).alias("sampled_weighted"),
+        F.sum(F.col("sampled") * excess).alias("sampled_excess"),
+        F.sum(F.col("sampled") * excess * excess).alias("sampled_excess_squared"),
+    ]
 
 
 def _merged(layout: StateLayout) -> list[Column]:
@@ -106,9 +145,10 @@ def _merged(layout: StateLayout) -> list[Column]:
         *[F.sum(F.col(name) * excess).alias(f"{name}_excess") for name in ("squares", "cubes", "quads")],
         *[
             F.sum(F.col(name) * excess * excess).alias(f"{name}_excess_squared")
-            for name in ("present", "total", "squares", "cubes", "quads")
+            for name in ("rows", "present", "total", "squares", "cubes", "quads")
         ],
         F.max("weight").alias("greatest_weight"),
+        *_counted_sums(),
         F.sum("sum_low").alias("sum_low"),
         F.sum("sum_high").alias("sum_high"),
     ]

@@ -16,13 +16,19 @@ SamplingCodes = Callable[[int], Mapping[str, int]]
 SizedRates = Mapping[str, SizedRate]
 
 
-def force_sampling(patch: pytest.MonkeyPatch, sampling_codes: SamplingCodes, sized: SizedRates | None = None) -> None:
+def force_sampling(
+    patch: pytest.MonkeyPatch,
+    sampling_codes: SamplingCodes,
+    sized: SizedRates | None = None,
+    counting: Mapping[str, int] | None = None,
+) -> None:
     """Let runs started from now on use given sampling codes.
 
     Args:
         patch: What undoes it.
         sampling_codes: Code by stream or by query, for each micro-batch; what is left out is planned as ever.
         sized: Of queries whose rows are to be chosen by size where they are shed; of no others they are.
+        counting: By query whose rows are to be counted where it is shed, the code of the rate; of no others they are.
     """
 
     class ForcedLoop(ControlLoop):
@@ -34,7 +40,8 @@ def force_sampling(patch: pytest.MonkeyPatch, sampling_codes: SamplingCodes, siz
                 query: told.get(query, told.get(streams[query], code)) for query, code in decision.query_codes.items()
             }
             by_size = {query: known for query, known in (sized or {}).items() if forced[query] != WHOLE}
-            changed = replace(decision, query_codes=forced, sized=by_size)
+            counted = {query: code for query, code in (counting or {}).items() if forced[query] != WHOLE}
+            changed = replace(decision, query_codes=forced, sized=by_size, counting=counted)
             decided = (changed if known == decision else known for known in self._state.decisions)
             self._state = replace(self._state, decisions=tuple(decided))
             return changed

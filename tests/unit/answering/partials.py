@@ -22,6 +22,8 @@ _DOUBLES = ["total", "rows_weighted", "present_weighted", "total_weighted", "row
 _POWERS = ("present", "total", "squares", "cubes", "quads")
 _DOUBLES += ["total_excess", "squares_excess", "cubes_excess", "quads_excess", "squares_weighted"]
 _DOUBLES += [f"{name}_excess_squared" for name in _POWERS]
+_COUNTED = ["counted_weighted", "counted_excess", "sampled_weighted", "sampled_excess", "sampled_excess_squared"]
+_DOUBLES += ["rows_excess_squared", *_COUNTED]
 _DOUBLES += ["greatest_weight", "least_number", "greatest_number"]
 _TYPES = {
     **dict.fromkeys(_LONGS, pa.int64()),

@@ -49,6 +49,45 @@ def test_a_sampled_count_is_scaled() -> None:
     assert (answer["low"], answer["reason"]) == (False, "sampled")
 
 
+def came(rows: int, rate: float, counted: float) -> dict[str, float]:
+    """What is known of rows that came to a function: so many of them are in the sample, and so many were counted."""
+    excess = (1 - rate) / rate**2
+    return {
+        "counted_weighted": counted,
+        "counted_excess": 0.0,
+        "sampled_weighted": rows / rate,
+        "sampled_excess": rows * excess,
+        "sampled_excess_squared": rows * excess**2,
+    }
+
+
+@pytest.mark.parametrize("shape", [COUNT, of_values(AggregateKind.SUM)], ids=["count", "sum"])
+def test_a_count_is_corrected_by_how_many_rows_came(shape: Shape) -> None:
+    """300 of 600 rows at 0.25 stand for 1,200 of 2,400; 2,500 came, so 50 are missing. Each adds 3 to the variance."""
+    passed = kept(0.25, [1.0] * 300) | {"rows_excess_squared": 300 * 12.0**2}
+    (answer,) = told([output(shape)], passed | came(600, 0.25, 2500.0))
+    assert answer["value"] == pytest.approx(1250.0)
+    assert answer["standard_error"] == pytest.approx(math.sqrt(600 * 3))
+    assert answer["upper"] - 1250 == pytest.approx(1.96 * math.sqrt(600 * 3), rel=1e-3)
+    assert 1250 - answer["lower"] == pytest.approx(answer["upper"] - 1250)
+    assert (answer["rows_used"], answer["rows_estimated"]) == (300, 1200.0)
+    assert (answer["exact"], answer["low"], answer["reason"]) == (False, False, "sampled")
+
+
+def test_where_few_rows_tell_what_those_that_came_are_worth_a_count_stays_as_it_is() -> None:
+    passed = kept(0.25, [1.0] * 40) | {"rows_excess_squared": 40 * 12.0**2}
+    (alone,) = told([output()], passed)
+    (answer,) = told([output()], passed | came(80, 0.25, 400.0))
+    assert answer == alone
+    assert answer["value"] == 160.0
+
+
+def test_an_average_is_not_corrected() -> None:
+    passed = kept(0.25, [1.0, 3.0] * 150)
+    shape = of_values(AggregateKind.AVG)
+    assert told([output(shape)], passed | came(600, 0.25, 2500.0)) == told([output(shape)], passed)
+
+
 def test_a_window_without_kept_rows_has_an_upper_bound() -> None:
     shed = [ShedInterval(stream="s", start=5 * SECOND, until=6 * SECOND, sampling_rates={"7.0": 0.1})]
     nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0}

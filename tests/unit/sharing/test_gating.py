@@ -106,7 +106,8 @@ def test_a_gate_is_as_wide_as_the_widest_query_behind_it() -> None:
 def test_every_share_of_every_query_has_one_intake() -> None:
     work = the_work()
     shares = [share for intake in work.intakes for share in intake.shares]
-    assert len(shares) == len(set(shares)) == 4
+    assert len(shares) == len(set(shares)) == 6
+    assert [slot for _, slot in sorted(shares)].count(0) == 4
     assert work.gating.intake_count == len(work.intakes)
     assert LEVELS == 256
 

@@ -1,0 +1,114 @@
+"""Rows that are only counted: of queries below a function, how many came to it and how many of them are in the sample.
+
+What a function costs is saved for rows that are not in the sample of the queries below it; to count those rows costs
+little. Where it is known how many came to the function, what is in the sample tells by how much it is too many or too
+few, see `answering/known_rows.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from itertools import pairwise
+
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.node import Node
+from streamshed.network.operators import Apply
+from streamshed.network.query import AnswerMode, Query
+from streamshed.sharing.instructions import StreamProgram, Test
+
+
+class Role(IntEnum):
+    """What rows are to a query's value."""
+
+    VALUES = 0
+    COUNTED = 1
+    SAMPLED = 2
+
+
+ALWAYS = "true"
+"""What a row passes that may be counted, as SQL."""
+
+_APART = 1000
+"""A query has fewer distinct values than this."""
+
+SCALED = frozenset({AggregateKind.COUNT, AggregateKind.SUM})
+"""What is known better for it; an average is a quotient of two estimates that are off alike."""
+
+
+def slot_of(slot: int, role: Role) -> int:
+    """Return where rows of a role are found in state, beside the value that they are counted for.
+
+    >>> slot_of(2, Role.COUNTED), role_of(1002), value_slot(1002)
+    (1002, <Role.COUNTED: 1>, 2)
+    """
+    return slot + _APART * role
+
+
+def role_of(slot: int) -> Role:
+    """Return what the rows are that are found there."""
+    return Role(slot // _APART)
+
+
+def value_slot(slot: int) -> int:
+    """Return the slot of the value that they are for."""
+    return slot % _APART
+
+
+def counted_node(query: Query) -> Node | None:
+    """Return what the rows come from that go to the first function above a query; None: they are not counted.
+
+    They are for queries that count or sum. Queries by groups are left out: state would hold each group once more for
+    the rows that are counted, and for those in the sample.
+    """
+    if query.aggregate is None or query.aggregate.keys or query.mode is not AnswerMode.APPROXIMATE:
+        return None
+    if not any(call.kind in SCALED for _, call in query.aggregate.aggregates):
+        return None
+    path = query.rows.path
+    return next((above for above, node in pairwise(path) if isinstance(node, Apply)), None)
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows that are counted for a value of a query: those that come to a function, or those of them in its sample.
+
+    Attributes:
+        query: The query.
+        node: What they come from.
+        slot: Where they are found in state, see `slot_of`.
+    """
+
+    query: Query
+    node: Node
+    slot: int
+
+    @property
+    def test(self) -> str:
+        """A condition that all rows pass: by it they have a bit, and so a sampling rate, of their own."""
+        return (
+            "__counted" if role_of(self.slot) is Role.COUNTED else f"__sampled_{self.query.definition_id}_{self.slot}"
+        )
+
+
+def counted_rows(query: Query, slots: Mapping[str, int]) -> tuple[CountedRows, ...]:
+    """Return the rows that are counted for a query.
+
+    Args:
+        query: The query.
+        slots: By aggregate, the slot of its value.
+    """
+    node = counted_node(query)
+    if node is None or query.aggregate is None:
+        return ()
+    scaled = sorted({slots[name] for name, call in query.aggregate.aggregates if call.kind in SCALED})
+    return tuple(
+        CountedRows(query, node, slot_of(slot, role)) for slot in scaled for role in (Role.COUNTED, Role.SAMPLED)
+    )
+
+
+def with_counted(program: StreamProgram, counted: Sequence[CountedRows]) -> StreamProgram:
+    """Return a straight line with the tests that rows which are counted pass."""
+    names = dict.fromkeys(rows.test for rows in counted)
+    return replace(program, instructions=(*program.instructions, *(Test(name, ALWAYS, ()) for name in names)))

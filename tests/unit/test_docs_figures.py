@@ -2,7 +2,18 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.bench import BENCHMARKS, accuracy, burst, coverage, large_values, overhead, planning, throughput
+from streamshed.bench import (
+    BENCHMARKS,
+    accuracy,
+    burst,
+    counted_rows,
+    coverage,
+    large_values,
+    overhead,
+    planning,
+    sampled_totals,
+    throughput,
+)
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
@@ -22,7 +33,7 @@ def burst_figures() -> set[str]:
 
 def accuracy_figures() -> set[str]:
     one = accuracy.Measured(
-        errors=Errors(mean=0.1, worst=0.2, by_query={}, seconds=1),
+        errors=Errors(largest=(0.1, 0.2), by_query={}),
         predicted_mean_error=0.1,
         group_error=0.1,
         time_ratios=(0.8,),
@@ -61,12 +72,30 @@ def large_values_figures() -> set[str]:
             expected_ratio=0.5,
             holds=0.95,
         )
-        for summed in large_values.SUMS
+        for summed in sampled_totals.SUMS
     ]
     return set(large_values.figures_of(compared))
 
 
+def counted_rows_figures() -> set[str]:
+    compared = [
+        counted_rows.Compared(
+            summed=summed.name,
+            query=query,
+            sampling_rate=0.1,
+            total_errors=(2.0, 1.0),
+            count_errors=(1.0, 0.7),
+            expected_ratio=0.5,
+            holds=0.95,
+        )
+        for summed in sampled_totals.SUMS
+        for query in (counted_rows.ALL, counted_rows.SOME)
+    ]
+    return set(counted_rows.figures_of(compared))
+
+
 FIGURES = {
+    "counted_rows": counted_rows_figures(),
     "accuracy": accuracy_figures(),
     "coverage": coverage_figures(),
     "large_values": large_values_figures(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import os
 import statistics
 import time
@@ -114,7 +116,7 @@ def run(options: BenchOptions) -> BenchResult:
     return BenchResult(
         figures=figures_of(runs, costs, capacity.rows_per_second(sizes.trigger_seconds)),
         details=_details(runs, sizes),
-        picture=partial(draw_accuracy, errors={key: one.errors.mean for key, one in runs.items()}),
+        picture=partial(draw_accuracy, errors={key: one.errors.largest for key, one in runs.items()}),
     )
 
 
@@ -171,14 +173,14 @@ def _runs(
     progress: Callable[[str, float], None],
 ) -> dict[tuple[str, float], Measured]:
     found: dict[tuple[str, float], Measured] = {}
-    share = 0.85 / len(sizes.loads) / len(POLICIES)
-    for load in sizes.loads:
+    order = sizes.runs(POLICIES, DEFAULT_RATE_POLICY)
+    for load, runs in itertools.groupby(order, key=operator.itemgetter(1)):
         feed = _staged(
             trace, place.new(f"load_{load:g}"), sizes, load * capacity.rows_per_second(sizes.trigger_seconds)
         )
         exact = exact_answers([file.path for file in feed.files])
-        for policy in POLICIES:
-            progress(f"{policy} at load {load:g}", 0.15 + share * len(found))
+        for policy, _ in runs:
+            progress(f"{policy} at load {load:g}", 0.15 + 0.85 * len(found) / len(order))
             found[policy, load] = _measured(spark, place, feed, sizes, capacity, exact, policy)
     return found
 
@@ -283,6 +285,7 @@ def _details(runs: Mapping[tuple[str, float], Measured], sizes: AccuracySizes) -
                 "error_by_query": dict(one.errors.by_query),
                 "group_error": one.group_error,
                 "seconds": one.errors.seconds,
+                "error_by_second": list(one.errors.largest),
                 "p95_time_ratio": percentile(one.time_ratios, 0.95),
                 "effective_sampling_rates": dict(one.effective_sampling_rates),
             }

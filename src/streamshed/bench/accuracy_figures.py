@@ -18,16 +18,27 @@ class Errors:
     """How far off answers were.
 
     Args:
-        mean: Mean over seconds of the largest relative error of any query in that second.
-        worst: The largest of all.
+        largest: Second by second, the largest relative error of any query.
         by_query: Mean over seconds, per query.
-        seconds: How many seconds.
     """
 
-    mean: float
-    worst: float
+    largest: tuple[float, ...]
     by_query: Mapping[str, float]
-    seconds: int
+
+    @property
+    def mean(self) -> float:
+        """Mean over seconds of the largest."""
+        return statistics.fmean(self.largest)
+
+    @property
+    def worst(self) -> float:
+        """The largest of all."""
+        return max(self.largest)
+
+    @property
+    def seconds(self) -> int:
+        """How many seconds."""
+        return len(self.largest)
 
 
 def errors_of(
@@ -53,12 +64,9 @@ def errors_of(
         for query in queries
         for end in ends
     }
-    largest = [max(errors[query, end] for query in queries) for end in ends]
     return Errors(
-        mean=statistics.fmean(largest),
-        worst=max(largest),
+        largest=tuple(max(errors[query, end] for query in queries) for end in ends),
         by_query={query: statistics.fmean(errors[query, end] for end in ends) for query in queries},
-        seconds=len(ends),
     )
 
 

@@ -36,7 +36,7 @@ class AccuracyQuery:
 
 SEVEN: tuple[AccuracyQuery, ...] = (
     AccuracyQuery(name="clocks", condition="proto = 17 AND dest_port = 123 AND src_port < 36000", aggregate="count(*)"),
-    AccuracyQuery(name="screens", condition="proto = 6 AND dest_port = 6000", aggregate="sum(size)"),
+    AccuracyQuery(name="sessions", condition="proto = 6 AND dest_port IN (20, 21, 22, 23, 25)", aggregate="sum(size)"),
     AccuracyQuery(name="web", condition="proto = 6 AND dest_port IN (80, 443)", aggregate="count(*)"),
     AccuracyQuery(name="trusted", condition="proto = 6 AND trust >= 0.9", aggregate="sum(size)"),
     AccuracyQuery(name="suspect", condition="proto = 6 AND trust < 0.5", aggregate="count(*)"),
@@ -57,7 +57,7 @@ def accuracy_network(source: PacketSource) -> QueryNetwork:
     routed = tcp.filter("src_port >= 1024").apply(next_hop, columns=["dest_host"], into="hop", returns="bigint")
     places: Mapping[str, Node] = {
         "clocks": packets.filter("proto = 17").filter("dest_port = 123 AND src_port < 36000"),
-        "screens": tcp.filter("dest_port = 6000"),
+        "sessions": tcp.filter("dest_port IN (20, 21, 22, 23, 25)"),
         "web": tcp.filter("dest_port IN (80, 443)"),
         "trusted": judged.filter("trust >= 0.9"),
         "suspect": judged.filter("trust < 0.5"),

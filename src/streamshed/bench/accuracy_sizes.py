@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -19,6 +20,7 @@ class AccuracySizes:
         calibration_warm_up: Micro-batches of `calibration_files[0]` files that do not count.
         calibration_files: Files of the micro-batches that do, in turn.
         calibration_rounds: How many turns.
+        compared_from: Loads below this one are run with the default policy alone: at load 1 nothing is shed by any.
         left_out: What the full benchmark does beyond this.
     """
 
@@ -31,12 +33,22 @@ class AccuracySizes:
     calibration_warm_up: int
     calibration_files: tuple[int, ...]
     calibration_rounds: int
+    compared_from: float = 0.0
     left_out: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> int:
         """How long a run is fed."""
         return (self.warm_up + self.micro_batches) * self.trigger_seconds
+
+    def runs(self, policies: Sequence[str], default: str) -> list[tuple[str, float]]:
+        """Return what is run, by policy and load, load by load."""
+        return [
+            (policy, load)
+            for load in self.loads
+            for policy in policies
+            if load >= self.compared_from or policy == default
+        ]
 
     @property
     def calibration_file_count(self) -> int:
@@ -53,18 +65,23 @@ FULL = AccuracySizes(
     file_seconds=0.5,
     calibration_rows_per_file=5_000,
     calibration_warm_up=20,
-    calibration_files=(2, 10),
+    calibration_files=(2, 40),
     calibration_rounds=6,
 )
 QUICK = AccuracySizes(
     loads=(1.0, 5.0),
     trigger_seconds=3,
-    warm_up=4,
-    micro_batches=6,
+    warm_up=3,
+    micro_batches=5,
     file_seconds=0.5,
     calibration_rows_per_file=5_000,
     calibration_warm_up=8,
-    calibration_files=(2, 10),
+    calibration_files=(2, 40),
     calibration_rounds=2,
-    left_out=("loads 2, 3 and 4", "14 of 20 micro-batches of each run"),
+    compared_from=5.0,
+    left_out=(
+        "loads 2, 3 and 4",
+        "policies uniform and hoeffding at load 1, where nothing is shed",
+        "15 of 20 micro-batches of each run",
+    ),
 )

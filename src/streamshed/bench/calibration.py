@@ -17,6 +17,7 @@ from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.native import micro_batch_of
 from streamshed.bench.workplace import Workplace
+from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.statistics.load_prior import LoadPrior
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Itera
         spark,
         checkpoint=str(checkpoint),
         sink=noop_sink(),
-        sampling_rate=_NEARLY_NOTHING,
+        sampling=FixedSampling(_NEARLY_NOTHING),
         trigger=_TRIGGER,
     )
 

@@ -17,6 +17,7 @@ from streamshed.bench.pictures import draw_coverage
 from streamshed.bench.recorded_run import run_recording
 from streamshed.bench.recordings import recordings_folder
 from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.planning.fixed_sampling import FixedSampling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -146,7 +147,7 @@ def _answers(
         place,
         recording.file(recordings),
         take,
-        sampling_rate=sampling_rate,
+        sampling=FixedSampling(sampling_rate),
         confidence=confidence,
     )
     return found

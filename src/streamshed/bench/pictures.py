@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -108,26 +109,39 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
     write_png(figure, path)
 
 
-def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], float]) -> None:
-    """Draw the mean error of each policy over the load, as [B04] Figure 4 does.
+def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], Sequence[float]]) -> None:
+    """Draw each policy's mean error over the load, and over time under a load in the middle: [B04] Figures 4 and 5.
 
     Args:
         path: The file.
-        errors: By policy and load factor.
+        errors: By policy and load factor, second by second.
 
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((7.0, 4.5), "Error under load: mean over seconds of the largest of seven")
-    axes = figure.subplots()
-    for color, policy in zip((_RED, _ORANGE, _BLUE), dict.fromkeys(policy for policy, _ in errors), strict=False):
-        points = sorted((load, error) for (of, load), error in errors.items() if of == policy)
-        axes.plot([load for load, _ in points], [error for _, error in points], "o-", color=color, label=policy)
-    axes.set_xlabel("load factor")
-    axes.set_ylabel("relative error")
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8, frameon=False)
+    figure = _figure((11.0, 4.5), "Error under load: the largest of seven queries in each second")
+    by_load, over_time = figure.subplots(1, 2)
+    policies = dict.fromkeys(policy for policy, _ in errors)
+    middle = _in_the_middle(errors, list(policies))
+    for color, policy in zip((_RED, _ORANGE, _BLUE), policies, strict=False):
+        points = sorted((load, fmean(found)) for (of, load), found in errors.items() if of == policy)
+        by_load.plot([load for load, _ in points], [error for _, error in points], "o-", color=color, label=policy)
+        over_time.plot(errors[policy, middle], color=color, label=policy)
+    by_load.set_xlabel("load factor")
+    by_load.set_ylabel("relative error, mean over the seconds")
+    over_time.set_xlabel("seconds")
+    over_time.set_ylabel(f"relative error at load {middle:g}")
+    for axes in (by_load, over_time):
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8, frameon=False)
     write_png(figure, path)
+
+
+def _in_the_middle(errors: Mapping[tuple[str, float], Sequence[float]], policies: Sequence[str]) -> float:
+    """The load in the middle of those at which all policies were run."""
+    loads = sorted({load for _, load in errors})
+    compared = [load for load in loads if all((policy, load) in errors for policy in policies)]
+    return compared[len(compared) // 2]
 
 
 def draw_planning(path: Path, *, planned: Mapping[str, Mapping[int, float]], replanned: Mapping[int, float]) -> None:
@@ -185,6 +199,23 @@ def draw_large_values(path: Path, *, ratios: Mapping[tuple[str, float], float]) 
     axes.set_ylim(0.0, None)
     axes.set_xlabel("share of the rows kept")
     axes.set_ylabel("÷ error with all rows alike")
+    write_png(figure, path)
+
+
+def draw_counted_rows(path: Path, *, ratios: Mapping[tuple[str, float], float]) -> None:
+    """Draw the error of sums below a function, corrected by how many rows came to it, ÷ that of others.
+
+    Args:
+        path: The file.
+        ratios: By what is summed and sampling rate.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure, axes = _over_sampling_rates(ratios, "Error of sums below a function, rows counted above it", level=1.0)
+    axes.set_ylim(0.0, None)
+    axes.set_xlabel("sampling rate")
+    axes.set_ylabel("÷ error without counting")
     write_png(figure, path)
 
 

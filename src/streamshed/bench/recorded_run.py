@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.workplace import Workplace
 from streamshed.network.network import QueryNetwork
-from streamshed.planning.query_rates import SizedRate
+from streamshed.planning.fixed_sampling import FixedSampling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,8 +29,7 @@ def run_recording(
     recording: Path,
     take: Callable[[DataFrame, int], None],
     *,
-    sampling_rate: float,
-    sized: Mapping[str, SizedRate] | None = None,
+    sampling: FixedSampling,
     confidence: float = 0.95,
 ) -> None:
     """Answer a network of one stream over a recorded file.
@@ -41,8 +40,7 @@ def run_recording(
         place: Where the folder and the checkpoint are made.
         recording: The file.
         take: Told the answers of each micro-batch.
-        sampling_rate: At which rate rows are kept.
-        sized: By query, how its rows are chosen by size.
+        sampling: How rows are sampled.
         confidence: Of the bounds of answers.
 
     Raises:
@@ -59,8 +57,7 @@ def run_recording(
         spark,
         checkpoint=str(place.new("checkpoint")),
         sink=each_micro_batch(take),
-        sampling_rate=sampling_rate,
-        sized=sized,
+        sampling=sampling,
         confidence=confidence,
     )
     try:

@@ -44,7 +44,7 @@ class BenchmarkName(click.ParamType[str]):
     help="Where the result goes; the picture goes beside it, as .png.",
 )
 def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) -> None:
-    """Run the benchmark NAME: throughput, overhead, burst, accuracy, coverage, large_values or planning."""
+    """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage; see docs/benchmarks.md."""
     check_files(file)
     begin = time.time()
     with _earlier_result(file), progress_of(f"bench {name}") as show:

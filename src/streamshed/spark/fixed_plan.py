@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -11,8 +10,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.planning.quantization import code_of
-from streamshed.planning.query_rates import SizedRate
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
@@ -34,8 +33,7 @@ def start_fixed(
     *,
     checkpoint: str,
     sink: Sink,
-    sampling_rate: float | None = None,
-    sized: Mapping[str, SizedRate] | None = None,
+    sampling: FixedSampling | None = None,
     trigger: str = "0 seconds",
     confidence: float = 0.95,
 ) -> StreamingQuery:
@@ -48,8 +46,7 @@ def start_fixed(
         spark: The session.
         checkpoint: A new folder.
         sink: Where answers go.
-        sampling_rate: At which rows are admitted, in (0, 1]; None: no samplers are compiled in.
-        sized: By query, how its rows are chosen by size.
+        sampling: How rows are sampled; None: no samplers are compiled in.
         trigger: How often a micro-batch starts.
         confidence: Of the bounds of answers, in (0, 1).
 
@@ -65,7 +62,7 @@ def start_fixed(
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
         summaries = new_summaries(spark)
-        partials, answering = _compiled(network, spark, sampling_rate, sized or {}, confidence)
+        partials, answering = _compiled(network, spark, sampling, confidence)
         answers = streaming_answer_frame(partials, answering, None, f"{checkpoint}/set_aside", summaries)
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
@@ -75,8 +72,7 @@ def start_fixed(
 def _compiled(
     network: QueryNetwork,
     spark: SparkSession,
-    sampling_rate: float | None,
-    sized: Mapping[str, SizedRate],
+    sampling: FixedSampling | None,
     confidence: float,
 ) -> tuple[DataFrame, Answering]:
     streams = network.time_domains[0].streams
@@ -86,8 +82,8 @@ def _compiled(
             network.queries,
             streaming_frame(spark, stream),
             Admission(
-                _plan(spark, stream_work(stream, network.queries), sampling_rate, sized),
-                tuple(sorted({one.column for one in sized.values()})),
+                _plan(spark, stream_work(stream, network.queries), sampling),
+                tuple(sorted({one.column for one in sampling.sized.values()})) if sampling is not None else (),
             ),
         )
         for stream in streams
@@ -99,17 +95,15 @@ def _compiled(
     return compiled_partials(compiled, rows, classes, layout), answering
 
 
-def _plan(
-    spark: SparkSession, work: StreamWork, sampling_rate: float | None, sized: Mapping[str, SizedRate]
-) -> DataFrame | None:
-    if sampling_rate is None:
+def _plan(spark: SparkSession, work: StreamWork, sampling: FixedSampling | None) -> DataFrame | None:
+    if sampling is None:
         return None
-    code = code_of(sampling_rate)
+    code = code_of(sampling.sampling_rate)
     query_codes = {query: code for intake in work.intakes for query in intake.queries}
-    codes = share_codes(work.intakes, query_codes, sized)
+    codes = share_codes(work.intakes, query_codes, sampling.sized, sampling.counting)
     plan = StreamPlan(
         sampling_code=min(codes.values(), default=code),
         share_codes=codes,
-        sized=sized_shares(work.intakes, query_codes, sized),
+        sized=sized_shares(work.intakes, query_codes, sampling.sized),
     )
     return spark.createDataFrame([plan_values(plan, 0, work.gating)], PLAN_SCHEMA)

@@ -1,0 +1,187 @@
+"""Benchmark `counted_rows`: how much nearer sums below a function are when it is known how many rows came to it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.pictures import draw_counted_rows
+from streamshed.bench.recordings import recording_file, recordings_folder
+from streamshed.bench.sampled_totals import (
+    QUICK_SAMPLING_RATES,
+    SAMPLING_RATES,
+    SUMS,
+    Summed,
+    Windows,
+    root_mean_square_error,
+    sampled_totals,
+    share_that_holds,
+    summed_rows,
+    true_totals,
+)
+from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.network.network import QueryNetwork, network
+from streamshed.planning.fixed_sampling import FixedSampling
+from streamshed.planning.quantization import WHOLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ALL, SOME = "all", "some"
+"""The queries: one takes all rows that come to the function, one those whose value is the median at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A query at a sampling rate, without and with its rows being counted; the rows in its sample are the same.
+
+    Args:
+        summed: What is summed.
+        query: `ALL` or `SOME`.
+        sampling_rate: Which share of the rows was kept.
+        total_errors: Root mean squares over windows of the error of the total, without and with.
+        count_errors: The same of the count.
+        expected_ratio: What the plan would say of the second total error ÷ the first.
+        holds: How often the truth lay within the bounds of 95 % of the corrected totals.
+    """
+
+    summed: str
+    query: str
+    sampling_rate: float
+    total_errors: tuple[float, float]
+    count_errors: tuple[float, float]
+    expected_ratio: float
+    holds: float
+
+    @property
+    def error_ratio(self) -> float:
+        """The corrected total's error ÷ the other."""
+        return self.total_errors[1] / self.total_errors[0]
+
+
+def judged(values: pd.Series) -> pd.Series:
+    """What stands for a dear function: what it costs does not matter here."""
+    return values.astype("float64")
+
+
+def run(options: BenchOptions) -> BenchResult:
+    """Measure what counting rows saves; `options.trace` is the folder of the recordings.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+        MissingRecordingsError: No folder is named, or a recording is missing there.
+    """
+    recordings = recordings_folder(options, {summed.recording for summed in SUMS})
+    sampling_rates = QUICK_SAMPLING_RATES if options.quick else SAMPLING_RATES
+    cases = list(product(SUMS, sampling_rates))
+    compared: list[Compared] = []
+    with workplace() as place, bench_session("counted_rows") as spark:
+        for number, (summed, sampling_rate) in enumerate(cases):
+            options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))
+            compared += _compared(spark, place, summed, recordings, f"{options.seed}_{number}", sampling_rate)
+    return BenchResult(
+        figures=figures_of(compared),
+        details={
+            "cases": [
+                {
+                    "summed": one.summed,
+                    "query": one.query,
+                    "sampling_rate": one.sampling_rate,
+                    "total_errors": list(one.total_errors),
+                    "count_errors": list(one.count_errors),
+                    "expected_ratio": one.expected_ratio,
+                    "holds": one.holds,
+                }
+                for one in compared
+            ],
+            "left_out": [f"sampling rate {one:g}" for one in SAMPLING_RATES if one not in sampling_rates],
+        },
+        picture=partial(
+            draw_counted_rows,
+            ratios={(f"{one.summed}, {one.query}", one.sampling_rate): one.error_ratio for one in compared},
+        ),
+    )
+
+
+def figures_of(compared: Sequence[Compared]) -> dict[str, float]:
+    """Condense what was measured into the benchmark's figures."""
+    figures: dict[str, float] = {}
+    for name, query in dict.fromkeys((one.summed, one.query) for one in compared):
+        own = [one for one in compared if (one.summed, one.query) == (name, query)]
+        figures[f"{name}_{query}_error_ratio"] = statistics.geometric_mean(one.error_ratio for one in own)
+        figures[f"{name}_{query}_expected_ratio"] = statistics.geometric_mean(one.expected_ratio for one in own)
+    some = [one for one in compared if one.query == SOME]
+    figures["count_error_ratio"] = statistics.geometric_mean(one.count_errors[1] / one.count_errors[0] for one in some)
+    figures["coverage_at_95"] = statistics.fmean(one.holds for one in compared)
+    return figures
+
+
+def _compared(
+    spark: SparkSession, place: Workplace, summed: Summed, recordings: Path, name: str, sampling_rate: float
+) -> list[Compared]:
+    median = _median(summed, recordings)
+    conditions = {ALL: "true", SOME: f"{summed.column} >= {median}"}
+    recording = recording_file(recordings, summed.recording)
+    asked = partial(_asked, summed, name, median)
+    scaled, corrected = (
+        sampled_totals(spark, place, recording, asked, FixedSampling(sampling_rate, counting=counting))
+        for counting in ({}, dict.fromkeys(conditions, WHOLE))
+    )
+    return [
+        _compared_query(summed, recordings, query, condition, sampling_rate, (scaled[query], corrected[query]))
+        for query, condition in conditions.items()
+    ]
+
+
+def _compared_query(
+    summed: Summed,
+    recordings: Path,
+    query: str,
+    condition: str,
+    sampling_rate: float,
+    answers: tuple[Windows, Windows],
+) -> Compared:
+    truths, moments = true_totals(summed, recordings, condition)
+    came, _ = true_totals(summed, recordings)
+    passed = _rows(truths) / _rows(came)
+    errors = {
+        field: tuple(root_mean_square_error(found, truths, field) for found in answers) for field in ("total", "count")
+    }
+    return Compared(
+        summed=summed.name,
+        query=query,
+        sampling_rate=sampling_rate,
+        total_errors=(errors["total"][0], errors["total"][1]),
+        count_errors=(errors["count"][0], errors["count"][1]),
+        expected_ratio=math.sqrt(1 - passed / moments.relative_square),
+        holds=share_that_holds(answers[1], truths),
+    )
+
+
+def _rows(windows: Windows) -> float:
+    return sum(found.count for found in windows.values())
+
+
+def _median(summed: Summed, recordings: Path) -> float:
+    import duckdb
+
+    file = recording_file(recordings, summed.recording)
+    found = duckdb.execute(f"SELECT median({summed.column}) FROM '{file}' WHERE {summed.condition}").fetchone()
+    return float(found[0]) if found else 0.0
+
+
+def _asked(summed: Summed, name: str, median: float, watched: Path) -> QueryNetwork:
+    rows = summed_rows(summed, watched, name)
+    known = rows.apply(judged, columns=[summed.column], into="judged", returns="double")
+    taken = {ALL: known, SOME: known.filter(f"judged >= {median}")}
+    size, calls = f"{summed.window_seconds} seconds", {"count": "count(*)", "total": "sum(judged)"}
+    return network(*[chosen.window(size).agg(**calls).query(query) for query, chosen in taken.items()])

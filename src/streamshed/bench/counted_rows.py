@@ -87,7 +87,7 @@ def run(options: BenchOptions) -> BenchResult:
     with workplace() as place, bench_session("counted_rows") as spark:
         for number, (summed, sampling_rate) in enumerate(cases):
             options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))
-            compared += _compared(spark, place, summed, recordings, f"{options.seed}_{number}", sampling_rate)
+            compared += _compared(spark, place, summed, recordings, f"rows_{options.seed}_{number}", sampling_rate)
     return BenchResult(
         figures=figures_of(compared),
         details={

@@ -146,7 +146,8 @@ class Answering:
 
     def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
         """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
-        if shape.function not in {AggregateKind.COUNT, AggregateKind.SUM}:
+        is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
+        if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
             return scaled
         rows = KnownRows.of(shape, partials)
         use = rows.is_known & ~scaled.exact & (rows.effective_rows >= ENOUGH_ROWS)

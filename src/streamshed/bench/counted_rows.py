@@ -5,30 +5,27 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.pictures import draw_counted_rows
-from streamshed.bench.recordings import recording_file, recordings_folder
+from streamshed.bench.pictures import draw_error_ratios
+from streamshed.bench.recordings import recording_file
 from streamshed.bench.sampled_totals import (
-    QUICK_SAMPLING_RATES,
-    SAMPLING_RATES,
-    SUMS,
     Summed,
     Windows,
+    over_recordings,
     root_mean_square_error,
     sampled_totals,
     share_that_holds,
     summed_rows,
     true_totals,
 )
-from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.bench.workplace import Workplace
 from streamshed.network.network import QueryNetwork, network
 from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.planning.quantization import WHOLE
@@ -80,34 +77,15 @@ def run(options: BenchOptions) -> BenchResult:
         JavaUnavailableError: There is no Java, or it is too old.
         MissingRecordingsError: No folder is named, or a recording is missing there.
     """
-    recordings = recordings_folder(options, {summed.recording for summed in SUMS})
-    sampling_rates = QUICK_SAMPLING_RATES if options.quick else SAMPLING_RATES
-    cases = list(product(SUMS, sampling_rates))
-    compared: list[Compared] = []
-    with workplace() as place, bench_session("counted_rows") as spark:
-        for number, (summed, sampling_rate) in enumerate(cases):
-            options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))
-            compared += _compared(spark, place, summed, recordings, f"rows_{options.seed}_{number}", sampling_rate)
+    compared, left_out = over_recordings(options, "counted_rows", _compared)
     return BenchResult(
         figures=figures_of(compared),
-        details={
-            "cases": [
-                {
-                    "summed": one.summed,
-                    "query": one.query,
-                    "sampling_rate": one.sampling_rate,
-                    "total_errors": list(one.total_errors),
-                    "count_errors": list(one.count_errors),
-                    "expected_ratio": one.expected_ratio,
-                    "holds": one.holds,
-                }
-                for one in compared
-            ],
-            "left_out": [f"sampling rate {one:g}" for one in SAMPLING_RATES if one not in sampling_rates],
-        },
+        details={"cases": [asdict(one) for one in compared], "left_out": left_out},
         picture=partial(
-            draw_counted_rows,
+            draw_error_ratios,
             ratios={(f"{one.summed}, {one.query}", one.sampling_rate): one.error_ratio for one in compared},
+            title="Error of sums below a function, rows counted above it",
+            against="without counting",
         ),
     )
 
@@ -180,7 +158,7 @@ def _median(summed: Summed, recordings: Path) -> float:
 
 
 def _asked(summed: Summed, name: str, median: float, watched: Path) -> QueryNetwork:
-    rows = summed_rows(summed, watched, name)
+    rows = summed_rows(summed, watched, f"rows_{name}")
     known = rows.apply(judged, columns=[summed.column], into="judged", returns="double")
     taken = {ALL: known, SOME: known.filter(f"judged >= {median}")}
     size, calls = f"{summed.window_seconds} seconds", {"count": "count(*)", "total": "sum(judged)"}

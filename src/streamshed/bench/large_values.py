@@ -5,28 +5,25 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.pictures import draw_large_values
-from streamshed.bench.recordings import recording_file, recordings_folder
+from streamshed.bench.pictures import draw_error_ratios
+from streamshed.bench.recordings import recording_file
 from streamshed.bench.sampled_totals import (
-    QUICK_SAMPLING_RATES,
-    SAMPLING_RATES,
-    SUMS,
     Summed,
     Windows,
+    over_recordings,
     root_mean_square_error,
     sampled_totals,
     share_that_holds,
     summed_rows,
     true_totals,
 )
-from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.bench.workplace import Workplace
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.network import QueryNetwork, network
 from streamshed.planning.fixed_sampling import FixedSampling
@@ -73,33 +70,15 @@ def run(options: BenchOptions) -> BenchResult:
         JavaUnavailableError: There is no Java, or it is too old.
         MissingRecordingsError: No folder is named, or a recording is missing there.
     """
-    recordings = recordings_folder(options, {summed.recording for summed in SUMS})
-    sampling_rates = QUICK_SAMPLING_RATES if options.quick else SAMPLING_RATES
-    cases = list(product(SUMS, sampling_rates))
-    compared = []
-    with workplace() as place, bench_session("large_values") as spark:
-        for number, (summed, sampling_rate) in enumerate(cases):
-            options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))
-            compared.append(_compared(spark, place, summed, recordings, f"{options.seed}_{number}", sampling_rate))
+    compared, left_out = over_recordings(options, "large_values", _compared)
     return BenchResult(
         figures=figures_of(compared),
-        details={
-            "cases": [
-                {
-                    "summed": one.summed,
-                    "sampling_rate": one.sampling_rate,
-                    "total_errors": list(one.total_errors),
-                    "count_errors": list(one.count_errors),
-                    "rows": list(one.rows),
-                    "expected_ratio": one.expected_ratio,
-                    "holds": one.holds,
-                }
-                for one in compared
-            ],
-            "left_out": [f"sampling rate {one:g}" for one in SAMPLING_RATES if one not in sampling_rates],
-        },
+        details={"cases": [asdict(one) for one in compared], "left_out": left_out},
         picture=partial(
-            draw_large_values, ratios={(one.summed, one.sampling_rate): one.error_ratio for one in compared}
+            draw_error_ratios,
+            ratios={(one.summed, one.sampling_rate): one.error_ratio for one in compared},
+            title="Error of sums whose large values are kept likelier",
+            against="with all rows alike",
         ),
     )
 
@@ -121,7 +100,7 @@ def figures_of(compared: Sequence[Compared]) -> dict[str, float]:
 
 def _compared(
     spark: SparkSession, place: Workplace, summed: Summed, recordings: Path, name: str, sampling_rate: float
-) -> Compared:
+) -> list[Compared]:
     truths, moments = true_totals(summed, recordings)
     sizes = sizes_of(moments)
     if sizes is None:
@@ -136,7 +115,7 @@ def _compared(
 
     alike, by_size = answers("alike", {}), answers("sized", {"asked": sized})
     spread = lifted_spread(sizes, AggregateKind.SUM, moments)
-    return Compared(
+    compared = Compared(
         summed=summed.name,
         sampling_rate=sampling_rate,
         total_errors=(
@@ -151,6 +130,7 @@ def _compared(
         expected_ratio=math.sqrt(spread / moments.relative_square),
         holds=share_that_holds(by_size, truths),
     )
+    return [compared]
 
 
 def _asked(summed: Summed, name: str, watched: Path) -> QueryNetwork:

@@ -185,37 +185,22 @@ def draw_coverage(path: Path, *, shares: Mapping[tuple[str, float], float]) -> N
     write_png(figure, path)
 
 
-def draw_large_values(path: Path, *, ratios: Mapping[tuple[str, float], float]) -> None:
-    """Draw the error of sums whose large values are kept likelier ÷ that of others, over the sampling rate.
+def draw_error_ratios(path: Path, *, ratios: Mapping[tuple[str, float], float], title: str, against: str) -> None:
+    """Draw the errors of one way to sample ÷ those of another, over the sampling rate.
 
     Args:
         path: The file.
         ratios: By what is summed and sampling rate.
+        title: Of which way.
+        against: The other way.
 
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure, axes = _over_sampling_rates(ratios, "Error of sums whose large values are kept likelier", level=1.0)
-    axes.set_ylim(0.0, None)
-    axes.set_xlabel("share of the rows kept")
-    axes.set_ylabel("÷ error with all rows alike")
-    write_png(figure, path)
-
-
-def draw_counted_rows(path: Path, *, ratios: Mapping[tuple[str, float], float]) -> None:
-    """Draw the error of sums below a function, corrected by how many rows came to it, ÷ that of others.
-
-    Args:
-        path: The file.
-        ratios: By what is summed and sampling rate.
-
-    Raises:
-        SinkUnavailableError: The file cannot be written.
-    """
-    figure, axes = _over_sampling_rates(ratios, "Error of sums below a function, rows counted above it", level=1.0)
+    figure, axes = _over_sampling_rates(ratios, title, level=1.0)
     axes.set_ylim(0.0, None)
     axes.set_xlabel("sampling rate")
-    axes.set_ylabel("÷ error without counting")
+    axes.set_ylabel(f"÷ error {against}")
     write_png(figure, path)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from streamshed.bench.contract import BenchOptions
 from streamshed.bench.recorded_run import run_recording
-from streamshed.bench.recordings import recording_file
-from streamshed.bench.workplace import Workplace
+from streamshed.bench.recordings import recording_file, recordings_folder
+from streamshed.bench.workplace import Workplace, bench_session, workplace
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.sources import folder
@@ -22,8 +24,10 @@ from streamshed.statistics.network_statistics import Moments
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-SAMPLING_RATES = (0.2, 0.1, 0.05, 0.02)
-QUICK_SAMPLING_RATES = (0.1,)
+_SAMPLING_RATES = (0.2, 0.1, 0.05, 0.02)
+_QUICK_SAMPLING_RATES = (0.1,)
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +108,36 @@ class Answer:
 
 Windows = Mapping[int, Answer]
 """By the second at which it starts."""
+
+
+Compare = Callable[["SparkSession", Workplace, Summed, Path, str, float], Sequence[Found]]
+"""(session, place, what is summed, folder of the recordings, name, sampling rate) to what is found."""
+
+
+def over_recordings(options: BenchOptions, name: str, compare: Compare[Found]) -> tuple[list[Found], list[str]]:
+    """Compare ways to sample for all that is summed, at all sampling rates.
+
+    Args:
+        options: Of the benchmark; its trace is the folder of the recordings.
+        name: Of the benchmark.
+        compare: How.
+
+    Returns:
+        What was found, and what was left out.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+        MissingRecordingsError: No folder is named, or a recording is missing there.
+    """
+    recordings = recordings_folder(options, {summed.recording for summed in SUMS})
+    sampling_rates = _QUICK_SAMPLING_RATES if options.quick else _SAMPLING_RATES
+    cases = list(product(SUMS, sampling_rates))
+    found: list[Found] = []
+    with workplace() as place, bench_session(name) as spark:
+        for number, (summed, sampling_rate) in enumerate(cases):
+            options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))
+            found += compare(spark, place, summed, recordings, f"{options.seed}_{number}", sampling_rate)
+    return found, [f"sampling rate {one:g}" for one in _SAMPLING_RATES if one not in sampling_rates]
 
 
 def summed_rows(summed: Summed, watched: Path, name: str) -> Node:

@@ -241,11 +241,8 @@ def _counting_codes(
 ) -> dict[str, int]:
     """Rows are counted of queries that are shed, and no fewer than are in the sample."""
     codes = {demand.query: code for demand, code, _ in queries}
-    return {
-        query: min(code, codes[query])
-        for demand, code, _ in counting
-        if (query := str(demand.counts_for)) and codes[query] != WHOLE
-    }
+    rates = {str(demand.counts_for): code for demand, code, _ in counting}
+    return {query: min(code, codes[query]) for query, code in rates.items() if codes[query] != WHOLE}
 
 
 def _sized_rate(sampling: SizedSampling, sampling_rate: float) -> SizedRate:

@@ -7,6 +7,8 @@ ANSWER_SCHEMA = (
     ("query", "string"),
     ("window_start", "timestamp"),
     ("window_end", "timestamp"),
+    ("window_from", "bigint"),
+    ("window_until", "bigint"),
     ("key", "array<string>"),
     ("aggregate", "string"),
     ("value", "double"),

@@ -16,6 +16,7 @@ from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.known_rows import KnownRows
+from streamshed.answering.numbered_windows import numbered_windows
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.quantile import quantiles
 from streamshed.answering.shed_interval import ShedInterval, share_name
@@ -56,9 +57,11 @@ class Answering:
     Args:
         outputs: What the network's queries ask.
         confidence: Of the intervals (lower, upper), in (0, 1).
+        is_numbered: Whether windows lie along numbers, not in time.
     """
 
-    def __init__(self, outputs: Sequence[Output], confidence: float) -> None:
+    def __init__(self, outputs: Sequence[Output], confidence: float, *, is_numbered: bool = False) -> None:
+        self._is_numbered = is_numbered
         self._outputs = tuple(outputs)
         self._confidence = confidence
         self._asked = Asked(outputs)
@@ -93,7 +96,8 @@ class Answering:
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
         is_late &= partials.longs("rows")[rows] > 0
         told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
-        return [batch for batch in told if batch.num_rows]
+        found = [batch for batch in told if batch.num_rows]
+        return [numbered_windows(batch) for batch in found] if self._is_numbered else found
 
     def _aggregated(
         self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+UNSETTLED = 2**62
+"""Where an interval ends that may have reached as far as can be: what was shed had numbers that nobody read."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShedInterval:
@@ -13,7 +16,7 @@ class ShedInterval:
     Attributes:
         stream: Of which stream.
         start: First such event time, microseconds.
-        until: Last such event time.
+        until: Last such event time; `UNSETTLED`: not known.
         sampling_rates: The least rate at which they were sampled for a value of a query, by `share_name`; a value that
             is missing was given all rows.
     """

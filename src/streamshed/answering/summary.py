@@ -24,6 +24,7 @@ class Tally:
         widths_count: How many these are.
         rows: Rows behind them.
         latest_window_end: Microseconds since the epoch; None where there is none.
+        latest_window_until: The number at which it ends, where windows lie along numbers.
     """
 
     answers: int = 0
@@ -32,17 +33,22 @@ class Tally:
     widths_count: int = 0
     rows: int = 0
     latest_window_end: int | None = None
+    latest_window_until: int | None = None
 
     def __add__(self, other: Tally) -> Tally:
-        ends = [end for end in (self.latest_window_end, other.latest_window_end) if end is not None]
         return Tally(
             self.answers + other.answers,
             self.exact_answers + other.exact_answers,
             self.widths + other.widths,
             self.widths_count + other.widths_count,
             self.rows + other.rows,
-            max(ends, default=None),
+            _latest(self.latest_window_end, other.latest_window_end),
+            _latest(self.latest_window_until, other.latest_window_until),
         )
+
+
+def _latest(one: int | None, other: int | None) -> int | None:
+    return max((end for end in (one, other) if end is not None), default=None)
 
 
 Summary = Mapping[tuple[str, str], Tally]
@@ -63,10 +69,11 @@ def summarized(answers: pa.RecordBatch) -> Summary:
             "has_width": is_number.astype(np.int64),
             "rows": answers.column("rows_used"),
             "end": pc.cast(answers.column("window_end"), pa.int64()),
+            "until": answers.column("window_until"),
         }
     )
     wanted = [("exact", "count"), ("exact", "sum"), ("width", "sum"), ("has_width", "sum"), ("rows", "sum")]
-    grouped = table.group_by(["kind", "query"]).aggregate([*wanted, ("end", "max")])
+    grouped = table.group_by(["kind", "query"]).aggregate([*wanted, ("end", "max"), ("until", "max")])
     return {(row["kind"], row["query"]): _tally(row) for row in grouped.to_pylist()}
 
 
@@ -78,6 +85,7 @@ def _tally(row: Mapping[str, Any]) -> Tally:
         widths_count=row["has_width_sum"],
         rows=row["rows_sum"],
         latest_window_end=row["end_max"],
+        latest_window_until=row["until_max"],
     )
 
 

@@ -35,13 +35,16 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
             rows_per_second=_rows_per_second(state, stream.name, believed),
             read_seconds_per_row=model.read_seconds_per_row(stream.name),
             parse_seconds_per_row=believed.stream(stream.name).parse_seconds_per_row,
-            event_seconds_per_second=_event_seconds_per_second(state, stream.name, learned),
+            event_seconds_per_second=(
+                1.0 if stream.is_numbered else _event_seconds_per_second(state, stream.name, learned)
+            ),
+            rows_per_number=learned.stream(stream.name).rows_per_number,
         )
         for stream in network.streams
     }
     known = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams)
     work = {stream.name: model.work_seconds_per_row(stream.name) for stream in network.streams}
-    return _leveled(network, known, work)
+    return _leveled(network, known, work, settings.trigger_interval_seconds)
 
 
 def _rows_per_second(state: ControlState, stream: str, believed: NetworkStatistics) -> float:
@@ -58,18 +61,29 @@ def _event_seconds_per_second(state: ControlState, stream: str, learned: Network
 
 
 def _leveled(
-    network: QueryNetwork, known: NetworkStatistics, work_seconds_per_row: Mapping[str, float]
+    network: QueryNetwork,
+    known: NetworkStatistics,
+    work_seconds_per_row: Mapping[str, float],
+    trigger_interval_seconds: float,
 ) -> NetworkStatistics:
-    """Scale the costs that nobody measured by themselves so that a row costs as much as it does in all."""
+    """Scale the costs that nobody measured by themselves so that rows cost as much as they do in all."""
     calls = {node.address for node in network.nodes if isinstance(node, Apply)}
     scales = {}
     for stream in network.streams:
-        one = replace(known, streams={stream.name: replace(known.stream(stream.name), rows_per_second=1.0)})
-        load = network_load(network, one, trigger_interval_seconds=1.0)
-        seconds = dict(enumerate(load.tree.node_seconds.tolist()))
-        measured = sum(seconds[place] for place, address in enumerate(load.addresses) if address in calls)
-        rest = sum(seconds.values()) - measured
-        scales[stream.name] = max(0.0, work_seconds_per_row[stream.name] - measured) / rest if rest > 0 else 1.0
+        arriving = known.stream(stream.name)
+        rows = max(1.0, arriving.rows_per_second * trigger_interval_seconds)
+        some = replace(arriving, rows_per_second=rows / trigger_interval_seconds)
+        load = network_load(
+            network, replace(known, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
+        )
+        measured = rest = 0.0
+        for node, address in zip(load.tree.nodes, load.addresses, strict=True):
+            if address in calls or node.groups is not None:
+                measured += node.seconds
+            else:
+                rest += node.seconds
+        work_seconds = rows * work_seconds_per_row[stream.name]
+        scales[stream.name] = max(0.0, work_seconds - measured) / rest if rest > 0 else 1.0
     names = {node.address: node.stream.name for node in network.nodes if isinstance(node, Node)}
     return replace(
         known,

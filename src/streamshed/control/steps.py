@@ -142,7 +142,7 @@ def _learned(
 ) -> LearnedStatistics:
     if measured is None:
         return state.learned
-    told = measured if tells_costs else replace(measured, calls={})
+    told = measured if tells_costs else replace(measured, calls={}, state_seconds=None)
     last = state.last_outcome
     elapsed_seconds = outcome.trigger_interval_seconds
     if last is not None:

@@ -106,5 +106,8 @@ def query_cells(query: QuerySoFar) -> Sequence[str]:
     exact = share_text(query.exact_answers / query.answers) if query.answers else "–"
     error = "exact" if query.relative_error == 0 else share_text(query.relative_error)
     end = query.latest_window_end_seconds
-    latest = "–" if end is None else datetime.fromtimestamp(end, UTC).strftime("%H:%M:%S")
+    if query.latest_window_until is not None:
+        latest = str(query.latest_window_until)
+    else:
+        latest = "–" if end is None else datetime.fromtimestamp(end, UTC).strftime("%H:%M:%S")
     return (count_text(answered), exact, error, count_text(query.late_pairs), latest)

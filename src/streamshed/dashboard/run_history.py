@@ -40,6 +40,7 @@ class QuerySoFar:
         late_pairs: (row, window) pairs that came too late.
         rows: Rows delivered, of a set-valued query.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
+        latest_window_until: The number at which it ends, where windows lie along numbers.
     """
 
     answers: int = 0
@@ -48,11 +49,13 @@ class QuerySoFar:
     late_pairs: int = 0
     rows: int = 0
     latest_window_end_seconds: float | None = None
+    latest_window_until: int | None = None
 
     def after(self, status: QueryStatus) -> QuerySoFar:
         """Add the answers of one more micro-batch."""
         answered = status.answers > 0
         ends = (self.latest_window_end_seconds, status.latest_window_end_seconds)
+        numbers = (self.latest_window_until, status.latest_window_until)
         return QuerySoFar(
             answers=self.answers + status.answers,
             exact_answers=self.exact_answers + status.exact_answers,
@@ -60,6 +63,7 @@ class QuerySoFar:
             late_pairs=self.late_pairs + status.late_pairs,
             rows=self.rows + status.rows,
             latest_window_end_seconds=max((end for end in ends if end is not None), default=None),
+            latest_window_until=max((number for number in numbers if number is not None), default=None),
         )
 
 

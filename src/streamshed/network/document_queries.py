@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.columns import declared_name
 from streamshed.network.document_operators import OperatorReader
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_sql import SqlReader
-from streamshed.network.document_values import duration_at, is_given, mapping_at, text_at
+from streamshed.network.document_values import is_given, length_at, mapping_at, text_at
 from streamshed.network.expression import parse_expression, quoted
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
@@ -18,7 +19,6 @@ from streamshed.network.problems import unknown_column
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.window import WindowSpecification
 
-_SOME_WINDOW = WindowSpecification(1, 1)
 _COUNT = AggregateCall(AggregateKind.COUNT, None)
 
 
@@ -40,7 +40,9 @@ def read_query(
     if (named_wrongly := name_problem("query", name)) is not None:
         place.report_all(name, [named_wrongly])
     rows = operators.filter(place.at("where"), text_at(body, "where"), node)
-    window = _read_window(place.at("window"), mapping_at(body, "window"))
+    window = _read_window(
+        place.at("window"), mapping_at(body, "window"), is_numbered=None if rows is None else rows.stream.is_numbered
+    )
     keys = _read_keys(place.at("by"), body, rows, operators.sql)
     calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, operators.sql)
     weight = _read_weight(place.at("weight"), body.get("weight", 1))
@@ -66,18 +68,20 @@ def read_query(
     )
 
 
-def _read_window(place: Place, body: Mapping[str, object]) -> WindowSpecification | None:
-    size, slide, offset = (duration_at(place, body, key) for key in ("size", "slide", "offset"))
-    sound = not any(is_given(place, body, key) and text_at(body, key) is None for key in ("slide", "offset"))
+def _read_window(place: Place, body: Mapping[str, object], *, is_numbered: bool | None) -> WindowSpecification | None:
+    size, slide, offset = (length_at(place, body, key, is_numbered=is_numbered) for key in ("size", "slide", "offset"))
+    sound = not any(is_given(place, body, key) and body.get(key) is None for key in ("slide", "offset"))
     if size is None:
         return None
-    if place.at("size").attempt(text_at(body, "size"), lambda: WindowSpecification(size, size)) is None:
+    has_numbers = bool(is_numbered)
+    tumbling = place.at("size").attempt(body["size"], lambda: WindowSpecification(size, size, 0, has_numbers))
+    if tumbling is None:
         return None
     if not sound or (slide is None and "slide" in body) or (offset is None and "offset" in body):
         return None
     return place.at("slide").attempt(
-        text_at(body, "slide"),
-        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0),
+        body.get("slide"),
+        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0, has_numbers),
     )
 
 
@@ -116,7 +120,7 @@ def _sql_key(place: Place, name: str, text: object, node: Node | None, sql: SqlR
 def _key(place: Place, written: object, key: GroupKey, node: Node | None) -> GroupKey | None:
     """Report what the model says of a key by itself."""
     call = ("b" if key.name.lower().startswith("a") else "a", _COUNT)
-    problems = () if node is None else problems_of(lambda: Aggregate(node, _SOME_WINDOW, (key,), (call,)))
+    problems = () if node is None else problems_of(lambda: Aggregate(node, _some_window(node), (key,), (call,)))
     place.report_all(written, problems)
     return None if problems else key
 
@@ -131,13 +135,18 @@ def _read_calls(
         call = sql.aggregate(here, text) if isinstance(text, str) else None
         problems: tuple[str, ...] = ()
         if call is not None and node is not None:
-            problems = problems_of(lambda named=(name, call): Aggregate(node, _SOME_WINDOW, (), (named,)))  # type: ignore[misc]
+            problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, call),)))
             here.report_all(text, problems)
         if call is None or problems:
             sound = False
         else:
             calls.append((name, call))
     return tuple(calls) if sound else None
+
+
+def _some_window(node: Node) -> WindowSpecification:
+    """A window to check with what does not depend on it."""
+    return WindowSpecification(1, 1, 0, node.stream.is_numbered)
 
 
 def _read_goal(place: Place, goal: object) -> ErrorGoal | None:

@@ -7,12 +7,20 @@ from pathlib import Path
 
 from streamshed.network.columns import Column, declared_name, parse_schema
 from streamshed.network.document_problem import Place, problems_of
-from streamshed.network.document_values import duration_at, is_given, mapping_at, options_of, path_in, text_at
+from streamshed.network.document_values import (
+    duration_at,
+    is_given,
+    length_at,
+    mapping_at,
+    options_of,
+    path_in,
+    text_at,
+)
 from streamshed.network.identity import Identity, IdentityKind, row_identity
 from streamshed.network.names import is_reserved, name_problem
 from streamshed.network.parsing import Parse, TextFormat
 from streamshed.network.sources import FileFormat, FolderSource, RateSource, Source
-from streamshed.network.stream import Stream
+from streamshed.network.stream import Stream, default_clock
 
 _KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile("a stream cannot be named"), ()),
@@ -23,6 +31,7 @@ _KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile("its source is a folder of JSON"), ("parse", "")),
     (re.compile("what is parsed"), ("parse", "schema")),
     (re.compile("its time"), ("time",)),
+    (re.compile("its number"), ("number",)),
     (re.compile("(its|an|the) identity"), ("identity",)),
     (re.compile("idle_after"), ("idle_after",)),
 )
@@ -41,16 +50,17 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         The stream; where it has problems, one with the columns it would have, so that operators can be
         checked; None where not even those are known.
     """
+    is_numbered = _is_numbered(place, name, body)
     source = _read_source(place.at("source"), mapping_at(body, "source"), folder)
     parse = _read_parse(place.at("parse"), mapping_at(body, "parse"))
     columns = None if source is None else _columns(place, body, source)
     if source is None or columns is None or (parse is None and is_given(place, body, "parse")):
         _report_names(place, name, body)
-        duration_at(place, body, "watermark")
+        length_at(place, body, "watermark", is_numbered=is_numbered)
         duration_at(place, body, "idle_after")
         return None
     all_columns = (*columns, *(parse.schema if parse else ()))
-    time = text_at(body, "time") or _some_time(all_columns)
+    time = text_at(body, "number" if is_numbered else "time") or _some_time(all_columns)
     identity = _read_identity(place.at("identity"), body.get("identity"), source, columns)
     stream = partial(
         Stream,
@@ -58,15 +68,16 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         source=source,
         schema=columns,
         time=time,
-        watermark_microseconds=duration_at(place, body, "watermark") or 0,
+        watermark_microseconds=length_at(place, body, "watermark", is_numbered=is_numbered) or 0,
         parse=parse,
         identity=identity,
         idle_after_microseconds=duration_at(place, body, "idle_after"),
-        clock=text_at(body, "clock") or "time",
+        clock=text_at(body, "clock") or default_clock(name, is_numbered=is_numbered),
+        is_numbered=is_numbered,
     )
     if problems := problems_of(stream):
         _report(place, name, body, problems)
-        return _stand_in(source, all_columns, time)
+        return _stand_in(source, all_columns, time, is_numbered=is_numbered)
     return stream()
 
 
@@ -122,7 +133,17 @@ def _some_time(columns: tuple[Column, ...]) -> str:
     return next((column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time")
 
 
-def _stand_in(source: Source, columns: tuple[Column, ...], time: str) -> Stream:
+def _is_numbered(place: Place, name: str, body: Mapping[str, object]) -> bool:
+    """Whether a stream has numbers; reports where the document says neither, or both."""
+    given = [key for key in ("time", "number") if is_given(place, body, key)]
+    if not given and not place.is_unusable:
+        place.report(name, "one of these keys is missing: time, number")
+    elif len(given) > 1:
+        place.report(name, "expected only one of time, number")
+    return given == ["number"]
+
+
+def _stand_in(source: Source, columns: tuple[Column, ...], time: str, *, is_numbered: bool) -> Stream:
     """A stream with the columns that one with problems would have."""
     types: dict[str, str | None] = {}
     for column in columns:
@@ -130,14 +151,15 @@ def _stand_in(source: Source, columns: tuple[Column, ...], time: str) -> Stream:
             types[column.name] = column.type
     if is_reserved(time):
         time = "time"
-    types[declared_name(time, types) or time] = "timestamp"
+    types[declared_name(time, types) or time] = "bigint" if is_numbered else "timestamp"
     schema = tuple(Column(name, kind) for name, kind in types.items())
-    return Stream("stream", source, schema, time, 0, None, Identity(IdentityKind.NONE))
+    identity = Identity(IdentityKind.NONE)
+    return Stream("stream", source, schema, time, 0, None, identity, is_numbered=is_numbered)
 
 
 def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
     """Report names that cannot be, where the stream itself is not known well enough to be built."""
-    clock = text_at(body, "clock") or "time"
+    clock = text_at(body, "clock") or name
     problems = (name_problem("stream", name), name_problem("clock", clock))
     _report(place, name, body, [problem for problem in problems if problem is not None])
 
@@ -148,7 +170,7 @@ def _report(place: Place, name: str, body: Mapping[str, object], problems: Itera
     for problem in problems:
         sentence = problem.removeprefix(f'stream "{name}": ')
         found = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
-        if found == ("time",) and "time" not in body:
+        if found in {("time",), ("number",)} and found[0] not in body:
             continue  # that it is missing was reported
         keys = [key or text_format for key in found]
         if keys == ["source"]:

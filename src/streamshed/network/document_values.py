@@ -7,6 +7,7 @@ from pathlib import Path
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import given_options
+from streamshed.network.numbering import parse_length
 
 
 def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -37,6 +38,22 @@ def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | Non
     """The microseconds of the duration under a key; None where there is none, or none that can be read."""
     text = text_at(body, key)
     return None if text is None else place.at(key).attempt(text, lambda: parse_duration(text))
+
+
+def length_at(place: Place, body: Mapping[str, object], key: str, *, is_numbered: bool | None) -> int | None:
+    """The microseconds of the length under a key, as `parse_length` takes it.
+
+    Args:
+        place: Where it stands.
+        body: What holds it.
+        key: Under which key.
+        is_numbered: Whether it is of a stream that has numbers; None: not known, so that it may be either.
+    """
+    length = body.get(key)
+    if not isinstance(length, int | str):
+        return None
+    kind = isinstance(length, int) if is_numbered is None else is_numbered
+    return place.at(key).attempt(length, lambda: parse_length(length, is_numbered=kind))
 
 
 def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

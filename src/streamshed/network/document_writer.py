@@ -14,12 +14,13 @@ from streamshed.network.identity import Identity, IdentityKind
 from streamshed.network.lookup import Lookup, LookupKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
+from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.network.operators import Apply, Filter, Map
 from streamshed.network.query import Query
 from streamshed.network.relation import Relation
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
 from streamshed.network.sources import FolderSource, RateSource, Source
-from streamshed.network.stream import Stream
+from streamshed.network.stream import Stream, default_clock
 from streamshed.network.yaml_text import write_yaml
 
 _Body: TypeAlias = dict[str, Any]
@@ -111,13 +112,19 @@ def _stream(stream: Stream) -> _Body:
         parse = stream.parse
         options = _changed({"options": dict(parse.options)}, {"options": {}})
         body["parse"] = {str(parse.format): parse.column, "schema": format_schema(parse.schema), **options}
-    body["time"] = stream.time
+    body["number" if stream.is_numbered else "time"] = stream.time
     if stream.watermark_microseconds:
-        body["watermark"] = format_duration(stream.watermark_microseconds)
+        body["watermark"] = _length(stream.watermark_microseconds, is_numbered=stream.is_numbered)
     body["identity"] = _identity(stream.identity)
     if stream.idle_after_microseconds is not None:
         body["idle_after"] = format_duration(stream.idle_after_microseconds)
-    return body | _changed({"clock": stream.clock}, {"clock": "time"})
+    return body | _changed(
+        {"clock": stream.clock}, {"clock": default_clock(stream.name, is_numbered=stream.is_numbered)}
+    )
+
+
+def _length(microseconds: int, *, is_numbered: bool) -> str | int:
+    return microseconds // MICROSECONDS_PER_NUMBER if is_numbered else format_duration(microseconds)
 
 
 def _source(source: Source) -> _Body:
@@ -184,7 +191,7 @@ def _aggregate(aggregate: Aggregate) -> _Body:
     }
     lengths = _changed(lengths, {"slide": window.size_microseconds, "offset": 0})
     body: _Body = {
-        "window": {key: format_duration(length) for key, length in lengths.items()},
+        "window": {key: _length(length, is_numbered=window.is_numbered) for key, length in lengths.items()},
         "by": [_key(key) for key in aggregate.keys],
         "aggregates": {name: str(call) for name, call in aggregate.aggregates},
     }

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from streamshed.network.aggregate import AggregateCall, parse_aggregate
 from streamshed.network.declared_types import aggregate_problem, key_problem
-from streamshed.network.duration import parse_duration
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
+from streamshed.network.numbering import parse_length
 from streamshed.network.operators import place
 from streamshed.network.problems import Problems, declared_columns, unknown_columns
 from streamshed.network.view_columns import view_problems
@@ -40,7 +40,7 @@ class Aggregate:
 
     Attributes:
         input: Where the rows come from.
-        window: The windows over event time.
+        window: The windows over event time, or numbers.
         keys: What rows are grouped by, in order; empty: all rows of a window are one group.
         aggregates: (name, call), in order.
     """
@@ -56,6 +56,8 @@ class Aggregate:
         for expression in self._expressions:
             problems.add_all(unknown_columns(expression, self.input.columns))
         problems.add_all(_type_problems(self))
+        if self.window.is_numbered != self.stream.is_numbered:
+            problems.add("windows lie along numbers if, and only if, its stream has them")
         problems.raise_if_any()
         columns = self.input.columns
         keys = (GroupKey(key.name, declared_columns(key.expression, columns)) for key in self.keys)
@@ -199,15 +201,19 @@ class Windowed:
         return Aggregate(self.node, self.window, self.keys, tuple(calls))
 
 
-def make_windowed(node: Node, size: str, every: str | None, offset: str | None) -> Windowed:
+def make_windowed(node: Node, size: str | int, every: str | int | None, offset: str | int | None) -> Windowed:
     """Cut the rows of a node into windows; see `Node.window`."""
     problems = Problems(place(node, "window"))
+    is_numbered = node.stream.is_numbered
     length, slide, start = (
-        None if text is None else problems.attempt(partial(parse_duration, text)) for text in (size, every, offset)
+        None if text is None else problems.attempt(partial(parse_length, text, is_numbered=is_numbered))
+        for text in (size, every, offset)
     )
     problems.raise_if_any()
     length = length or 0
-    window = problems.require(lambda: WindowSpecification(length, length if slide is None else slide, start or 0))
+    window = problems.require(
+        lambda: WindowSpecification(length, length if slide is None else slide, start or 0, is_numbered)
+    )
     return Windowed(node, window)
 
 
@@ -232,7 +238,8 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
             if name.lower() in seen:
                 yield f'the {kind} "{name}" is given twice'
             seen.add(name.lower())
-    yield from view_problems([key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates])
+    keys, calls = [key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates]
+    yield from view_problems(keys, calls, is_numbered=aggregate.window.is_numbered)
 
 
 def _type_problems(aggregate: Aggregate) -> Iterator[str]:

@@ -27,6 +27,11 @@ class TimeDomain:
     clock: str
     streams: tuple[Stream, ...]
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether windows lie along numbers, not in time."""
+        return self.streams[0].is_numbered
+
 
 @dataclass(frozen=True)
 class QueryNetwork:
@@ -163,6 +168,16 @@ def _query_problems(queries: tuple[Query, ...]) -> Iterator[str]:
 
 def _name_problems(network: QueryNetwork) -> Iterator[str]:
     yield from _clashes("stream", network.streams)
+    for domain in network.time_domains:
+        if len({stream.is_numbered for stream in domain.streams}) > 1:
+            times, numbers = (
+                next(stream.name for stream in domain.streams if stream.is_numbered is is_numbered)
+                for is_numbered in (False, True)
+            )
+            yield (
+                f'the streams "{times}" and "{numbers}" have the same clock, "{domain.clock}", but the one has time'
+                " and the other numbers: give one of them another clock"
+            )
     yield from _clashes("relation", network.relations)
 
 

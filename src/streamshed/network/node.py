@@ -149,13 +149,13 @@ class Node(ABC):
 
         return make_apply(self, function, columns, into, returns)
 
-    def window(self, size: str, every: str | None = None, offset: str | None = None) -> "Windowed":
-        """Cut event time into windows, to be grouped and aggregated.
+    def window(self, size: str | int, every: str | int | None = None, offset: str | int | None = None) -> "Windowed":
+        """Cut event time, or the numbers of a stream that has them, into windows, to be grouped and aggregated.
 
         Args:
-            size: How long a window is, such as "5 minutes".
+            size: How long a window is, such as "5 minutes"; along numbers, such as 1000.
             every: How far apart windows start; None: one after the other.
-            offset: When the first window starts after 1970-01-01 00:00:00 UTC; None: at once.
+            offset: When the first window starts after 1970-01-01 00:00:00 UTC, or after 0; None: at once.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong, such as a slide that exceeds the size.

@@ -217,7 +217,8 @@ def place(node: Node, operator: str) -> str:
 def written_problems(name: str, node: Node) -> list[str]:
     """Tell if a column cannot be written: event time, which windows and watermark both need, and reserved names."""
     if name.lower() == node.stream.time.lower():
-        return [f'"{name}" is the event time and cannot be replaced: declare another column as time= of the stream']
+        what, argument = ("number", "number") if node.stream.is_numbered else ("event time", "time")
+        return [f'"{name}" is the {what} and cannot be replaced: declare another column as {argument}= of the stream']
     reserved = reserved_problem("column", name)
     return [] if reserved is None else [reserved]
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
-from streamshed.network.duration import format_duration
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
@@ -128,7 +127,7 @@ def to_json(picture: NetworkSnapshot) -> str:
 def _node_snapshot(node: Node | Aggregate, ids: Mapping[Node | Aggregate, str]) -> NodeSnapshot:
     kind = type(node).__name__.lower()
     if isinstance(node, Stream):
-        label = f"{node} (time {node.time}, watermark {format_duration(node.watermark_microseconds)})"
+        label = f"{node} ({node.windowing})"
         return NodeSnapshot(ids[node], kind, label, None, dict(node.columns))
     columns = {} if isinstance(node, Aggregate) else dict(node.columns)
     above = node.input if isinstance(node, Aggregate) else node.path[-2]

@@ -21,6 +21,11 @@ def duration(description: str, example: str, **more: object) -> Schema:
     return text(description, examples=[example], **more)
 
 
+def length(description: str, example: str, **more: object) -> Schema:
+    """A duration, or how many numbers."""
+    return duration(description, example, **more) | {"type": ["string", "integer"]}
+
+
 def flag(description: str) -> Schema:
     """Yes or no, by default no."""
     return {"type": "boolean", "default": False, "description": description}

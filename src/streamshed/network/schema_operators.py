@@ -3,8 +3,8 @@
 from streamshed.network.schema_forms import (
     by_name,
     choice,
-    duration,
     flag,
+    length,
     mapping,
     names,
     number,
@@ -134,12 +134,12 @@ QUERY = mapping(
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},
 )
 WINDOW = mapping(
-    "Windows over event time.",
+    "Windows over event time; of a stream that has numbers, along these, with lengths that are whole numbers.",
     {
-        "size": duration("How long a window is.", "5 minutes"),
-        "slide": duration("How far apart windows start, at most the size; by default the size.", "10 seconds"),
-        "offset": duration(
-            "When the first window starts after 1970-01-01 00:00:00 UTC.", "0 seconds", default="0 seconds"
+        "size": length("How long a window is.", "5 minutes"),
+        "slide": length("How far apart windows start, at most the size; by default the size.", "10 seconds"),
+        "offset": length(
+            "When the first window starts after 1970-01-01 00:00:00 UTC, or after 0.", "0 seconds", default="0 seconds"
         ),
     },
     "size",

@@ -5,6 +5,7 @@ from streamshed.network.schema_forms import (
     by_name,
     choice,
     duration,
+    length,
     mapping,
     reference,
     text,
@@ -30,8 +31,14 @@ STREAM = mapping(
             "oneOf": [reference("parse_json"), reference("parse_csv")],
         },
         "time": text("The column of event time; it may come out of `parse`.", examples=["ts"]),
-        "watermark": duration(
-            "How far rows may be out of order before they are late.", "1 second", default="0 seconds"
+        "number": text(
+            "In the place of `time`, a column of whole numbers that do not fall, such as the number of the row.",
+            examples=["row_number"],
+        ),
+        "watermark": length(
+            "How far rows may be out of order before they are late: a duration, or how many numbers.",
+            "1 second",
+            default="0 seconds",
         ),
         "identity": {
             "type": ["array", "string"],
@@ -47,10 +54,12 @@ STREAM = mapping(
             "After how long a silence other streams no longer wait for this one; by default the engine's choice.",
             "1 minute",
         ),
-        "clock": text("Streams with the same clock share a time domain, one streaming query.", default="time"),
+        "clock": text(
+            "Streams with the same clock share a time domain, one streaming query; by default `time`, and the stream's "
+            "own name where it has numbers."
+        ),
     },
     "source",
-    "time",
 )
 FOLDER = mapping(
     "A folder of files; each is read once, when it appears there.",

@@ -1,4 +1,4 @@
-"""Streams, the roots of a network: source, event time, how text becomes columns, what identifies a row."""
+"""Streams, the roots of a network: source, event time or numbers, how text becomes columns, what identifies a row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,6 +12,7 @@ from streamshed.network.given import is_a, is_filled_text
 from streamshed.network.identity import Identity, IdentityKind, row_identity
 from streamshed.network.names import name_problem, reserved_problem
 from streamshed.network.node import Node
+from streamshed.network.numbering import WHOLE_NUMBER_TYPES, format_length, parse_length
 from streamshed.network.parsing import Parse, TextFormat, parse_csv, parse_json
 from streamshed.network.problems import Problems, unknown_column
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, Source, as_source
@@ -30,12 +31,13 @@ class Stream(Node):
         name: Its name in the network.
         source: Where its rows come from.
         schema: The columns its source delivers; `columns` are those after parsing.
-        time: The column of its event time.
-        watermark_microseconds: How far rows may be out of order before they are late.
+        time: The windowing attribute: the column of its event time, or that of its numbers.
+        watermark_microseconds: How far rows may be out of order before they are late; a number is a millisecond.
         parse: How the text of one column becomes columns; None: there is none to parse.
         identity: What tells its rows apart.
         idle_after_microseconds: After how long a silence others no longer wait; None: the engine's choice.
         clock: Streams with the same clock share a time domain.
+        is_numbered: Whether windows lie along whole numbers, not in time.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Stream(Node):
     identity: Identity
     idle_after_microseconds: int | None = None
     clock: str = "time"
+    is_numbered: bool = False
 
     def __post_init__(self) -> None:
         problems = Problems(f'stream "{self.name}"')
@@ -96,23 +99,39 @@ class Stream(Node):
         """What equality compares."""
         return (
             *("stream", self.name, self.source, self.schema, self.time, self.watermark_microseconds),
-            *(self.parse, self.identity, self.idle_after_microseconds, self.clock),
+            *(self.parse, self.identity, self.idle_after_microseconds, self.clock, self.is_numbered),
         )
+
+    @property
+    def windowing(self) -> str:
+        """What windows lie along and how far rows may be out of order, for people.
+
+        Example:
+            >>> from streamshed.network.sources import rate
+            >>> stream("ticks", rate(10), time="timestamp", watermark="1 second").windowing
+            'time timestamp, watermark 1 second'
+            >>> stream("ticks", rate(10), number="value").windowing
+            'number value, watermark 0'
+        """
+        kind = "number" if self.is_numbered else "time"
+        watermark = format_length(self.watermark_microseconds, is_numbered=self.is_numbered)
+        return f"{kind} {self.time}, watermark {watermark}"
 
     def __str__(self) -> str:
         return self.name
 
 
-def stream(
+def stream(  # noqa: PLR0913 - one argument per property of a stream
     name: str,
     source: object,
     *,
-    time: str,
-    watermark: str = "0 seconds",
+    time: str | None = None,
+    number: str | None = None,
+    watermark: str | int | None = None,
     parse: Parse | None = None,
     identity: str | Sequence[str] | None = None,
     idle_after: str | None = None,
-    clock: str = "time",
+    clock: str | None = None,
 ) -> Stream:
     """Declare a stream.
 
@@ -120,29 +139,57 @@ def stream(
         name: Its name in the network.
         source: A streaming DataFrame, `folder(...)` or `rate(...)`.
         time: The column of its event time; it may come out of `parse`.
-        watermark: How far rows may be out of order before they are late, such as "1 second".
+        number: In the place of time, a column of whole numbers that do not fall, such as the number of the row:
+            windows are as many numbers long, `window(1000, every=100)`.
+        watermark: How far rows may be out of order before they are late, such as "1 second", or so many numbers; None:
+            not at all.
         parse: `parse_json(...)` or `parse_csv(...)` where one column holds text.
         identity: The columns that tell its rows apart, "file_row" (Parquet: path and row number) or "none";
             by default what the source offers.
         idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
-        clock: Streams with the same clock share a time domain.
+        clock: Streams with the same clock share a time domain; None: "time", or the stream's name if it has numbers.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
         SourceUnavailableError: The source's columns cannot be read.
+
+    Example:
+        >>> from streamshed.network.sources import rate
+        >>> ticks = stream("ticks", rate(10), number="value")
+        >>> str(ticks.window(1000, every=100).agg(n="count(*)"))
+        'n = count(*) over 1000 every 100'
     """
     problems = Problems(f'stream "{name}"')
-    watermark_microseconds = problems.attempt(lambda: parse_duration(watermark)) or 0
+    is_numbered = number is not None and time is None
+    watermark_microseconds = (
+        0 if watermark is None else problems.attempt(lambda: parse_length(watermark, is_numbered=is_numbered)) or 0
+    )
     idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
-    if not is_filled_text(time):
-        problems.add(f"its time is the name of a column, got {time!r}")
+    problems.add_all(_attribute_problems(time, number))
     if not (parse is None or is_a(parse, Parse)):
         problems.add(f'how it is parsed is parse_json("column", "schema") or parse_csv(...), got {parse!r}')
     known_source = problems.require(lambda: as_source(source))
     columns = known_source.columns
     chosen = problems.require(lambda: row_identity(identity, known_source, columns))
     problems.raise_if_any()
-    return Stream(name, known_source, columns, time, watermark_microseconds, parse, chosen, idle, clock)
+    attribute = str(number if time is None else time)
+    own_clock = clock if clock is not None else default_clock(name, is_numbered=is_numbered)
+    return Stream(
+        name, known_source, columns, attribute, watermark_microseconds, parse, chosen, idle, own_clock, is_numbered
+    )
+
+
+def default_clock(name: str, *, is_numbered: bool) -> str:
+    """The clock of a stream for which none is given: numbers of different streams have nothing in common."""
+    return name if is_numbered else "time"
+
+
+def _attribute_problems(time: object, number: object) -> Iterator[str]:
+    if (time is None) == (number is None):
+        yield 'it needs either a time or a number: time="column", or number="column" for windows along whole numbers'
+    for kind, name in (("time", time), ("number", number)):
+        if name is not None and not is_filled_text(name):
+            yield f"its {kind} is the name of a column, got {name!r}"
 
 
 def _reserved_problems(stream: Stream) -> Iterator[str]:
@@ -184,8 +231,22 @@ def _parse_problems(stream: Stream) -> list[str]:
 def _time_problems(stream: Stream) -> list[str]:
     name = declared_name(stream.time, stream.columns)
     if name is None:
-        return [f"its time: {unknown_column(stream.time, stream.columns)}"]
+        attribute = "number" if stream.is_numbered else "time"
+        return [f"its {attribute}: {unknown_column(stream.time, stream.columns)}"]
     kind = stream.columns[name]
+    if stream.is_numbered:
+        if kind is not None and kind not in WHOLE_NUMBER_TYPES:
+            return [
+                f'its number "{name}" is a {kind}, expected a whole number: cast it to a bigint, which may scale it'
+            ]
+        return []
+    if kind in WHOLE_NUMBER_TYPES:
+        return [
+            (
+                f'its time "{name}" is a {kind}, expected a timestamp: cast it, or, for windows of so many rows,'
+                f' write number="{name}"'
+            )
+        ]
     if kind is not None and kind not in _TIME_TYPES:
         return [f'its time "{name}" is a {kind}, expected a timestamp: cast it, or declare it so in the schema']
     return []

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.duration import format_duration
+from streamshed.network.numbering import format_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Edge:
 class WindowSpecification:
     """Window k is [θ + kδ, θ + kδ + ω): size ω, slide δ, offset θ, all in microseconds.
 
-    0 < slide ≤ size. The offset is kept modulo the slide, since it names the same windows.
+    0 < slide ≤ size. The offset is kept modulo the slide, since it names the same windows. Where they lie along numbers
+    and not in time (`is_numbered`), a number is a millisecond.
 
     Example:
         >>> minute = 60_000_000
@@ -35,17 +36,18 @@ class WindowSpecification:
     size_microseconds: int
     slide_microseconds: int
     offset_microseconds: int = 0
+    is_numbered: bool = False
 
     def __post_init__(self) -> None:
         size, slide = self.size_microseconds, self.slide_microseconds
         if size <= 0:
-            raise InvalidNetworkError(f"a window's size must be positive, got {_text(size)}")
+            raise InvalidNetworkError(f"a window's size must be positive, got {self._text(size)}")
         if slide <= 0:
-            raise InvalidNetworkError(f"a window's slide must be positive, got {_text(slide)}")
+            raise InvalidNetworkError(f"a window's slide must be positive, got {self._text(slide)}")
         if slide > size:
             raise InvalidNetworkError(
-                f"a window's slide cannot exceed its size, got a slide of {_text(slide)} and a size of"
-                f" {_text(size)}: rows in between would belong to no window (are the two swapped?)"
+                f"a window's slide cannot exceed its size, got a slide of {self._text(slide)} and a size of"
+                f" {self._text(size)}: rows in between would belong to no window (are the two swapped?)"
             )
         object.__setattr__(self, "offset_microseconds", self.offset_microseconds % slide)
 
@@ -81,13 +83,14 @@ class WindowSpecification:
         return range(last - (count - 1) * self.slide_microseconds, last + 1, self.slide_microseconds)
 
     def __str__(self) -> str:
-        text = format_duration(self.size_microseconds)
+        text = self._text(self.size_microseconds)
         if not self.is_tumbling:
-            text += f" every {format_duration(self.slide_microseconds)}"
+            text += f" every {self._text(self.slide_microseconds)}"
         if self.offset_microseconds:
-            text += f" offset {format_duration(self.offset_microseconds)}"
+            text += f" offset {self._text(self.offset_microseconds)}"
         return text
 
-
-def _text(microseconds: int) -> str:
-    return format_duration(microseconds) if microseconds >= 0 else f"{microseconds} microseconds"
+    def _text(self, microseconds: int) -> str:
+        if microseconds < 0:
+            return f"{microseconds} microseconds"
+        return format_length(microseconds, is_numbered=self.is_numbered)

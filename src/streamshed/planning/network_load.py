@@ -10,6 +10,7 @@ from streamshed.errors import near_miss
 from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
+from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.network.operators import Apply
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.stream import Stream
@@ -322,7 +323,7 @@ class _Builder:
         """N: the rows of a window, or of the smallest group of it that counts."""
         known = self._about(query)
         if known.groups is not None:
-            return known.groups.rows_of_smallest(CARRYING_SHARE) * self._load_factor
+            return known.groups.rows_of_smallest(CARRYING_SHARE) * self._fuller_windows(query.stream)
         if query.aggregate is None:
             return 0.0
         return self._rows_within(query.stream, query.aggregate.window, self._reach[query.rows])
@@ -330,5 +331,11 @@ class _Builder:
     def _rows_within(self, stream: Stream, window: WindowSpecification, reach: float) -> float:
         """The rows of a stream in a window, or the share of them that come to a place."""
         arriving = self._of(stream)
-        per_second = arriving.rows_per_second * self._load_factor * reach
+        if stream.is_numbered:
+            return arriving.rows_per_number * window.size_microseconds / MICROSECONDS_PER_NUMBER * reach
+        per_second = arriving.rows_per_second * self._fuller_windows(stream) * reach
         return per_second * window.size_microseconds / 1e6 / arriving.event_seconds_per_second
+
+    def _fuller_windows(self, stream: Stream) -> float:
+        """How many times the rows a window holds at this load: where it lies along numbers, it only ends sooner."""
+        return 1.0 if stream.is_numbered else self._load_factor

@@ -17,6 +17,7 @@ from streamshed.network.node import Node
 from streamshed.network.operators import Apply
 from streamshed.network.query import AnswerMode, Query
 from streamshed.sharing.instructions import StreamProgram, Test
+from streamshed.sharing.probes import is_probe
 
 
 class Role(IntEnum):
@@ -47,13 +48,13 @@ def slot_of(slot: int, role: Role) -> int:
 
 
 def role_of(slot: int) -> Role:
-    """Return what the rows are that are found there."""
-    return Role(slot // _APART)
+    """Return what the rows are that are found there; those of a probe are treated as a query's own."""
+    return Role.VALUES if is_probe(slot) else Role(slot // _APART)
 
 
 def value_slot(slot: int) -> int:
-    """Return the slot of the value that they are for."""
-    return slot % _APART
+    """Return the slot of the value that they are for; a probe has its own."""
+    return slot if is_probe(slot) else slot % _APART
 
 
 def counted_node(query: Query) -> Node | None:

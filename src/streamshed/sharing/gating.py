@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.intake import Share
-
-WORD_BITS = 62
-"""So many gates are in a word."""
+from streamshed.sharing.sharing_class import WORD_BITS
 
 LEVELS = 256
 """A row's level is the code of the smallest sampling rate that it passes: it passes all codes up to its level."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from streamshed.sharing.instructions import Define, Instruction, Match, StreamProgram, Test
 from streamshed.sharing.layers import inputs, mentioned
+from streamshed.sharing.probes import PROBED
 from streamshed.sharing.totality import is_total
 
 Share = tuple[int, int]
@@ -62,7 +63,9 @@ def instruction_users(program: StreamProgram, intakes: Sequence[Intake]) -> tupl
         asking = set().union(*(users.get(name, set()) for name in _outputs(instruction)))
         for name in inputs(instruction):
             users.setdefault(name, set()).update(asking)
-        is_cheap = isinstance(instruction, Define | Test) and is_total(instruction.sql, types)
+        is_cheap = isinstance(instruction, Define | Test) and (
+            instruction.column == PROBED or is_total(instruction.sql, types)
+        )
         found.append(() if is_cheap else tuple(sorted(asking)))
     return tuple(reversed(found))
 

@@ -21,6 +21,7 @@ from streamshed.sharing.dimension import dimension
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.instructions import Place, StreamProgram, Test
 from streamshed.sharing.intake import Intake, instruction_users, needed_columns
+from streamshed.sharing.probes import PROBED, Probe, is_probe, probes, with_probed
 from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
 from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
 
@@ -53,12 +54,14 @@ class StreamWork:
         classes: The sharing classes of its aggregate queries.
         slots: The aggregates of its queries.
         row_queries: Its set-valued queries.
+        probes: The operators whose rows are counted by the way.
     """
 
     program: StreamProgram
     classes: tuple[SharingClass, ...]
     slots: tuple[AggregateSlot, ...]
     row_queries: tuple[Query, ...]
+    probes: tuple[Probe, ...] = ()
 
     @property
     def stream(self) -> Stream:
@@ -103,7 +106,7 @@ class StreamWork:
         names = dict.fromkeys(
             slot.query.name
             for slot in self.slots
-            if (slot.query.definition_id, slot.slot) in {(query, value_slot(known)) for query, known in shares}
+            if (slot.query.definition_id, slot.slot) in {(query, _slot_of_query(known)) for query, known in shares}
         )
         needs = needed_columns(sharing_class.selections[bit], *sharing_class.keys, value)
         return Intake(class_index, bit, tuple(names), shares, needs)
@@ -137,9 +140,12 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
             counted.append(rows)
             shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])
     row_queries = tuple(query for query in own if query.aggregate is None)
-    program = with_counted(program, counted)
+    probed = probes(own)
+    for probe in probed:
+        shares[probe.query.definition_id, probe.slot] = _probe_share(probe, program)
+    program = with_probed(with_counted(program, counted), probed)
     classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
-    return StreamWork(program, classes, tuple(slots), row_queries)
+    return StreamWork(program, classes, tuple(slots), row_queries, probed)
 
 
 def call_addresses(work: StreamWork) -> dict[str, tuple[str, ...]]:
@@ -184,6 +190,26 @@ def _counted_share(rows: CountedRows, aggregate: Aggregate, place: Place) -> Sha
         slot=rows.slot,
         window=aggregate.window,
     )
+
+
+def _probe_share(probe: Probe, program: StreamProgram) -> Share:
+    aggregate = probe.query.aggregate
+    if aggregate is None:
+        raise TypeError("a probe is beside a query that aggregates")
+    of_query = program.places[probe.query.rows]
+    return Share(
+        keys=tuple(physical(key.expression, of_query) for key in aggregate.keys),
+        value=None,
+        conditions=tuple(sorted((*program.places[probe.node].conditions, PROBED))),
+        definition_id=probe.query.definition_id,
+        slot=probe.slot,
+        window=aggregate.window,
+    )
+
+
+def _slot_of_query(slot: int) -> int:
+    """A slot that every query has stands for those of probes."""
+    return 0 if is_probe(slot) else value_slot(slot)
 
 
 def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place) -> Share:

@@ -10,10 +10,14 @@ from functools import cached_property
 from streamshed.network.window import WindowSpecification
 from streamshed.sharing.chunks import chunks
 from streamshed.sharing.counted_rows import Role, role_of
+from streamshed.sharing.probes import is_probe
 from streamshed.sharing.slice_grid import SliceGrid
 
 UNGROUPED_MASKS = 128
 """About the most partial aggregates that a slice has in a class without keys."""
+
+WORD_BITS = 62
+"""Most bits of a mask, and gates in a word."""
 
 GROUPED_MASKS = 4
 """About how often a group is there in a slice of a class with keys."""
@@ -136,10 +140,19 @@ def _nested(family: list[Share]) -> Iterator[list[Share]]:
 
 
 def _chunks(shares: list[Share], dimensions: Mapping[str, str], most_masks: int) -> Iterator[list[Share]]:
-    """Split shares so that each part can be told by one mask."""
-    selections = list({share.conditions for share in shares})
-    for chunk in chunks(selections, dimensions, most_masks):
-        yield [share for share in shares if share.conditions in chunk]
+    """Split shares so that each part can be told by one mask; probes, of few rows, are beside their query's."""
+    queries = [share for share in shares if not is_probe(share.slot)]
+    probes = [share for share in shares if is_probe(share.slot)]
+    parts = [
+        [share for share in queries if share.conditions in chunk]
+        for chunk in chunks(list({share.conditions for share in queries}), dimensions, most_masks)
+    ] or [[]]
+    for probe in probes:
+        beside = (part for part in parts if any(share.definition_id == probe.definition_id for share in part))
+        part = next(beside, parts[0])
+        if len({share.conditions for share in (*part, probe)}) <= WORD_BITS:
+            part.append(probe)
+    yield from parts
 
 
 def _as_class(

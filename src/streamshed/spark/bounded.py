@@ -55,7 +55,8 @@ def _domain_answers(
     classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]
     rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled}
     partials = compiled_partials(compiled, rows, classes, layout)
-    return answer_frame(partials, Answering(outputs_of_streams(compiled), confidence=0.95))
+    outputs = outputs_of_streams(compiled)
+    return answer_frame(partials, Answering(outputs, confidence=0.95, is_numbered=streams[0].is_numbered))
 
 
 def _source(spark: SparkSession, stream: Stream, given: Mapping[str, DataFrame]) -> DataFrame:

@@ -24,6 +24,8 @@ class CarrierClock:
     an event, time moves on from the epoch: slices then hold but rows that could not be read, and the first event is
     later than all that.
 
+    Numbers do not move on by themselves: streams that have them wait for the next row.
+
     Args:
         streams: The streams of the time domain.
         last: The last plan before a restart.
@@ -31,6 +33,7 @@ class CarrierClock:
 
     def __init__(self, streams: Sequence[Stream], last: PlanRow | None = None) -> None:
         self._streams = {stream.name: stream for stream in streams}
+        self._is_numbered = streams[0].is_numbered
         self.latest_event: dict[str, int] = {} if last is None else dict(last.latest_event)
         self.active_at_seconds: dict[str, float] = {} if last is None else dict(last.active_at_seconds)
         plans = {} if last is None else last.streams
@@ -99,9 +102,9 @@ class CarrierClock:
         time = (until or self._since_the_epoch(stream)) if self.drained_at is None else self.drained_at + self._delay
         return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
-    def latest(self, now_seconds: float) -> int:
-        """Return the latest event time that any row may have by now."""
-        return max([round(now_seconds * 1e6), *self.latest_event.values()])
+    def latest(self, now_seconds: float) -> int | None:
+        """Return the latest event time that any row may have by now; None: numbers may be anything."""
+        return None if self._is_numbered else max([round(now_seconds * 1e6), *self.latest_event.values()])
 
     def drain(self, longest_window: int) -> None:
         """Let all carriers show a time past the end of every window, of those, too, that rows still to come open."""
@@ -128,7 +131,9 @@ class CarrierClock:
 
     def _since_the_epoch(self, stream: str) -> int | None:
         """The time of a stream of which nothing could be read for so long that it counts as silent."""
-        if self._begun_at_seconds is None or stream not in self._unread or not self._is_idle(stream, self._now_seconds):
+        if self._is_numbered or self._begun_at_seconds is None:
+            return None
+        if stream not in self._unread or not self._is_idle(stream, self._now_seconds):
             return None
         return round((self._now_seconds - self._begun_at_seconds) * 1e6)
 
@@ -137,11 +142,13 @@ class CarrierClock:
         return (now_seconds - self.active_at_seconds.get(stream, now_seconds)) * 1e6 >= after
 
     def _common_time(self, now_seconds: float) -> int | None:
-        """Where the streams with rows are; if none has any, the latest event plus the time since."""
+        """Where the streams with rows are; if none has any, the latest event plus the time since, if it is time."""
         active = [self.latest_event[n] for n in self.latest_event if not self._is_idle(n, now_seconds)]
         if active:
             return max(active)
         if not self.latest_event:
             return None
+        if self._is_numbered:
+            return max(self.latest_event.values())
         silent_seconds = now_seconds - max(self.active_at_seconds.values(), default=now_seconds)
         return max(self.latest_event.values()) + round(max(silent_seconds, 0.0) * 1e6)

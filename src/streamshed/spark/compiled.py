@@ -212,6 +212,11 @@ def compiled_partials(
     return partials
 
 
+def readings(layout: StateLayout) -> int:
+    """Return how often `compiled_partials` reads each row: once more where rows themselves are answers."""
+    return 2 if layout.rows else 1
+
+
 def types_of_streams(streams: Sequence[CompiledStream]) -> dict[int, dict[str, str]]:
     """Return, by `Query.definition_id`, the types that Spark found for the keys and values of the queries."""
     found: dict[int, dict[str, str]] = {}

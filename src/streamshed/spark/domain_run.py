@@ -27,6 +27,7 @@ from streamshed.spark.compiled import (
     compiled_partials,
     needed_layout,
     outputs_of_streams,
+    readings,
     types_of_streams,
 )
 from streamshed.spark.finished import Finished
@@ -109,7 +110,7 @@ class DomainRun:
         self._works = {compiled.work.stream.name: compiled.work for compiled in trial}
         self.manifest = self._continued(trial)
         self._outputs = outputs_of_streams(trial)
-        self._answering = Answering(self._outputs, settings.confidence)
+        self._answering = Answering(self._outputs, settings.confidence, is_numbered=domain.is_numbered)
         self._call_costs = new_call_costs(spark)
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
@@ -251,12 +252,14 @@ class DomainRun:
         return compiled_partials(compiled, rows, self.manifest.classes, self.manifest.layout)
 
     def _last_report(self) -> MicroBatchReport | None:
-        return None if self._query is None else last_report(self._query, self.domain.streams)
+        if self._query is None:
+            return None
+        return last_report(self._query, self.domain.streams, readings=readings(self.manifest.layout))
 
     def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan]) -> Measured:
         """What tasks told of the network in a micro-batch."""
         costs, self._call_costs.value = self._call_costs.value, {}
-        sums = {} if self._writer is None else self._writer.window_sums(report.micro_batch_id)
+        sums = None if self._writer is None else self._writer.window_sums(report.micro_batch_id)
         return measured(
             self._works,
             plans,
@@ -265,6 +268,7 @@ class DomainRun:
             self._outputs,
             parallel_tasks=self._parallel_tasks(),
             event_seconds=self._event_seconds(report),
+            state_seconds=report.state_seconds,
         )
 
     def _parallel_tasks(self) -> int:

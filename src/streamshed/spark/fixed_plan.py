@@ -91,7 +91,9 @@ def _compiled(
     layout = needed_layout(compiled)
     rows = watermarked_rows(spark, compiled, layout)
     classes = [sharing_class for one in compiled for sharing_class in one.work.classes]
-    answering = Answering(outputs_of_streams(compiled), confidence=confidence)
+    answering = Answering(
+        outputs_of_streams(compiled), confidence=confidence, is_numbered=compiled[0].work.stream.is_numbered
+    )
     return compiled_partials(compiled, rows, classes, layout), answering
 
 

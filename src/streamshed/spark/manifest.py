@@ -219,7 +219,12 @@ def continued(
 
 
 def source_kind(stream: Stream) -> str:
-    """Name the kind of a stream's source, which Spark's offsets are tied to."""
+    """Name the kind of a stream's source, which Spark's offsets are tied to, and whether windows lie along numbers."""
+    kind = _source_kind(stream)
+    return f"{kind} with numbers" if stream.is_numbered else kind
+
+
+def _source_kind(stream: Stream) -> str:
     match stream.source:
         case FolderSource():
             return "folder"

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from streamshed.answering.output import Output
-from streamshed.planning.quantization import sampling_rate_of
+from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Share
 from streamshed.sharing.network_work import StreamWork, call_addresses
+from streamshed.sharing.probes import ONE_IN
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.plan_row import StreamPlan
-from streamshed.statistics.measured import CallCost, Measured, WindowSums
+from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
 
 
 def measured(
     works: Mapping[str, StreamWork],
     plans: Mapping[str, StreamPlan],
     costs: CallCosts,
-    sums: Mapping[Share, WindowSums],
+    sums: Mapping[Share, WindowSums] | None,
     outputs: Sequence[Output],
     *,
     parallel_tasks: int,
     event_seconds: float | None,
+    state_seconds: float = 0.0,
 ) -> Measured:
     """Return what a micro-batch told.
 
@@ -30,23 +32,42 @@ def measured(
         works: Of each stream.
         plans: What each stream was told; of a stream without, nothing is said of its functions.
         costs: What user functions took.
-        sums: Sums over windows that were answered.
+        sums: Sums over windows that were answered, and over rows that are answers; None: they are not known.
         outputs: What the queries ask for.
         parallel_tasks: How many tasks ran at a time.
         event_seconds: How far event time went on with the rows of the micro-batch before; None: that is not known.
+        state_seconds: What tasks took over groups in state.
     """
+    known = {} if sums is None else sums
+    is_whole = all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
     found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
     return Measured(
         calls={address: cost for address, cost, _ in found},
         call_rates={address: sampling_rate for address, _, sampling_rate in found},
         windows={
-            (output.query, output.aggregate): sums[output.definition_id, output.slot]
+            (output.query, output.aggregate): known[output.definition_id, output.slot]
             for output in outputs
-            if (output.definition_id, output.slot) in sums
+            if (output.definition_id, output.slot) in known and output.aggregate
         },
+        passed={} if sums is None else dict(told for work in works.values() for told in _passed(work, sums)),
+        state_seconds=state_seconds if is_whole else None,
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
     )
+
+
+def _passed(work: StreamWork, sums: Mapping[Share, WindowSums]) -> Iterator[tuple[str, Passed]]:
+    """Address and rows of operators that are probed, and of those whose rows are answers."""
+    for probe in work.probes:
+        query = probe.query
+        probed, beside = sums.get((query.definition_id, probe.slot)), sums.get((query.definition_id, 0))
+        if beside is None or query.aggregate is None:
+            continue
+        rows = 0.0 if probed is None else ONE_IN * probed.rows
+        windows = beside.windows if probed is None else beside.windows | probed.windows
+        yield probe.node.address, Passed(rows, len(windows), query.aggregate.window.size_microseconds / 1e6)
+    for query in work.row_queries:
+        yield query.rows.address, Passed(sums.get((query.definition_id, 0), WindowSums()).rows)
 
 
 def _calls(work: StreamWork, plan: StreamPlan, costs: CallCosts) -> Iterator[tuple[str, CallCost, float]]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streamshed.answering.shed_interval import ShedInterval, remembered, share_name
+from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
 from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
@@ -187,7 +187,8 @@ class MicroBatchPlanner:
         """First and last event time of what is shed: from footers, else all that the watermark and clock allow."""
         if found is not None and found.events is not None:
             return found.events.first, found.events.last
-        return opened, self._carrier.latest(now) + CLOCK_TOLERANCE
+        latest = self._carrier.latest(now)
+        return opened, UNSETTLED if latest is None else latest + CLOCK_TOLERANCE
 
     def _completed(self, row: PlanRow) -> PlanRow:
         """Let a plan that an earlier network wrote down tell of this one's queries, too: they get the stream's rate."""
@@ -241,7 +242,26 @@ class MicroBatchPlanner:
 
     def _last_shed(self, micro_batch_id: int) -> Sequence[ShedInterval]:
         text = self._plans.read_text(_file(micro_batch_id - 1))
-        return () if text is None else PlanRow.from_json(text).shed
+        if text is None:
+            return ()
+        last = PlanRow.from_json(text)
+        return [self._settled(interval, last) for interval in last.shed]
+
+    def _settled(self, interval: ShedInterval, last: PlanRow) -> ShedInterval:
+        """Say up to where numbers were shed, once nothing of a micro-batch was, and it brought a larger number.
+
+        Rows that come later have no smaller numbers, but for the watermark: what was shed before this largest one is
+        no larger than that, plus the watermark.
+        """
+        stream = next((stream for stream in self._facts.streams if stream.name == interval.stream), None)
+        plan = last.streams.get(interval.stream)
+        if interval.until != UNSETTLED or stream is None or plan is None:
+            return interval
+        before, latest = (known.get(stream.name) for known in (last.latest_event, self._carrier.latest_event))
+        was_whole = plan.sampling_code == WHOLE and not plan.share_codes
+        if not was_whole or latest is None or (before is not None and latest <= before):
+            return interval
+        return replace(interval, until=latest + stream.watermark_microseconds)
 
     def _last_plan(self) -> PlanRow | None:
         names = [name for name in self._plans.names() if name.endswith(".json")]

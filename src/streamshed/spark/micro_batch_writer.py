@@ -109,10 +109,10 @@ class MicroBatchWriter:
         """Rows set aside since the start."""
         return self._unreadable_rows
 
-    def window_sums(self, micro_batch_id: int) -> Mapping[Share, WindowSums]:
-        """Return the sums over the windows that were answered in a micro-batch."""
+    def window_sums(self, micro_batch_id: int) -> Mapping[Share, WindowSums] | None:
+        """Return the sums over the windows that were answered in a micro-batch; None: it is not known."""
         with self._lock:
-            return dict(self._sums.get(micro_batch_id, {}))
+            return self._sums.get(micro_batch_id)
 
     def summary(self, micro_batch_id: int) -> Mapping[str, QueryStatus]:
         """Return what each query answered in a micro-batch."""
@@ -135,4 +135,5 @@ def _status(summary: Summary, name: str) -> QueryStatus:
         late_pairs=summary.get((LATE, name), Tally()).rows,
         rows=summary.get((ROW, name), Tally()).answers,
         latest_window_end_seconds=None if end is None else end / 1e6,
+        latest_window_until=found.latest_window_until,
     )

@@ -36,6 +36,7 @@ class MicroBatchReport:
         readable: The streams of which rows with an event time were admitted.
         watermark: The watermark it ran with, microseconds.
         state_rows: Groups held in state.
+        state_seconds: What tasks took to bring groups into state and out of it, all together.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
     """
 
@@ -50,6 +51,7 @@ class MicroBatchReport:
     watermark: int
     state_rows: int
     rows_left: Mapping[str, int] = field(default_factory=dict)
+    state_seconds: float = 0.0
 
 
 def observed(rows: DataFrame, stream_index: int) -> DataFrame:
@@ -71,10 +73,10 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
     )
 
 
-def last_report(query: StreamingQuery, streams: Sequence[Stream]) -> MicroBatchReport | None:
-    """Return the report of the micro-batch that finished last; None before the first."""
+def last_report(query: StreamingQuery, streams: Sequence[Stream], *, readings: int = 1) -> MicroBatchReport | None:
+    """Return the report of the micro-batch that finished last; None before the first; see `report_of`."""
     progress = query.lastProgress
-    return None if progress is None else report_of(json.loads(_json(progress)), streams)
+    return None if progress is None else report_of(json.loads(_json(progress)), streams, readings=readings)
 
 
 def _json(progress: Any) -> str:
@@ -82,19 +84,21 @@ def _json(progress: Any) -> str:
     return text
 
 
-def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBatchReport:
+def report_of(progress: Mapping[str, Any], streams: Sequence[Stream], *, readings: int = 1) -> MicroBatchReport:
     """Translate a progress report of Spark.
 
     Args:
         progress: The report, from its JSON.
         streams: The streams of the time domain, in order.
+        readings: How often a micro-batch reads each row: Spark counts it as often.
     """
     metrics = progress.get("observedMetrics") or {}
     seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
     times = progress.get("eventTime") or {}
     sources = _sources(progress["sources"], streams)
     offered = {
-        stream.name: int(sources[stream.name]["numInputRows"]) if stream.name in sources else 0 for stream in streams
+        stream.name: int(sources[stream.name]["numInputRows"]) // readings if stream.name in sources else 0
+        for stream in streams
     }
     left = {name: rows_left(source) for name, source in sources.items()}
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
@@ -113,7 +117,13 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream]) -> MicroBa
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
         rows_left={name: rows for name, rows in left.items() if rows is not None},
+        state_seconds=_state_seconds(progress),
     )
+
+
+def _state_seconds(progress: Mapping[str, Any]) -> float:
+    times = ("allUpdatesTimeMs", "allRemovalsTimeMs")
+    return sum(float(state.get(time, 0)) for state in progress.get("stateOperators", ()) for time in times) / 1000
 
 
 def _instants(seen: Mapping[str, Mapping[str, Any]], metric: str) -> dict[str, int]:

@@ -251,4 +251,4 @@ def _check_sink(sink: Sink, network: QueryNetwork) -> None:
 def _is_drained(domain: DomainRun) -> bool:
     domain.planner.record_last()
     target = domain.planner.drained_at
-    return target is not None and domain.status.watermark_seconds * 1e6 >= target
+    return target is not None and round(domain.status.watermark_seconds * 1e3) >= target // 1_000

@@ -18,6 +18,7 @@ class QueryStatus:
         late_pairs: (row, window) pairs that came when the window had closed.
         rows: Rows delivered, of a set-valued query.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
+        latest_window_until: The number at which it ends, where windows lie along numbers.
     """
 
     answers: int = 0
@@ -26,6 +27,7 @@ class QueryStatus:
     late_pairs: int = 0
     rows: int = 0
     latest_window_end_seconds: float | None = None
+    latest_window_until: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,8 @@ class RunStatus:
         delay_seconds: From the arrival of its oldest row to its answers.
         reason: Of the decision.
         explanation: The same with figures.
-        watermark_seconds: Event time before which all windows are closed, seconds since the epoch.
+        watermark_seconds: Event time before which all windows are closed, seconds since the epoch; where windows lie
+            along numbers, a thousandth of the number.
         state_rows: Groups held in state.
         queries: Per query, what it answered.
         unreadable_rows: Rows set aside, since the start.

@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 
 from streamshed.network.columns import Column as SchemaColumn
 from streamshed.network.columns import format_schema
+from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
@@ -41,6 +42,8 @@ from streamshed.spark.internal_names import (
 from streamshed.spark.plan_columns import with_plan
 
 NO_TIME = "event time is null"
+NO_NUMBER = "number is null"
+NUMBER_TOO_LARGE = f"number is beyond {LARGEST_NUMBER}"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
 
@@ -76,12 +79,23 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
         rows = _sampled(rows, stream, admission)
-    microseconds = event_time_microseconds(rows, stream.time)
-    reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), F.lit(NO_TIME)))
+    if stream.is_numbered:
+        number = F.col(f"`{stream.time}`")
+        microseconds, why = _number_microseconds(number), F.when(number.isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
+    else:
+        microseconds, why = event_time_microseconds(rows, stream.time), F.lit(NO_TIME)
+    reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed
     return timed.withColumn(FILE_PATH, F.when(F.col(UNREADABLE).isNotNull(), file_path(rows)))
+
+
+def _number_microseconds(number: Column) -> Column:
+    """The instant that a number stands for; none where it is too large for Spark's watermark."""
+    whole = number.cast("bigint")
+    is_small = whole.between(-LARGEST_NUMBER, LARGEST_NUMBER)
+    return F.when(is_small, whole * F.lit(MICROSECONDS_PER_NUMBER).cast("bigint"))
 
 
 def event_time_microseconds(rows: DataFrame, time: str) -> Column:

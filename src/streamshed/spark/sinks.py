@@ -103,6 +103,8 @@ class ConsoleSink:
             "query",
             "window_start",
             "window_end",
+            "window_from",
+            "window_until",
             "key",
             "aggregate",
             "value",
@@ -111,7 +113,7 @@ class ConsoleSink:
             "exact",
             "reason",
         )
-        shown.orderBy(F.desc("window_end"), "query", "key").show(self.rows, truncate=40)
+        shown.orderBy(F.desc("window_end"), F.desc("window_until"), "query", "key").show(self.rows, truncate=40)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
+from streamshed.sharing.probes import is_probe
 from streamshed.sharing.sharing_class import Member, SharingClass
 from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
@@ -101,7 +102,11 @@ def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Colum
     by_stream: dict[object, list[object]] = {}
     for sharing_class in present:
         if not sharing_class.keys:
-            valued = (member for member in sharing_class.members if role_of(member.slot) is Role.VALUES)
+            valued = (
+                member
+                for member in sharing_class.members
+                if role_of(member.slot) is Role.VALUES and not is_probe(member.slot)
+            )
             members = [_route(replace(member, bit=0)) for member in valued]
             by_stream.setdefault(sharing_class.stream, []).extend(members)
     if not by_stream:

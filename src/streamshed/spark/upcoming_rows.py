@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyarrow import parquet
 
+from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource
 from streamshed.network.stream import Stream
 from streamshed.spark.backlog import waiting_rows
@@ -134,13 +135,19 @@ def _footer(path: str, time: str) -> StreamRows | None:
     groups = [metadata.row_group(index).column(column).statistics for index in range(metadata.num_row_groups)]
     if not groups or any(group is None or not group.has_min_max for group in groups):
         return StreamRows(metadata.num_rows)
-    if not isinstance(groups[0].min, datetime):
+    if not isinstance(groups[0].min, datetime | int):
         return StreamRows(metadata.num_rows)
-    first, last = min(group.min for group in groups), max(group.max for group in groups)
-    return StreamRows(metadata.num_rows, events=EventBounds(_microseconds(first), _microseconds(last)))
+    first, last = (
+        _microseconds(bound) for bound in (min(group.min for group in groups), max(group.max for group in groups))
+    )
+    if isinstance(groups[0].min, int) and max(abs(first), abs(last)) > LARGEST_NUMBER * MICROSECONDS_PER_NUMBER:
+        return StreamRows(metadata.num_rows)
+    return StreamRows(metadata.num_rows, events=EventBounds(first, last))
 
 
-def _microseconds(instant: datetime) -> int:
+def _microseconds(instant: datetime | int) -> int:
+    if isinstance(instant, int):
+        return instant * MICROSECONDS_PER_NUMBER
     elapsed = instant.replace(tzinfo=UTC) - _EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 

@@ -15,7 +15,7 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
-from streamshed.network.view_columns import EXACT_COLUMN, WINDOW_COLUMNS, bound_columns
+from streamshed.network.view_columns import EXACT_COLUMN, bound_columns, window_columns
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.row_answers import TIMES
 from streamshed.spark.sampled_rows import Admission
@@ -37,8 +37,9 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
         query_name: The query.
 
     Returns:
-        window_start, window_end, one column per key, per aggregate its value with `<aggregate>_lower` and
-        `<aggregate>_upper`, and `exact`. Of a set-valued query: the columns of its rows, `sampling_rate` and `exact`.
+        window_start, window_end (window_from, window_until where windows lie along numbers), one column per key, per
+        aggregate its value with `<aggregate>_lower` and `<aggregate>_upper`, and `exact`. Of a set-valued query: the
+        columns of its rows, `sampling_rate` and `exact`.
 
     Raises:
         InvalidNetworkError: The network has no such query, or the view would have two columns of one name.
@@ -71,10 +72,11 @@ def _window_view(answers: DataFrame, aggregate: Aggregate, compiled: CompiledStr
             _only(call_name, F.col("lower")).alias(lower),
             _only(call_name, F.col("upper")).alias(upper),
         ]
-    grouped = answers.where(F.col("kind") == ANSWER).groupBy(*WINDOW_COLUMNS, F.col("key").alias("__key"))
+    windows = window_columns(is_numbered=aggregate.window.is_numbered)
+    grouped = answers.where(F.col("kind") == ANSWER).groupBy(*windows, F.col("key").alias("__key"))
     rows = grouped.agg(*figures, F.bool_and("exact").alias(EXACT_COLUMN))
     plain = [F.col(f"`{column}`") for call, _ in aggregate.aggregates for column in (call, *bound_columns(call))]
-    return rows.select(*WINDOW_COLUMNS, *of_key, *plain, EXACT_COLUMN)
+    return rows.select(*windows, *of_key, *plain, EXACT_COLUMN)
 
 
 def _row_view(answers: DataFrame, query: Query, compiled: CompiledStream) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from streamshed.answering.answer_schema import ANSWER
+from streamshed.answering.answer_schema import ANSWER, ROW
 from streamshed.answering.window_partials import Doubles, WindowPartials
 from streamshed.sharing.intake import Share
 from streamshed.statistics.measured import WindowSums
@@ -14,12 +14,24 @@ from streamshed.statistics.measured import WindowSums
 def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
     """Return the sums of each value of each query over the windows in a table of window partials.
 
-    Where the values of a window or group have no finite sums, as those of infinite or missing numbers, none is summed.
+    Of set-valued queries they tell the rows, which have no windows. Where the values of a window or group have no
+    finite sums, as those of infinite or missing numbers, none is summed.
     """
-    chosen = np.flatnonzero(pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False))
-    if not len(chosen):
+    kinds = partials.array("kind")
+    chosen = np.flatnonzero(pc.equal(kinds, ANSWER).to_numpy(zero_copy_only=False))
+    delivered = np.flatnonzero(pc.equal(kinds, ROW).to_numpy(zero_copy_only=False))
+    return {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
+
+
+def _of_rows(rows: WindowPartials) -> dict[Share, WindowSums]:
+    queries, which = np.unique(rows.longs("definition_id"), return_inverse=True)
+    totals = np.bincount(which, weights=rows.doubles("rows_weighted"), minlength=len(queries))
+    return {(query, 0): WindowSums(rows=total) for query, total in zip(queries.tolist(), totals.tolist(), strict=True)}
+
+
+def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
+    if not len(answers):
         return {}
-    answers = partials.take(chosen)
     pairs = np.stack((answers.longs("definition_id"), answers.longs("slot")))
     shares, which = np.unique(pairs, axis=1, return_inverse=True)
     starts = answers.longs("window_start")

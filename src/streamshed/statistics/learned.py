@@ -10,10 +10,12 @@ from typing import Any
 
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
+from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.network.operators import Apply
 from streamshed.network.query import Query
+from streamshed.network.stream import Stream
 from streamshed.statistics.group_sizes import GroupSizes
-from streamshed.statistics.measured import Measured, WindowSums
+from streamshed.statistics.measured import Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -27,6 +29,9 @@ KEPT = 0.9
 
 CALL_SECONDS = 1.3e-6
 """What it takes to bring a row to a user function and back, on one core, besides what the function itself takes."""
+
+MOST_SECONDS_PER_GROUP = 50e-6
+"""No group takes longer, on one core: where there are few of them, it is tasks that take time, groups or not."""
 
 _LARGEST = 1e290
 """Beyond this, sums of ten micro-batches may have no number."""
@@ -47,6 +52,9 @@ class LearnedStatistics:
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
         values: Per query and aggregate, windows, rows, present, total, squares, sizes.
+        passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
+        state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
+            rows of each stream these had.
         groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows.
         parallel_tasks: How many tasks ran at a time.
     """
@@ -56,6 +64,8 @@ class LearnedStatistics:
     timed: Mapping[str, _Sums] = field(default_factory=dict)
     calls: Mapping[str, _Sums] = field(default_factory=dict)
     values: Mapping[str, _Sums] = field(default_factory=dict)
+    passed: Mapping[str, _Sums] = field(default_factory=dict)
+    state: _Sums = field(default_factory=dict)
     groups: Mapping[str, _Sums] = field(default_factory=dict)
     parallel_tasks: int = 1
 
@@ -93,6 +103,8 @@ class LearnedStatistics:
             timed=self._timed_with(measured.event_seconds),
             calls=calls,
             values=values,
+            passed=self._passed_with(measured.passed, offered_rows),
+            state=self._state_with(measured.state_seconds, offered_rows),
             groups=self._groups_with(measured.windows),
             parallel_tasks=measured.parallel_tasks,
         )
@@ -111,20 +123,39 @@ class LearnedStatistics:
             for node in nodes
             if len(node.path) > 1
         }
-        speeds = {stream.name: self._event_seconds_per_second(stream.name) for stream in network.streams}
+        told = {stream.name: self._of_windows(stream) for stream in network.streams}
         streams = {
-            name: believed.stream(name)
-            if speed is None
-            else replace(believed.stream(name), event_seconds_per_second=speed)
-            for name, speed in speeds.items()
-            if name in believed.streams or speed is not None
+            name: replace(believed.stream(name), **known)
+            for name, known in told.items()
+            if name in believed.streams or known
         }
         return NetworkStatistics(
             fixed_seconds=believed.fixed_seconds,
             streams=streams,
             operators=operators,
-            queries={query.name: self._query(query, believed) for query in network.queries},
+            queries=self._with_group_costs(
+                {query.name: self._query(query, believed) for query in network.queries}, network, reach
+            ),
         )
+
+    def _with_group_costs(
+        self, queries: Mapping[str, QueryStatistics], network: QueryNetwork, reach: Mapping[Node, float]
+    ) -> Mapping[str, QueryStatistics]:
+        """Lay what tasks took over state to the groups that had a row, all alike, as far as groups can take so long."""
+        micro_batches = self.state.get("micro_batches", 0.0)
+        met = {
+            query.name: groups.thinned(min(1.0, rows / groups.rows)).groups
+            for query in network.queries
+            if (groups := queries[query.name].groups) is not None and micro_batches > 0
+            for rows in [reach.get(query.rows, 1.0) * self.state[f"rows of {query.stream.name}"] / micro_batches]
+        }
+        if sum(met.values()) <= 0:
+            return queries
+        of_all = self.state["seconds"] / micro_batches / sum(met.values())
+        seconds = min(of_all, MOST_SECONDS_PER_GROUP) / self.parallel_tasks
+        return {
+            name: replace(known, seconds_per_group=seconds) if name in met else known for name, known in queries.items()
+        }
 
     def rows_per_event_second(self, stream: str) -> float | None:
         """Return how many rows of a stream came in a second of event time, while any did; None: that is not known."""
@@ -140,6 +171,8 @@ class LearnedStatistics:
             "timed": self.timed,
             "calls": self.calls,
             "values": self.values,
+            "passed": self.passed,
+            "state": self.state,
             "groups": self.groups,
             "parallel_tasks": self.parallel_tasks,
         }
@@ -153,6 +186,22 @@ class LearnedStatistics:
             return self.timed
         added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
         return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
+
+    def _passed_with(self, told: Mapping[str, Passed], offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
+        passed = dict(self.passed)
+        for address, one in told.items():
+            offered = float(offered_rows.get(address.split(" > ")[0], 0))
+            sums = {"rows": one.rows, "window_seconds": one.windows * one.window_seconds}
+            if one.windows == 0:
+                sums["offered"] = offered
+            passed[address] = _faded(passed.get(address, {}), sums)
+        return passed
+
+    def _state_with(self, seconds: float | None, offered_rows: Mapping[str, int]) -> _Sums:
+        if seconds is None or not any(offered_rows.values()):
+            return self.state
+        rows = {f"rows of {name}": float(rows) for name, rows in offered_rows.items()}
+        return _faded(self.state, {"seconds": seconds, "micro_batches": 1.0, **rows})
 
     def _groups_with(self, windows: Mapping[tuple[str, str], WindowSums]) -> Mapping[str, _Sums]:
         """What is known of groups, with those that a query was answered for, which are the same for all aggregates."""
@@ -185,7 +234,21 @@ class LearnedStatistics:
             share = self._share_of_rows(query)
             if share is not None:
                 reach[query.rows] = max(share, reach.get(query.rows, 0.0))
+        for node in network.nodes:
+            share = self._share_passed(node) if isinstance(node, Node) else None
+            if share is not None and isinstance(node, Node):
+                reach.setdefault(node, share)
         return reach
+
+    def _share_passed(self, node: Node) -> float | None:
+        """What a node passes of its stream's rows: as the probes of its windows tell, or of those that were offered."""
+        sums = self.passed.get(node.address, {})
+        if sums.get("offered"):
+            return sums["rows"] / sums["offered"]
+        arriving = self.rows_per_event_second(node.stream.name)
+        if not sums.get("window_seconds") or arriving is None:
+            return None
+        return sums["rows"] / sums["window_seconds"] / arriving
 
     def _share_of_rows(self, query: Query) -> float | None:
         if query.aggregate is None:
@@ -195,6 +258,14 @@ class LearnedStatistics:
         if sums is None or not sums.get("windows") or arriving is None:
             return None
         return sums["rows"] / sums["windows"] / (query.aggregate.window.size_microseconds / 1e6) / arriving
+
+    def _of_windows(self, stream: Stream) -> dict[str, float]:
+        """What was learned of a stream that says how many rows are in a window of it."""
+        if stream.is_numbered:
+            per_second = self.rows_per_event_second(stream.name)
+            return {} if per_second is None else {"rows_per_number": per_second * MICROSECONDS_PER_NUMBER / 1e6}
+        speed = self._event_seconds_per_second(stream.name)
+        return {} if speed is None else {"event_seconds_per_second": speed}
 
     def _event_seconds_per_second(self, stream: str) -> float | None:
         known = self.timed.get(stream, {})

@@ -60,6 +60,21 @@ class WindowSums:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """How many rows a node passed on.
+
+    Attributes:
+        rows: Rows.
+        windows: In how many windows, which may overlap; 0: these are the rows of the micro-batch.
+        window_seconds: How long such a window is.
+    """
+
+    rows: float
+    windows: int = 0
+    window_seconds: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """What a micro-batch tells.
@@ -68,6 +83,8 @@ class Measured:
         calls: By address of the operator (`Node.address`) that calls a user function.
         call_rates: The effective sampling rate before each of these.
         windows: By query and aggregate, sums over the windows that it answered.
+        passed: By address of the operator, what a few of its rows tell of it, or the rows that were answers themselves.
+        state_seconds: What tasks took over groups in state, all together; None: not all rows were kept.
         parallel_tasks: How many tasks ran at a time.
         event_seconds: How far event time went on with the rows of the micro-batch before, which is what Spark knows
             when this one starts; None: that is not known.
@@ -76,6 +93,8 @@ class Measured:
     calls: Mapping[str, CallCost] = field(default_factory=dict)
     call_rates: Mapping[str, float] = field(default_factory=dict)
     windows: Mapping[tuple[str, str], WindowSums] = field(default_factory=dict)
+    passed: Mapping[str, Passed] = field(default_factory=dict)
+    state_seconds: float | None = None
     parallel_tasks: int = 1
     event_seconds: float | None = None
 

@@ -25,6 +25,7 @@ class StreamStatistics:
         read_seconds_per_row: What a row costs even if it is dropped directly after reading.
         parse_seconds_per_row: What a row costs on top before its first operator, if it is kept.
         event_seconds_per_second: How fast event time goes by; above 1 where what was recorded is played faster.
+        rows_per_number: How many rows there are to a number, of a stream that has numbers in the place of time.
 
     Raises:
         ValueError: A value is negative or not finite, or event time stands still.
@@ -34,10 +35,11 @@ class StreamStatistics:
     read_seconds_per_row: float = 0.0
     parse_seconds_per_row: float = 0.0
     event_seconds_per_second: float = 1.0
+    rows_per_number: float = 1.0
 
     def __post_init__(self) -> None:
-        amounts = ("rows_per_second", "read_seconds_per_row", "parse_seconds_per_row", "event_seconds_per_second")
-        _check("stream", self, *amounts)
+        amounts = ("rows_per_second", "read_seconds_per_row", "parse_seconds_per_row", "rows_per_number")
+        _check("stream", self, *amounts, "event_seconds_per_second")
         if self.event_seconds_per_second == 0:
             raise ValueError("stream: event_seconds_per_second must be above 0")
 
@@ -247,6 +249,7 @@ _SCHEMA = _of(
             read_seconds_per_row=_AMOUNT,
             parse_seconds_per_row=_AMOUNT,
             event_seconds_per_second={"type": "number", "exclusiveMinimum": 0},
+            rows_per_number=_AMOUNT,
         )
     ),
     operators=_by_name(_of([], selectivity={**_AMOUNT, "maximum": 1}, seconds_per_row=_AMOUNT)),

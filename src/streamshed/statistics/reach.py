@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from streamshed.network.dropping import last_drop, may_drop
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
-from streamshed.network.operators import Apply, Map
 from streamshed.statistics.network_statistics import OperatorStatistics
 
 _LEAST = 1e-9
@@ -52,7 +52,7 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
             continue
         if node in known:
             reach[node] = known[node]
-        elif not _may_drop(node):
+        elif not may_drop(node):
             reach[node] = reach[node.path[-2]]
         else:
             above = reach[node.path[-2]]
@@ -66,7 +66,7 @@ def _known(measured: _Reach) -> dict[Node, float]:
     found: dict[Node, float] = {node.stream: 1.0 for node in measured}
     own: dict[Node, float] = {}
     for node, share in measured.items():
-        own[_origin(node)] = max(own.get(_origin(node), _LEAST), min(1.0, share))
+        own[last_drop(node)] = max(own.get(last_drop(node), _LEAST), min(1.0, share))
     for node, share in own.items():
         for above in node.path:
             if above in own:
@@ -74,16 +74,11 @@ def _known(measured: _Reach) -> dict[Node, float]:
     return found
 
 
-def _origin(node: Node) -> Node:
-    """The node itself or the next above it that may drop rows; the stream where none does."""
-    return next((above for above in reversed(node.path) if _may_drop(above)), node.stream)
-
-
 def _least(network: QueryNetwork, known: _Reach, believed: _Believed) -> dict[Node, float]:
     """What is believed of the nodes on the way from a known one to a query of which nothing is known."""
     least: dict[Node, float] = {}
     for query in network.queries:
-        if _origin(query.rows) in known or query.stream not in known:
+        if last_drop(query.rows) in known or query.stream not in known:
             continue
         share = 1.0
         for node in query.rows.path:
@@ -98,7 +93,7 @@ def _ways_down(node: Node, known: _Reach) -> Iterator[tuple[Node, ...]]:
         if node in below.path:
             way = below.path[below.path.index(node) :]
             if not any(one in known for one in way[:-1]):
-                yield tuple(one for one in way if _may_drop(one))
+                yield tuple(one for one in way if may_drop(one))
 
 
 def _behind(way: tuple[Node, ...], above: float, known: _Reach, believed: _Believed) -> float:
@@ -111,8 +106,4 @@ def _behind(way: tuple[Node, ...], above: float, known: _Reach, believed: _Belie
 
 
 def _selectivity(node: Node, believed: _Believed) -> float:
-    return believed.get(node.address, OperatorStatistics()).selectivity if _may_drop(node) else 1.0
-
-
-def _may_drop(node: Node) -> bool:
-    return len(node.path) > 1 and not isinstance(node, Map | Apply)
+    return believed.get(node.address, OperatorStatistics()).selectivity if may_drop(node) else 1.0

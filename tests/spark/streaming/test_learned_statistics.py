@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
-from streamshed.statistics.learned import CALL_SECONDS
+from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_until
@@ -44,6 +44,8 @@ def _network(path: Path, microseconds: float) -> QueryNetwork:
         judged.window("1 second").agg(total="sum(w)").query("judged"),
         rows.window("1 second").by(group="v % 4").agg(n="count(*)").query("grouped"),
         rows.window("1 second").agg(total="sum(signed)").query("signed"),
+        rows.filter("v % 10 != 3").filter("v % 20 = 0").window("1 second").agg(n="count(*)").query("chained"),
+        rows.filter("v % 40 < 4").query("themselves"),
     )
 
 
@@ -72,8 +74,13 @@ def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, fac
     assert tasks != QUICK["partitions"], "functions run where rows are read, not where state is"
     function_seconds = known.operators[address].seconds_per_row * tasks - CALL_SECONDS
     assert function_seconds == pytest.approx(30e-6 * factor, rel=0.2)
-    [selective] = [operator for operator in known.operators if operator.split(" > ")[-1].startswith("filter")]
-    assert known.operators[selective].selectivity == pytest.approx(0.25, abs=0.02)
+    selectivity = {name.split(" > ")[-1]: operator.selectivity for name, operator in known.operators.items()}
+    assert selectivity["filter v % 4 = 0"] == pytest.approx(0.25, abs=0.02)
+    assert selectivity["filter v % 40 < 4"] == pytest.approx(0.1, abs=0.01)
+    # One row in 256 tells of the first filter of a chain, which is believed to pass half of the rows.
+    assert selectivity["filter v % 10 != 3"] == pytest.approx(0.9, abs=0.25)
+    both = selectivity["filter v % 10 != 3"] * selectivity["filter v % 20 = 0"]
+    assert both == pytest.approx(0.05, abs=0.005)
     moments = known.queries["judged"].moments["total"]
     assert moments.mean == pytest.approx(18.0, rel=0.02)
     assert moments.deviation == pytest.approx(np.std(np.arange(0, 40, 4)), rel=0.02)
@@ -83,6 +90,7 @@ def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, fac
     groups = known.queries["grouped"].groups
     assert groups is not None
     assert groups.groups == pytest.approx(4.0)
+    assert 0 < known.queries["grouped"].seconds_per_group <= MOST_SECONDS_PER_GROUP
     assert {query.name for query in asked.queries} == set(known.queries)
     assert NetworkStatistics.from_json(known.to_json()) == known
 

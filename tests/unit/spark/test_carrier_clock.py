@@ -106,3 +106,20 @@ def test_where_time_moves_on_with_the_clock_draining_has_an_end() -> None:
     told(clock, 100, {})
     assert clock.drained_at == target
     assert clock.interval("a")["carrier_time"] == target + SECOND, "the watermark lags by a second"
+
+
+def test_numbers_do_not_move_on_by_themselves() -> None:
+    source = folder("/in/n", "json", schema="n bigint, v int")
+    clock = CarrierClock([stream("a", source, number="n")])
+    told(clock, 0, {"a": 7_000})
+    for number in range(1, 101):
+        told(clock, number, {}, ("a",))
+    assert clock.interval("a") == {"carrier_from": 7_000, "carrier_until": 7_000, "carrier_time": 7_000}
+    assert clock.latest(START) is None
+
+
+def test_before_the_first_number_there_is_none() -> None:
+    clock = CarrierClock([stream("a", folder("/in/n", "json", schema="n bigint, v int"), number="n")])
+    for number in range(100):
+        told(clock, number, {}, ("a",))
+    assert clock.interval("a") == {"carrier_from": None, "carrier_until": None, "carrier_time": None}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.answering.shed_interval import share_name
+from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, share_name
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, network
@@ -18,6 +18,7 @@ from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
 from streamshed.spark.plan_row import PlanRow, SizedShares, StreamPlan
+from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.storage import Storage
 
 EVENTS = stream("events", folder("/nowhere", "parquet", schema="ts timestamp, v bigint, w bigint"), time="ts")
@@ -35,7 +36,7 @@ def gating_of(*queries: Query) -> Gating:
     return stream_work(EVENTS, queries).gating
 
 
-def planner_of(asked: QueryNetwork, path: Path) -> MicroBatchPlanner:
+def planner_of(asked: QueryNetwork, path: Path, report: MicroBatchReport | None = None) -> MicroBatchPlanner:
     return MicroBatchPlanner(
         DomainFacts(
             streams=asked.streams,
@@ -47,7 +48,7 @@ def planner_of(asked: QueryNetwork, path: Path) -> MicroBatchPlanner:
         checkpoint=Storage.at(str(path / "spark")),
         plans=Storage.at(str(path / "plans")),
         clock=lambda: 100.0,
-        reports=lambda: None,
+        reports=lambda: report,
         on_outcome=lambda *_: None,
     )
 
@@ -103,3 +104,35 @@ def test_an_intake_chooses_by_size_iff_all_its_values_do(*, are_both_sized: bool
     assert plan.effective_codes(gating) == (30,)
     row = PlanRow(micro_batch_id=1, open=0, streams={"events": plan})
     assert PlanRow.from_json(row.to_json()) == row
+
+
+@pytest.mark.parametrize(
+    ("code_before", "latest", "until"),
+    [(0, 300_000, 310_000), (10, 300_000, UNSETTLED), (0, 100_000, UNSETTLED)],
+    ids=["a larger number came, all rows kept", "rows were shed again", "no larger number came"],
+)
+def test_up_to_where_numbers_were_shed_is_known_once_a_larger_one_came(
+    tmp_path: Path, code_before: int, latest: int, until: int
+) -> None:
+    source = folder("/nowhere", "json", schema="n bigint, v bigint")
+    trades = stream("trades", source, number="n", watermark=10)
+    asked = network(trades.window(100).agg(n="count(*)").query("q"))
+    shed = ShedInterval(stream="trades", start=50_000, until=UNSETTLED, sampling_rates={"7.0": 0.5})
+    before = StreamPlan(sampling_code=code_before, share_codes={"7.0": code_before} if code_before else {})
+    row = PlanRow(micro_batch_id=5, open=0, streams={"trades": before}, shed=(shed,), latest_event={"trades": 100_000})
+    Storage.at(str(tmp_path / "plans")).write_text("000000000005.json", row.to_json())
+    report = MicroBatchReport(
+        micro_batch_id=5,
+        started_at_seconds=98.0,
+        processing_seconds=0.5,
+        offered_rows={"trades": 100},
+        admitted_rows={},
+        earliest_event={"trades": 90_000},
+        latest_event={"trades": latest},
+        readable={"trades"},
+        watermark=0,
+        state_rows=0,
+    )
+    found = PlanRow.from_json(planner_of(asked, tmp_path, report).plan(6))
+    assert [(one.start, one.until) for one in found.shed] == [(50_000, until)]
+    assert PlanRow.from_json(found.to_json()) == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
 
     They are what `explain --statistics` takes, and `statistics` of `network.start`.
     """
+    from streamshed.cli.profiled_document import in_several_micro_batches
     from streamshed.cli.spark_session import session
     from streamshed.network.document import load_network
 
@@ -38,8 +40,12 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
         from streamshed.spark.profile import profiled
 
         seconds = None if duration_microseconds is None else duration_microseconds / 1e6
-        with waiting(f"profiling {file.name}"):
-            known = profiled(load_network(file), spark, until=lambda run: wait_until_quiet(run, seconds))
+        with (
+            waiting(f"profiling {file.name}"),
+            tempfile.TemporaryDirectory(prefix="streamshed-profile-", ignore_cleanup_errors=True) as scratch,
+        ):
+            document = in_several_micro_batches(load_network(file), Path(scratch))
+            known = profiled(document, spark, until=lambda run: wait_until_quiet(run, seconds))
     text = known.to_json()
     if out is None:
         click.echo(text)

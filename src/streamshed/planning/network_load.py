@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from streamshed.errors import near_miss
 from streamshed.network.aggregate import AggregateCall, AggregateKind
@@ -215,11 +216,14 @@ class _Builder:
 
         That is so where a query that is above all functions takes the rows.
         """
-        others = (other.rows for other in self._network.queries)
-        goes_anyway = any(
-            other in node.path and not any(isinstance(above, Apply) for above in other.path) for other in others
-        )
+        goes_anyway = not self._taken_above_functions.isdisjoint(node.path)
         return self._about(query).seconds_per_row + (0.0 if goes_anyway else CALL_SECONDS)
+
+    @cached_property
+    def _taken_above_functions(self) -> frozenset[Node]:
+        """Where queries that are above all functions take their rows."""
+        places = {query.rows for query in self._network.queries}
+        return frozenset(node for node in places if not any(isinstance(above, Apply) for above in node.path))
 
     def _add_node(self, node: Node, parent: int | None, seconds: float) -> int:
         return self._add(WorkNode(name=str(node), parent=parent, seconds=seconds), node.address)

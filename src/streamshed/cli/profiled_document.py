@@ -1,0 +1,46 @@
+"""A document whose folders are read in several micro-batches, however few files they hold, for `profile`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streamshed.network.document import NetworkDocument, network_to_document, parse_network
+from streamshed.network.sources import FileFormat, FolderSource
+from streamshed.network.yaml_text import read_yaml, write_yaml
+from streamshed.traces.pieces import PIECES, cut, recorded_files
+
+
+def in_several_micro_batches(document: NetworkDocument, scratch: Path) -> NetworkDocument:
+    """Let the recorded rows of a document come in about twelve micro-batches.
+
+    Many files come a few at a time; few files are cut into pieces. What the document itself says of how many files come
+    at a time holds, as do folders that are not local, hold no files, or hold files that cannot be cut.
+
+    Args:
+        document: The document.
+        scratch: Where pieces are written.
+    """
+    changed: dict[str, dict[str, object]] = {}
+    for stream in document.network.streams:
+        source = stream.source
+        if isinstance(source, FolderSource) and source.max_files_per_micro_batch is None and "://" not in source.path:
+            changed[stream.name] = _in_turns(source, scratch / stream.name)
+    if not any(changed.values()):
+        return document
+    text: Any = read_yaml(network_to_document(document.network, document.run)).value
+    for name, settings in changed.items():
+        text["streams"][name]["source"] |= settings
+    return parse_network(write_yaml(text))
+
+
+def _in_turns(source: FolderSource, scratch: Path) -> dict[str, object]:
+    files = recorded_files(Path(source.path))
+    if len(files) >= PIECES:
+        return {"max_files_per_micro_batch": -(-len(files) // PIECES)}
+    options = {name.lower(): value.lower() for name, value in source.options}
+    has_header = source.format is FileFormat.CSV and options.get("header") == "true"
+    is_cut = options.get("multiline") != "true" and cut(files, source.format, has_header=has_header, target=scratch)
+    if not is_cut:
+        return {"max_files_per_micro_batch": 1} if len(files) > 1 else {}
+    return {"folder": str(scratch.absolute()), "max_files_per_micro_batch": 1}

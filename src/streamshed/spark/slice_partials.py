@@ -21,7 +21,7 @@ _LOW_BITS = 0xFFFFFFFF
 
 
 def slice_partials(
-    rows: DataFrame, layout: StateLayout, *, extremes: bool, sizes: bool, sketches: Sketches
+    rows: DataFrame, layout: StateLayout, *, extremes: bool, spreads: bool, sizes: bool, sketches: Sketches
 ) -> DataFrame:
     """Aggregate rows by slice.
 
@@ -30,6 +30,7 @@ def slice_partials(
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
+        spreads: Whether any asks for a variance or deviation: the extremes of sampled rows tell how few carry it.
         sizes: Whether rows may be chosen by size; else nothing is told of it, likewise.
         sketches: Which values are sketched.
 
@@ -42,13 +43,15 @@ def slice_partials(
     keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
     others = [name for name in rows.columns if name not in {"close_end", *keys}]
     keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
-    return keyed.groupBy(*SLICE_KEY).agg(*_partials(layout, extremes=extremes, sizes=sizes, sketches=sketches))
+    partials = _partials(layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
+    return keyed.groupBy(*SLICE_KEY).agg(*partials)
 
 
-def _partials(layout: StateLayout, *, extremes: bool, sizes: bool, sketches: Sketches) -> list[Column]:
+def _partials(layout: StateLayout, *, extremes: bool, spreads: bool, sizes: bool, sketches: Sketches) -> list[Column]:
     number, long = F.col("number"), F.col("long")
     square, is_sampled = number * number, F.col("sampling_codes") != ""
-    ordered_number = number if extremes else _never(number)
+    of_sample = F.when(is_sampled, number) if spreads else _never(number)
+    ordered_number = number if extremes else of_sample
     ordered_long = long if extremes else _never(long)
     partials = [
         F.count("counted").alias("rows"),

@@ -73,12 +73,19 @@ def kept(rate: float, values: list[float]) -> dict[str, Any]:
         **{f"{name}_excess_squared": sums[power] * excess**2 for power, name in enumerate(_POWERS)},
         "moments": [{"present": count, "mean": mean, "dispersion": dispersion, "weight": weight}] if count else [],
         "greatest_weight": weight,
+        "least_number": min(values, default=None),
+        "greatest_number": max(values, default=None),
     }
 
 
 def together(*slices: Mapping[str, Any]) -> dict[str, Any]:
     """The partials of one window of which each slice was kept with a probability of its own."""
-    sums = [name for name in slices[0] if name not in {"moments", "greatest_weight"}]
+    extremes = {"greatest_weight": max, "least_number": min, "greatest_number": max}
+    sums = [name for name in slices[0] if name not in {"moments", *extremes}]
     merged = {name: sum(one[name] for one in slices) for name in sums}
     moments = [moment for one in slices for moment in one["moments"]]
-    return {**merged, "moments": moments, "greatest_weight": max(one["greatest_weight"] for one in slices)}
+    found = {
+        name: side((one[name] for one in slices if one[name] is not None), default=None)
+        for name, side in extremes.items()
+    }
+    return {**merged, "moments": moments, **found}

@@ -36,7 +36,6 @@ def test_it_is_the_formula_of_the_rows_themselves(numbers: list[float], rate: fl
     contributions = {
         AggregateKind.SUM: np.array(numbers),
         AggregateKind.AVG: np.array(numbers) - np.mean(numbers),
-        AggregateKind.VARIANCE: np.array(numbers) - np.mean(numbers),
     }
     for function, contribution in contributions.items():
         squares = contribution**2
@@ -44,6 +43,23 @@ def test_it_is_the_formula_of_the_rows_themselves(numbers: list[float], rate: fl
             continue
         expected = squares.sum() ** 2 / (squares**2).sum()
         assert effective_rows(shape(function), told)[0] == pytest.approx(min(expected, len(numbers)), rel=1e-3)
+
+
+@given(NUMBERS, st.floats(0.01, 0.9))
+def test_a_spread_is_carried_by_at_least_so_many(numbers: list[float], rate: float) -> None:
+    squares = (np.square(np.array(numbers) - np.mean(numbers)) - np.var(numbers)) ** 2
+    if squares.sum() <= 1e-2 * np.square(np.square(numbers)).sum() or squares.sum() < 1e-100:
+        return
+    found = effective_rows(shape(AggregateKind.VARIANCE), partials(kept(rate, numbers)))[0]
+    assert 1 <= found <= max(1.0, min(len(numbers), squares.sum() ** 2 / (squares**2).sum())) * (1 + 1e-3)
+
+
+def test_one_large_value_carries_a_spread_alone_and_many_alike_ones_together() -> None:
+    nature = np.random.default_rng(1)
+    alike = nature.uniform(0, 1, 5_000)
+    for outliers, least, most in ([[], 900, 1100], [[30.0], 1, 1.1]):
+        found = effective_rows(shape(AggregateKind.STDDEV), partials(kept(0.1, [*alike, *outliers])))[0]
+        assert least <= found <= most
 
 
 @given(NUMBERS, st.floats(0.01, 0.9))

@@ -99,7 +99,8 @@ class CarrierClock:
         since = self._since.get(stream)
         if since is None:
             since = self._first_event.get(stream, until)
-        time = (until or self._since_the_epoch(stream)) if self.drained_at is None else self.drained_at + self._delay
+        known = self._since_the_epoch(stream) if until is None else until
+        time = known if self.drained_at is None else self.drained_at + self._delay
         return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
     def latest(self, now_seconds: float) -> int | None:

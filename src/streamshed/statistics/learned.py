@@ -143,12 +143,12 @@ class LearnedStatistics:
     ) -> Mapping[str, QueryStatistics]:
         """Lay what tasks took over state to the groups that had a row, all alike, as far as groups can take so long."""
         micro_batches = self.state.get("micro_batches", 0.0)
-        met = {
-            query.name: groups.thinned(min(1.0, rows / groups.rows)).groups
-            for query in network.queries
-            if (groups := queries[query.name].groups) is not None and micro_batches > 0
-            for rows in [reach.get(query.rows, 1.0) * self.state[f"rows of {query.stream.name}"] / micro_batches]
-        }
+        met = {}
+        for query in network.queries:
+            groups = queries[query.name].groups
+            if groups is not None and micro_batches > 0:
+                rows = reach.get(query.rows, 1.0) * self.state.get(f"rows of {query.stream.name}", 0.0) / micro_batches
+                met[query.name] = groups.thinned(min(1.0, rows / groups.rows)).groups
         if sum(met.values()) <= 0:
             return queries
         of_all = self.state["seconds"] / micro_batches / sum(met.values())

@@ -13,10 +13,11 @@ from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
     CALL_SECONDS,
     KEPT,
+    MOST_SECONDS_PER_GROUP,
     LearnedStatistics,
     learned_from_document,
 )
-from streamshed.statistics.measured import CallCost, Measured, WindowSums
+from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -244,3 +245,57 @@ def test_a_good_belief_is_confirmed() -> None:
     learned = after(*[Measured(windows={("rare", "n"): sums}, event_seconds=1.0)] * 3)
     found = learned.statistics(asked, believed).operators
     assert [found[node.address].selectivity for node in (kept, both)] == pytest.approx([0.5, 0.02])
+
+
+GROUPED = {("by_value", "n"): WindowSums(frozenset({0}), 1000.0, group_sizes={3: 100}, exact_windows=frozenset({0}))}
+"""A window of 10 seconds, with a hundred groups of eight rows; a micro-batch meets the most of them."""
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+def test_what_a_group_costs_is_found(factor: int) -> None:
+    """Of 1,000 rows in a micro-batch, each of the hundred groups has one."""
+    learned = LearnedStatistics()
+    for _ in range(20):
+        measured = Measured(windows=GROUPED, state_seconds=factor * 1e-3, parallel_tasks=2)
+        learned = learned.updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    known = learned.statistics(NETWORK, guessed_statistics(NETWORK))
+    assert known.queries["by_value"].seconds_per_group == pytest.approx(factor * 1e-3 / 100 / 2, rel=0.01)
+    assert known.queries["judged"].seconds_per_group == 0
+    assert learned_from_document(learned.to_document()) == learned
+
+
+def test_no_group_takes_longer_than_groups_can() -> None:
+    measured = Measured(windows=GROUPED, state_seconds=3.0, parallel_tasks=2)
+    learned = LearnedStatistics().updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    known = learned.statistics(NETWORK, guessed_statistics(NETWORK))
+    assert known.queries["by_value"].seconds_per_group == MOST_SECONDS_PER_GROUP / 2
+
+
+def test_groups_of_samples_and_of_no_rows_tell_nothing_of_what_they_cost() -> None:
+    learned = LearnedStatistics()
+    for state_seconds, rows in ((None, 1000), (1.0, 0)):
+        measured = Measured(windows=GROUPED, state_seconds=state_seconds)
+        learned = learned.updated(measured, offered_rows={"ticks": rows}, elapsed_seconds=1.0)
+    known = learned.statistics(NETWORK, guessed_statistics(NETWORK))
+    assert known.queries["by_value"].seconds_per_group == 0
+
+
+CHAINED = BIG.filter("value % 2 = 0")
+CHAIN = network(CHAINED.window("10 seconds").agg(n="count(*)").query("chained"), BIG.query("rows"))
+
+
+def test_operators_that_are_probed_and_rows_that_are_answers_tell_selectivities() -> None:
+    learned = LearnedStatistics()
+    for number in range(10):
+        measured = Measured(
+            windows={("chained", "n"): WindowSums(frozenset({number}), 1000.0)},
+            passed={CHAINED.address: Passed(2560.0, 1, 10.0), BIG.address: Passed(700.0)},
+            event_seconds=1.0,
+        )
+        learned = learned.updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
+    known = learned.statistics(CHAIN, guessed_statistics(CHAIN)).operators
+    assert known[BIG.address].selectivity == pytest.approx(0.7)
+    assert known[CHAINED.address].selectivity == pytest.approx(0.1 / 0.7), "what a query has taken in goes first"
+    probed = replace(learned, values={})
+    known = probed.statistics(CHAIN, guessed_statistics(CHAIN)).operators
+    assert known[CHAINED.address].selectivity == pytest.approx(0.256 / 0.7)

@@ -1,0 +1,119 @@
+"""Which rows no kept window of any query needs: event times as intervals, and as a small array to look rows up in.
+
+Queries with different windows, slides and offsets share one such array, the union of what they need: the case that
+[T06] §3.5 leaves open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop.provenance import NeededRows, needed_rows
+
+MOST_SLOTS = 4096
+"""So long an array may be: a plan of 64 KB."""
+
+_FURTHEST = 1000
+"""So far away a window is looked for that is made of anything: windows of nested aggregates may hold no answer."""
+
+
+def unneeded_times(windows: Sequence[WindowSpecification], dropped: Collection[int]) -> list[NeededRows]:
+    """Return the event times whose rows belong to dropped windows only.
+
+    Between the end of what the window before some dropped ones needs, and the start of what the one after them needs,
+    nothing is left to be done.
+
+    Args:
+        windows: Those of the query's nested aggregates, the one next to the stream first.
+        dropped: Indices k of dropped windows of the last, θ + kδ their starts; all others may be kept.
+
+    Returns:
+        Intervals, ascending, none of them empty.
+
+    Example:
+        >>> unneeded_times([WindowSpecification(5, 2)], [3, 4, 5, 9])
+        [NeededRows(start=9, end=12)]
+    """
+    found = []
+    for first, last in _runs(dropped):
+        before, after = _next_needed(windows, first - 1, -1), _next_needed(windows, last + 1, 1)
+        if before is not None and after is not None and before.end < after.start:
+            found.append(NeededRows(before.end, after.start))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionTable:
+    """What of a stream's rows is needed, by event time.
+
+    A row at time t is in slot ⌊(t − base) / step⌋. Before the first slot and after the last one, all rows are needed.
+
+    Attributes:
+        base: Where the first slot starts, microseconds.
+        step: How long slots are, microseconds.
+        needed: Per slot, per query, whether a row may be needed.
+    """
+
+    base: int
+    step: int
+    needed: tuple[tuple[bool, ...], ...]
+
+    def is_needed(self, time: int, query: int) -> bool:
+        """Tell whether a query may need a row."""
+        slot = (time - self.base) // self.step
+        return self.needed[slot][query] if 0 <= slot < len(self.needed) else True
+
+
+def retention_table(unneeded: Sequence[Sequence[NeededRows]]) -> RetentionTable:
+    """Put together what several queries do not need.
+
+    Args:
+        unneeded: Per query, what `unneeded_times` returns.
+
+    Returns:
+        The table: exact where its step divides all bounds, which it does unless it were too long; then a slot counts as
+        needed wherever some of it is.
+
+    Example:
+        >>> table = retention_table([[NeededRows(4, 8)], [NeededRows(6, 10)]])
+        >>> table.base, table.step, table.needed
+        (4, 2, ((False, True), (False, False), (True, False)))
+    """
+    bounds = sorted({bound for intervals in unneeded for one in intervals for bound in (one.start, one.end)})
+    if not bounds:
+        return RetentionTable(0, 1, ())
+    base, length = bounds[0], bounds[-1] - bounds[0]
+    exact = math.gcd(*(bound - base for bound in bounds))
+    step = exact if length // exact <= MOST_SLOTS else -(-length // MOST_SLOTS)
+    count = -(-length // step)
+    needed = [[True] * len(unneeded) for _ in range(count)]
+    for query, intervals in enumerate(unneeded):
+        for one in intervals:
+            first, after = -(-(one.start - base) // step), (one.end - base) // step
+            for slot in range(first, after):
+                needed[slot][query] = False
+    return RetentionTable(base, step, tuple(map(tuple, needed)))
+
+
+def _runs(numbers: Collection[int]) -> list[tuple[int, int]]:
+    """First and last of the numbers that follow one another."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def _next_needed(windows: Sequence[WindowSpecification], number: int, step: int) -> NeededRows | None:
+    """What the next window is made of that is made of anything, from a number on; None: there is none near."""
+    outermost = windows[-1]
+    for further in range(_FURTHEST):
+        start = outermost.offset_microseconds + (number + further * step) * outermost.slide_microseconds
+        if (found := needed_rows(windows, start)) is not None:
+            return found
+    return None

@@ -1,0 +1,189 @@
+"""Which share of its windows each query keeps: as much as the load allows, no gap too long, and who is shut down.
+
+With r_i = 1 − p_i the share of windows that query i keeps, and queries that drop at the same time (`gap_coin`), a row
+at node x is needed by nobody iff all queries below x drop the epoch it lies in, and no window that begins earlier or
+later reaches into it: that is so for the share (1 − max r_i) · min e_i of the rows, e_i the share of an epoch that
+dropping it saves query i. So, with m_x the largest r_i at x and below,
+
+    maximize Σ w_i·r_i   subject to   Σ_x T_x·(1 − e_x·(1 − P_x)·(1 − m_x)) + Σ_i V_i·r_i ≤ budget
+                                      1/(B_i+1) ≤ r_i ≤ 1
+
+T_x the seconds of the node's work, P_x the share of its rows that samples need in any case, V_i those of the query's
+windows: a linear program, since m_x ≥ r_i is all that is asked of m_x. [T06] §3.4 has one p for a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import optimize, sparse
+
+from streamshed.planning.work_tree import Vector, WorkTree
+
+MOST_TRIED = 10
+"""Of as many queries, all sets that might be shut down are tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowDemand:
+    """What a query asks of those who drop windows.
+
+    Args:
+        query: Its name.
+        weight: w: what each of its windows is worth.
+        batch: B: windows that may be dropped one after the other; 0: none.
+        early_share: e: the share of a dropped epoch whose rows belong to dropped windows only.
+        window_seconds: V: what its windows take on top of the work on rows, nothing dropped.
+        sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
+    """
+
+    query: str
+    weight: float = 1.0
+    batch: int = 0
+    early_share: float = 0.0
+    window_seconds: float = 0.0
+    sampling_rate: float | None = None
+
+    @property
+    def least_kept(self) -> float:
+        """The least share of its windows that it keeps unless it is shut down: 1/(B+1)."""
+        return 1 / (self.batch + 1)
+
+
+def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> Vector:
+    """Return the share of its windows that each query keeps.
+
+    Args:
+        tree: What rows cost.
+        demands: The queries, in the tree's order.
+        budget_seconds: What all of it may take.
+
+    Returns:
+        Per query: 0 where it is shut down, which happens only where not all bounds of gaps can be kept; of queries that
+        are answered from samples, 1.
+
+    Example:
+        Two queries below one dear node: dropping helps only if both do.
+
+        >>> from streamshed.planning.work_tree import WorkNode
+        >>> tree = WorkTree((
+        ...     WorkNode(name="parse", parent=None, seconds=1.0),
+        ...     WorkNode(name="one", parent=0, seconds=0.1, query=0),
+        ...     WorkNode(name="other", parent=0, seconds=0.1, query=1),
+        ... ))
+        >>> alike = [WindowDemand(query=name, batch=9, early_share=1.0) for name in ("one", "other")]
+        >>> window_shares(tree, alike, 0.6).round(3).tolist(), window_shares(tree, alike, 0.115).round(3).tolist()
+        ([0.5, 0.5], [0.105, 0.0])
+    """
+    everybody = frozenset(n for n, demand in enumerate(demands) if demand.sampling_rate is None)
+    found = _kept_by(tree, demands, everybody, budget_seconds)
+    if found is not None:
+        return found
+    if len(everybody) <= MOST_TRIED:
+        return _best_of_all_sets(tree, demands, everybody, budget_seconds)
+    return _without_the_dearest(tree, demands, everybody, budget_seconds)
+
+
+def _best_of_all_sets(
+    tree: WorkTree, demands: Sequence[WindowDemand], everybody: frozenset[int], budget_seconds: float
+) -> Vector:
+    best, worth = _nobody(demands), 0.0
+    for count in range(1, len(everybody)):
+        for running in combinations(sorted(everybody), count):
+            found = _kept_by(tree, demands, frozenset(running), budget_seconds)
+            if found is not None and _worth(demands, found) > worth:
+                best, worth = found, _worth(demands, found)
+    return best
+
+
+def _without_the_dearest(
+    tree: WorkTree, demands: Sequence[WindowDemand], everybody: frozenset[int], budget_seconds: float
+) -> Vector:
+    """Shut down one after the other whose windows, kept as rarely as may be, are worth least for what they take."""
+    running = everybody
+    while running:
+        found = _kept_by(tree, demands, running, budget_seconds)
+        if found is not None:
+            return found
+        least = _least(demands, running)
+        taken = _seconds(tree, demands, running, least)
+
+        def ratio(query: int, running: frozenset[int] = running, least: Vector = least, taken: float = taken) -> float:
+            rest = running - {query}
+            saved = taken - _seconds(tree, demands, rest, _least(demands, rest))
+            return demands[query].weight * float(least[query]) / max(saved, 1e-12)
+
+        running -= {min(sorted(running), key=ratio)}
+    return _nobody(demands)
+
+
+def _kept_by(
+    tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], budget_seconds: float
+) -> Vector | None:
+    """The best shares where these queries run and the others are shut down; None: not even the least ones fit."""
+    if _seconds(tree, demands, running, _least(demands, running)) > budget_seconds:
+        return None
+    nodes, queries = len(tree.nodes), len(demands)
+    saving, constant = _node_costs(tree, demands, running)
+    worth = [-(demands[n].weight if n in running else 0.0) for n in range(queries)]
+    windows = [demand.window_seconds if n in running else 0.0 for n, demand in enumerate(demands)]
+    rows = sparse.lil_matrix((1 + nodes + len(running), queries + nodes))
+    rows[0] = np.concatenate((windows, saving))
+    for number, query in enumerate(sorted(running)):
+        rows[1 + number, query] = 1.0
+        rows[1 + number, queries + tree.query_nodes[query]] = -1.0
+    for number, node in enumerate(tree.nodes):
+        if node.parent is not None:
+            rows[1 + len(running) + number, queries + number] = 1.0
+            rows[1 + len(running) + number, queries + node.parent] = -1.0
+    bounds = [budget_seconds - constant, *[0.0] * (nodes + len(running))]
+    least = _least(demands, running)
+    limits = [(float(least[n]), 1.0) if n in running else (0.0, 0.0) for n in range(queries)] + [(0.0, 1.0)] * nodes
+    least_of_all, most_of_all = zip(*limits, strict=True)
+    solved = optimize.milp(
+        np.array([*worth, *[0.0] * nodes]),
+        constraints=optimize.LinearConstraint(rows.tocsr(), ub=np.array(bounds)),
+        bounds=optimize.Bounds(np.array(least_of_all), np.array(most_of_all)),
+    )
+    if not solved.success:
+        return None
+    return _complete(demands, np.clip(solved.x[:queries], 0.0, 1.0))
+
+
+def _node_costs(tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int]) -> tuple[Vector, float]:
+    """Per node, the seconds that follow the largest share kept below it; and those of all nodes that do not."""
+    saving = np.zeros(len(tree.nodes))
+    constant = 0.0
+    for node, below in enumerate(tree.queries_below):
+        seconds = float(tree.node_seconds[node])
+        early = min((demands[query].early_share for query in below if query in running), default=1.0)
+        sampled = max((demands[query].sampling_rate or 0.0 for query in below), default=0.0)
+        saving[node] = seconds * early * (1 - sampled)
+        constant += seconds - saving[node]
+    return saving, constant
+
+
+def _seconds(tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], shares: Vector) -> float:
+    saving, constant = _node_costs(tree, demands, running)
+    largest = np.array([max((shares[q] for q in below if q in running), default=0.0) for below in tree.queries_below])
+    windows = sum(demands[query].window_seconds * float(shares[query]) for query in running)
+    return constant + float(saving @ largest) + windows
+
+
+def _least(demands: Sequence[WindowDemand], running: frozenset[int]) -> Vector:
+    return np.array([demand.least_kept if n in running else 0.0 for n, demand in enumerate(demands)])
+
+
+def _worth(demands: Sequence[WindowDemand], shares: Vector) -> float:
+    return sum(d.weight * float(share) for d, share in zip(demands, shares, strict=True) if d.sampling_rate is None)
+
+
+def _nobody(demands: Sequence[WindowDemand]) -> Vector:
+    return _complete(demands, np.zeros(len(demands)))
+
+
+def _complete(demands: Sequence[WindowDemand], shares: Vector) -> Vector:
+    return np.array([share if d.sampling_rate is None else 1.0 for d, share in zip(demands, shares, strict=True)])

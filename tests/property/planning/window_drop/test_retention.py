@@ -1,0 +1,80 @@
+"""A row is dropped early iff no kept window needs it: the table beside all windows tried one by one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop import retention
+from streamshed.planning.window_drop.provenance import NeededRows, needed_rows
+from streamshed.planning.window_drop.retention import retention_table, unneeded_times
+
+WINDOWS = range(-4, 24)
+DROPPED = st.frozensets(st.integers(0, 12), max_size=13)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> list[WindowSpecification]:
+    chain = []
+    for _ in range(draw(st.integers(1, 3))):
+        slide = draw(st.integers(1, 9))
+        chain.append(WindowSpecification(draw(st.integers(slide, 20)), slide, draw(st.integers(0, 8))))
+    return chain
+
+
+def is_needed(chain: list[WindowSpecification], dropped: frozenset[int], time: int) -> bool:
+    """Whether a window that is not dropped is made of a row, all windows tried; far from the dropped ones all are."""
+    outermost = chain[-1]
+    around = range(-40, 60)
+    kept = (number for number in around if number not in dropped)
+    for number in kept:
+        found = needed_rows(chain, outermost.offset_microseconds + number * outermost.slide_microseconds)
+        if found is not None and found.start <= time < found.end:
+            return True
+    return False
+
+
+@given(chains(), DROPPED)
+def test_times_that_nobody_needs_are_those_of_dropped_windows_only(
+    chain: list[WindowSpecification], dropped: frozenset[int]
+) -> None:
+    unneeded = unneeded_times(chain, dropped)
+    slide = chain[-1].slide_microseconds
+    dropped_early = {time for one in unneeded for time in range(one.start, one.end)}
+    for time in range(13 * slide):
+        if time in dropped_early:
+            assert not is_needed(chain, dropped, time)
+        elif len(chain) == 1:
+            assert is_needed(chain, dropped, time)
+
+
+@given(st.lists(st.tuples(chains(), DROPPED), min_size=1, max_size=4), st.integers(1, 5))
+def test_queries_with_different_windows_share_one_table(
+    queries: list[tuple[list[WindowSpecification], frozenset[int]]], unit: int
+) -> None:
+    unneeded = [
+        [NeededRows(one.start * unit, one.end * unit) for one in unneeded_times(chain, dropped)]
+        for chain, dropped in queries
+    ]
+    table = retention_table(unneeded)
+    for query, intervals in enumerate(unneeded):
+        early = {time for one in intervals for time in range(one.start, one.end)}
+        for time in range(-50, 300):
+            assert table.is_needed(time, query) is (time not in early)
+
+
+@given(st.lists(st.integers(0, 1000), min_size=4, max_size=12, unique=True), st.integers(2, 40))
+def test_a_table_that_were_too_long_drops_no_row_that_is_needed(bounds: list[int], most: int) -> None:
+    ordered = sorted(bounds)
+    intervals = [NeededRows(a, b) for a, b in zip(ordered[::2], ordered[1::2], strict=False)]
+    before = retention.MOST_SLOTS
+    retention.MOST_SLOTS = most
+    try:
+        table = retention_table([intervals])
+    finally:
+        retention.MOST_SLOTS = before
+    assert len(table.needed) <= most
+    for time in range(1000):
+        if not table.is_needed(time, 0):
+            assert any(one.start <= time < one.end for one in intervals)

@@ -42,7 +42,8 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
     found = {}
     for index, (definition_id, slot) in enumerate(shares.T.tolist()):
         own = which.ravel() == index
-        counted = own & (rows >= 1)
+        exactly = own & is_exact & (rows >= 1)
+        sizes, counts = np.unique(np.round(np.log2(rows[exactly])).astype(np.int64), return_counts=True)
         found[definition_id, slot] = WindowSums(
             windows=frozenset(starts[own].tolist()),
             rows=float(rows[own].sum()),
@@ -50,18 +51,10 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
             total=float(others[1, own].sum()),
             squares=float(others[2, own].sum()),
             sizes=float(others[3, own].sum()),
-            group_sizes=_sizes(rows[counted & is_exact]),
+            group_sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
             exact_windows=frozenset(starts[own & is_exact].tolist()),
-            sampled_sizes=_sizes(rows[counted & ~is_exact]),
-            sampled_windows=frozenset(starts[own & ~is_exact].tolist()),
         )
     return found
-
-
-def _sizes(rows: Doubles) -> dict[int, int]:
-    """How many groups have about 2^k rows, by k."""
-    sizes, counts = np.unique(np.round(np.log2(rows)).astype(np.int64), return_counts=True)
-    return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
 
 def _or_zero(answers: WindowPartials, name: str) -> Doubles:

@@ -56,7 +56,6 @@ class LearnedStatistics:
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
         groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows.
-        sampled_groups: The same of windows that were sampled: what is known of groups until windows are whole.
         parallel_tasks: How many tasks ran at a time.
     """
 
@@ -68,7 +67,6 @@ class LearnedStatistics:
     passed: Mapping[str, _Sums] = field(default_factory=dict)
     state: _Sums = field(default_factory=dict)
     groups: Mapping[str, _Sums] = field(default_factory=dict)
-    sampled_groups: Mapping[str, _Sums] = field(default_factory=dict)
     parallel_tasks: int = 1
 
     def updated(
@@ -99,10 +97,6 @@ class LearnedStatistics:
         for (query, aggregate), sums in measured.windows.items():
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
-        answered = {query: sums for (query, _), sums in measured.windows.items() if sums.group_sizes}
-        whole = {query: (sums.group_sizes, len(sums.exact_windows)) for query, sums in answered.items()}
-        answered = {query: sums for (query, _), sums in measured.windows.items() if sums.sampled_sizes}
-        sampled = {query: (sums.sampled_sizes, len(sums.sampled_windows)) for query, sums in answered.items()}
         return LearnedStatistics(
             offered={name: _faded(self.offered.get(name, {}), told) for name, told in latest.items()},
             latest=latest,
@@ -111,8 +105,7 @@ class LearnedStatistics:
             values=values,
             passed=self._passed_with(measured.passed, offered_rows),
             state=self._state_with(measured.state_seconds, offered_rows),
-            groups=_with_groups(self.groups, whole),
-            sampled_groups=_with_groups(self.sampled_groups, sampled),
+            groups=self._groups_with(measured.windows),
             parallel_tasks=measured.parallel_tasks,
         )
 
@@ -181,7 +174,6 @@ class LearnedStatistics:
             "passed": self.passed,
             "state": self.state,
             "groups": self.groups,
-            "sampled_groups": self.sampled_groups,
             "parallel_tasks": self.parallel_tasks,
         }
 
@@ -210,6 +202,15 @@ class LearnedStatistics:
             return self.state
         rows = {f"rows of {name}": float(rows) for name, rows in offered_rows.items()}
         return _faded(self.state, {"seconds": seconds, "micro_batches": 1.0, **rows})
+
+    def _groups_with(self, windows: Mapping[tuple[str, str], WindowSums]) -> Mapping[str, _Sums]:
+        """What is known of groups, with those that a query was answered for, which are the same for all aggregates."""
+        told = {query: sums for (query, _), sums in windows.items() if sums.group_sizes}
+        groups = dict(self.groups)
+        for query, sums in told.items():
+            sizes = {str(k): float(count) for k, count in sums.group_sizes.items()}
+            groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(sums.exact_windows))})
+        return groups
 
     def _operator(self, node: Node, before: OperatorStatistics, reach: Mapping[Node, float]) -> OperatorStatistics:
         seconds = before.seconds_per_row
@@ -295,29 +296,15 @@ class LearnedStatistics:
         return Moments(mean=mean, deviation=deviation, size=size)
 
     def _groups(self, query: str) -> GroupSizes | None:
-        return _group_sizes(self.groups.get(query, {})) or _group_sizes(self.sampled_groups.get(query, {}))
+        known = self.groups.get(query, {})
+        windows = known.get("windows", 0.0)
+        sizes = [(2.0 ** int(k), count / windows) for k, count in known.items() if k != "windows" and count > 0]
+        return GroupSizes(tuple(sorted(sizes))) if sizes and windows > 0 else None
 
 
 def learned_from_document(document: Mapping[str, Any]) -> LearnedStatistics:
     """Restore what `to_document` returned."""
     return LearnedStatistics(**document)
-
-
-def _with_groups(
-    groups: Mapping[str, _Sums], answered: Mapping[str, tuple[Mapping[int, int], int]]
-) -> Mapping[str, _Sums]:
-    """What is known of groups, with those that queries were answered for, which are the same for all aggregates."""
-    found = dict(groups)
-    for query, (sizes, windows) in answered.items():
-        told = {str(k): float(count) for k, count in sizes.items()}
-        found[query] = _faded(found.get(query, {}), {**told, "windows": float(windows)})
-    return found
-
-
-def _group_sizes(known: _Sums) -> GroupSizes | None:
-    windows = known.get("windows", 0.0)
-    sizes = [(2.0 ** int(k), count / windows) for k, count in known.items() if k != "windows" and count > 0]
-    return GroupSizes(tuple(sorted(sizes))) if sizes and windows > 0 else None
 
 
 def _value_name(query: str, aggregate: str) -> str:

@@ -35,8 +35,6 @@ class WindowSums:
         sizes: Sum of their absolute values; 0 where nobody asks for it.
         group_sizes: How many groups had about 2^k rows, by k; of windows that were not sampled only.
         exact_windows: How many windows these are.
-        sampled_sizes: The same of sampled windows, groups that were met alone, their rows scaled.
-        sampled_windows: How many these are.
     """
 
     windows: frozenset[int] = frozenset()
@@ -47,10 +45,9 @@ class WindowSums:
     sizes: float = 0.0
     group_sizes: Mapping[int, int] = field(default_factory=dict)
     exact_windows: frozenset[int] = frozenset()
-    sampled_sizes: Mapping[int, int] = field(default_factory=dict)
-    sampled_windows: frozenset[int] = frozenset()
 
     def __add__(self, other: WindowSums) -> WindowSums:
+        sizes = {**self.group_sizes, **other.group_sizes}
         return WindowSums(
             self.windows | other.windows,
             self.rows + other.rows,
@@ -58,15 +55,9 @@ class WindowSums:
             self.total + other.total,
             self.squares + other.squares,
             self.sizes + other.sizes,
-            _together(self.group_sizes, other.group_sizes),
+            {k: self.group_sizes.get(k, 0) + other.group_sizes.get(k, 0) for k in sizes},
             self.exact_windows | other.exact_windows,
-            _together(self.sampled_sizes, other.sampled_sizes),
-            self.sampled_windows | other.sampled_windows,
         )
-
-
-def _together(some: Mapping[int, int], others: Mapping[int, int]) -> dict[int, int]:
-    return {k: some.get(k, 0) + others.get(k, 0) for k in {**some, **others}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streamshed.answering.answer_schema import ANSWER, ROW
+from streamshed.answering.answer_schema import ANSWER
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.spark.window_sums import window_sums
 
@@ -46,16 +46,3 @@ def test_windows_without_values_count_as_such() -> None:
 def test_values_are_told_apart() -> None:
     found = window_sums(partials({}, {"slot": 1, "total_weighted": 6.0}, {"kind": "gap", "total_weighted": 99.0}))
     assert {share: sums.total for share, sums in found.items()} == {(7, 0): 4.0, (7, 1): 6.0}
-
-
-def test_windows_that_were_sampled_are_told_apart() -> None:
-    rows: tuple[dict[str, Any], ...] = ({}, {"window_start": 1, "greatest_weight": 4.0, "rows_weighted": 16.0})
-    found = window_sums(partials(*rows))[7, 0]
-    assert (found.group_sizes, found.exact_windows) == ({2: 1}, frozenset({0}))
-    assert (found.sampled_sizes, found.sampled_windows) == ({4: 1}, frozenset({1}))
-    assert found + found == window_sums(partials(*rows, *rows))[7, 0]
-
-
-def test_rows_that_are_answers_are_counted_scaled() -> None:
-    found = window_sums(partials({}, {"kind": ROW, "definition_id": 9}, {"kind": ROW, "definition_id": 9}))
-    assert (found[9, 0].rows, found[9, 0].windows) == (8.0, frozenset())

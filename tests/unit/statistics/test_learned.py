@@ -299,14 +299,3 @@ def test_operators_that_are_probed_and_rows_that_are_answers_tell_selectivities(
     probed = replace(learned, values={})
     known = probed.statistics(CHAIN, guessed_statistics(CHAIN)).operators
     assert known[CHAINED.address].selectivity == pytest.approx(0.256 / 0.7)
-
-
-def test_groups_of_samples_tell_of_groups_until_windows_are_whole() -> None:
-    sampled = WindowSums(frozenset({0}), 1000.0, sampled_sizes={5: 30}, sampled_windows=frozenset({0}))
-    learned = LearnedStatistics()
-    for sums, expected in ((sampled, (32.0, 30.0)), (GROUPED["by_value", "n"], (8.0, 100.0)), (sampled, (8.0, 100.0))):
-        measured = Measured(windows={("by_value", "n"): sums})
-        learned = learned.updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
-        groups = learned.statistics(NETWORK, guessed_statistics(NETWORK)).queries["by_value"].groups
-        assert groups is not None
-        assert groups.sizes == (expected,)

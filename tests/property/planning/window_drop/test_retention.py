@@ -40,6 +40,8 @@ def test_times_that_nobody_needs_are_those_of_dropped_windows_only(
     chain: list[WindowSpecification], dropped: frozenset[int]
 ) -> None:
     unneeded = unneeded_times(chain, dropped)
+    assert all(one.start < one.end for one in unneeded)
+    assert unneeded == sorted(unneeded, key=lambda one: one.start)
     slide = chain[-1].slide_microseconds
     dropped_early = {time for one in unneeded for time in range(one.start, one.end)}
     for time in range(13 * slide):

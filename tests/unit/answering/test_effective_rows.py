@@ -57,7 +57,8 @@ def test_a_spread_is_carried_by_at_least_so_many(numbers: list[float], rate: flo
 def test_one_large_value_carries_a_spread_alone_and_many_alike_ones_together() -> None:
     nature = np.random.default_rng(1)
     alike = nature.uniform(0, 1, 5_000)
-    for outliers, least, most in ([[], 900, 1100], [[30.0], 1, 1.1]):
+    cases: list[tuple[list[float], float, float]] = [([], 900, 1100), ([30.0], 1, 1.1)]
+    for outliers, least, most in cases:
         found = effective_rows(shape(AggregateKind.STDDEV), partials(kept(0.1, [*alike, *outliers])))[0]
         assert least <= found <= most
 

@@ -37,7 +37,10 @@ LATE = "late"
 UNREADABLE = "unreadable"
 """A row that could not be read."""
 
-KINDS = (ANSWER, ROW, LATE, UNREADABLE)
+GAP = "gap"
+"""A window that was dropped: all of its groups."""
+
+KINDS = (ANSWER, ROW, LATE, UNREADABLE, GAP)
 """All kinds."""
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.aggregate_value import effective_rows, exact_texts, sampled_variances, values
-from streamshed.answering.answer_schema import ANSWER, KINDS, LATE, ROW, UNREADABLE, arrow_schema
+from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
 from streamshed.answering.distinct import distinct_counts
+from streamshed.answering.dropped_windows import OVERLOAD, SHUT_DOWN, DroppedWindows, is_carried, is_dropped, is_shut
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.known_rows import KnownRows
@@ -69,16 +71,23 @@ class Answering:
         self._shape_of = np.array([shapes.setdefault(output.shape, len(shapes)) for output in outputs], np.int64)
         self._shapes = tuple(shapes)
         queries = [output.query for output in outputs]
+        self._has_keys = np.array([bool(output.shape.key_notations) for output in outputs], np.bool_)
         self._is_first = np.array([queries.index(query) == index for index, query in enumerate(queries)], np.bool_)
         self._queries = pa.array(queries, pa.string())
         self._aggregates = pa.array([output.aggregate for output in outputs], pa.string())
 
-    def answers(self, partials: WindowPartials, shed: Sequence[ShedInterval] = ()) -> list[pa.RecordBatch]:
+    def answers(
+        self,
+        partials: WindowPartials,
+        shed: Sequence[ShedInterval] = (),
+        dropped: Mapping[int, DroppedWindows] = MappingProxyType({}),
+    ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
         Args:
             partials: Of any queries, those of earlier networks included.
             shed: What was shed of late, from the journal.
+            dropped: Windows that were dropped of late, by `Query.definition_id`.
 
         Returns:
             Tables of the answer schema.
@@ -86,7 +95,11 @@ class Answering:
         kinds = pc.index_in(partials.array("kind"), _KINDS).to_numpy(zero_copy_only=False)
         rows, outputs = self._asked.pairs(partials.longs("definition_id"), partials.longs("slot"))
         told = [_unreadable(partials.take(np.flatnonzero(kinds == _KIND_OF[UNREADABLE])))]
-        is_answer = kinds[rows] == _KIND_OF[ANSWER]
+        is_missing, has_no_group = is_dropped(partials, dropped)[rows], is_carried(partials)[rows]
+        is_window = kinds[rows] == _KIND_OF[ANSWER]
+        is_answer = is_window & ~is_missing & ~has_no_group
+        is_gap = is_window & is_missing & self._is_first[outputs] & (has_no_group == self._has_keys[outputs])
+        told.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
         shapes = np.where(is_answer, self._shape_of[outputs], -1)
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
@@ -223,6 +236,20 @@ class Answering:
             "reason": pa.array(np.full(len(partials), SAMPLED), pa.string(), mask=exact),
         }
         return _batch(ROW, len(partials), columns)
+
+    def _gaps(self, partials: WindowPartials, outputs: Longs, dropped: Mapping[int, DroppedWindows]) -> pa.RecordBatch:
+        reasons = np.where(is_shut(partials, dropped), SHUT_DOWN, OVERLOAD)
+        nothing = np.zeros(len(partials), np.int64)
+        columns = {
+            "query": self._queries.take(pa.array(outputs)),
+            "window_start": partials.array("window_start"),
+            "window_end": partials.array("window_end"),
+            "rows_used": pa.array(nothing),
+            "exact": pa.array(nothing.astype(np.bool_)),
+            "low": pa.array(nothing.astype(np.bool_)),
+            "reason": pa.array(reasons, pa.string()),
+        }
+        return _batch(GAP, len(partials), columns)
 
     def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}

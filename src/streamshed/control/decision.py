@@ -7,6 +7,8 @@ from streamshed.control.guard import Clamp
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.query_rates import SizedRate
+from streamshed.planning.window_drop.drop_plan import UpcomingWindows
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.work_codes import work_shares
 
 
@@ -20,6 +22,7 @@ class Upcoming:
         sizes_known: Whether that is all; otherwise a stream without rows is estimated from its arrivals.
         backlog_rows: Rows that wait and that it does not take.
         now_seconds: When it takes its rows, on the caller's clock.
+        windows: What is known of windows; None: none is dropped.
 
     Raises:
         ValueError: A count is negative.
@@ -30,6 +33,7 @@ class Upcoming:
     sizes_known: bool
     backlog_rows: int
     now_seconds: float
+    windows: UpcomingWindows | None = None
 
     def __post_init__(self) -> None:
         for stream, rows in (*self.offered_rows.items(), ("backlog", self.backlog_rows)):
@@ -57,6 +61,10 @@ class Decision:
         sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
         counting: Of the queries that are shed, those whose rows are counted, and the code of the rate at which they
             are.
+        drops: What is decided on windows.
+        kept_shares: Per query whose windows may be dropped, the share of them that it keeps in the long run; 0: it is
+            shut down.
+        row_shares: Per stream, which share of its rows anybody needs; of those that are missing, as sampled.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its shares of work may only be reached in steps, or `leaving` where the load
@@ -95,11 +103,16 @@ class Decision:
     correction: float
     now_seconds: float
     decided_at_seconds: float
+    drops: WindowDrops = NOTHING_DROPPED
+    kept_shares: Mapping[str, float] = field(default_factory=dict)
+    row_shares: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def shedding(self) -> bool:
-        """Whether any query loses rows."""
-        return any(code != WHOLE for code in self.query_codes.values())
+        """Whether any query loses rows or windows."""
+        return any(code != WHOLE for code in self.query_codes.values()) or any(
+            share < 1 for share in self.kept_shares.values()
+        )
 
     @property
     def proposed_work_shares(self) -> dict[str, float]:

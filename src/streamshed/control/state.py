@@ -12,6 +12,7 @@ from streamshed.control.regulator import Regulator
 from streamshed.control.settings import ControlSettings
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.query_rates import SizedRate
+from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.statistics.arrivals import Arrivals
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.load_model import LoadModel
@@ -20,7 +21,7 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
 
-FORMAT = 6
+FORMAT = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,5 +145,6 @@ def _decision(fields: dict[str, Any]) -> Decision:
             "clamps": tuple(Clamp(**clamp) for clamp in fields["clamps"]),
             "missed_goals": tuple(fields["missed_goals"]),
             "sized": {query: SizedRate(**rate) for query, rate in fields["sized"].items()},
+            "drops": WindowDrops.from_document(fields["drops"]),
         }
     )

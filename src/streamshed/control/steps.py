@@ -1,7 +1,7 @@
 """The two steps of the control loop, as pure functions of its state."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from streamshed.control.caution import plan_cautiously
@@ -17,7 +17,8 @@ from streamshed.network.network import QueryNetwork
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
-from streamshed.planning.query_rates import coming_work
+from streamshed.planning.query_rates import QueryRates, coming_work
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.learned import LearnedStatistics
@@ -49,6 +50,7 @@ def decide(
         trigger_interval_seconds=settings.trigger_interval_seconds,
         large_values=policy.large_values,
         counted_rows=policy.counted_rows,
+        windows=upcoming.windows,
     )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
@@ -84,13 +86,16 @@ def decide(
         samplers=applied.samplers,
         sized=applied.sized,
         counting=applied.counting,
+        drops=NOTHING_DROPPED if applied.windows is None else applied.windows.drops,
+        row_shares=applied.row_shares,
+        kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=replace(
             allowed.plan,
             expected_seconds=statistics.seconds(planned.work_shares),
             expected_utilization=budget.utilization(statistics.seconds(planned.work_shares)),
         ),
         reason=allowed.plan.reason,
-        explanation=_explanation(allowed, planned.missed_goals, advisory=settings.advisory),
+        explanation=_explanation(allowed, planned, advisory=settings.advisory),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
@@ -171,9 +176,13 @@ def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, 
     return plan.least_shares if decision is None else decision.plan.least_shares
 
 
-def _explanation(allowed: GuardedPlan, missed_goals: Sequence[str], *, advisory: bool) -> str:
+def _explanation(allowed: GuardedPlan, planned: QueryRates, *, advisory: bool) -> str:
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
-    missed = f"; the load leaves too little for the max_error of {', '.join(missed_goals)}" if missed_goals else ""
+    goals = planned.missed_goals
+    missed = f"; the load leaves too little for the max_error of {', '.join(goals)}" if goals else ""
+    shut = () if planned.windows is None else planned.windows.shut_down
+    if shut:
+        missed += f"; shut down, as gaps of all queries cannot be kept within their max_gap: {', '.join(shut)}"
     return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
 
 

@@ -11,6 +11,7 @@ from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_sql import SqlReader
 from streamshed.network.document_values import is_given, length_at, mapping_at, text_at
 from streamshed.network.expression import parse_expression, quoted
+from streamshed.network.gap import GapTolerance, gap_tolerance
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
 from streamshed.network.names import name_problem
@@ -47,6 +48,7 @@ def read_query(
     calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, operators.sql)
     weight = _read_weight(place.at("weight"), body.get("weight", 1))
     goal = _read_goal(place.at("max_error"), body.get("max_error"))
+    gap = _read_gap(place.at("max_gap"), body.get("max_gap"))
     if rows is None or named_wrongly or weight is None or keys is None or calls is None:
         return None
     asked: Node | Aggregate = rows
@@ -63,7 +65,7 @@ def read_query(
     return place.attempt(
         name,
         lambda: Query(
-            name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode), goal
+            name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode), goal, gap
         ),
     )
 
@@ -153,6 +155,12 @@ def _read_goal(place: Place, goal: object) -> ErrorGoal | None:
     if goal is None or place.is_unusable:
         return None
     return place.attempt(goal, lambda: error_goal(goal))
+
+
+def _read_gap(place: Place, gap: object) -> GapTolerance | None:
+    if gap is None or place.is_unusable:
+        return None
+    return place.attempt(gap, lambda: gap_tolerance(gap))
 
 
 def _read_weight(place: Place, weight: object) -> float | None:

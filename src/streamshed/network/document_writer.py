@@ -179,7 +179,9 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
         body |= _aggregate(query.aggregate)
     goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode)}
     body |= _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate"})
-    return body if query.max_error is None else body | {"max_error": str(query.max_error)}
+    if query.max_error is not None:
+        body |= {"max_error": str(query.max_error)}
+    return body if query.max_gap is None else body | {"max_gap": query.max_gap.written()}
 
 
 def _aggregate(aggregate: Aggregate) -> _Body:

@@ -18,6 +18,7 @@ from streamshed.network.view_columns import view_problems
 from streamshed.network.window import WindowSpecification
 
 if TYPE_CHECKING:
+    from streamshed.network.gap import GapTolerance
     from streamshed.network.goal import ErrorGoal
     from streamshed.network.query import AnswerMode, Query
     from streamshed.network.stream import Stream
@@ -108,6 +109,7 @@ class Aggregate:
         priority: int = 0,
         mode: "AnswerMode | str" = "approximate",
         max_error: "ErrorGoal | str | float | None" = None,
+        max_gap: "GapTolerance | str | int | None" = None,
     ) -> "Query":
         """Ask for the answers.
 
@@ -118,13 +120,15 @@ class Aggregate:
             mode: "approximate", "exact" or "subset".
             max_error: The error its answers should stay within, such as "2 % at 95 %": under overload it gets the rows
                 that this takes before others get more than they need, as far as the load allows. 0.02 is "2 % at 95 %".
+            max_gap: In mode "subset", the most answers in a row that may be missing: a number of windows, by default 1,
+                or a time such as "10 minutes"; 0: none may.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
         """
         from streamshed.network.query import make_query
 
-        return make_query(name, self, weight, priority, mode, max_error)
+        return make_query(name, self, weight, priority, mode, max_error, max_gap)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -2,14 +2,15 @@
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
-from types import NoneType
 from typing import cast
 
 from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.gap import DEFAULT_GAP, GapTolerance, gap_tolerance
 from streamshed.network.given import is_a, is_number, is_whole_number
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
@@ -47,7 +48,8 @@ class Query:
         mode: What its answers are under overload.
         max_error: The error its answers should stay within, given as an `ErrorGoal`, as text such as "2 % at 95 %" or
             as a share; None: as little as the load allows.
-        max_gap: The most answers in a row it can miss; None, as windows are not dropped yet.
+        max_gap: The most answers in a row that it can miss in mode `subset`, given as a `GapTolerance`, as a number of
+            windows or as a time such as "10 minutes"; None: one where windows can be dropped, and in other modes none.
     """
 
     name: str
@@ -56,7 +58,7 @@ class Query:
     priority: int = 0
     mode: AnswerMode = AnswerMode.APPROXIMATE
     max_error: ErrorGoal | None = None
-    max_gap: None = None
+    max_gap: GapTolerance | None = None
 
     def __post_init__(self) -> None:
         problems = Problems(f'query "{self.name}"')
@@ -68,18 +70,35 @@ class Query:
             problems.add(f"its weight must be a finite number of at least 0, got {self.weight!r}")
         if not is_whole_number(self.priority):
             problems.add(f"its priority must be a whole number, got {self.priority!r}")
-        if not is_a(self.max_gap, NoneType):
-            problems.add(f"max_gap is not supported, got {self.max_gap!r}")
         mode = problems.attempt(lambda: _mode(self.mode))
         goal = None if self.max_error is None else problems.attempt(lambda: error_goal(self.max_error))
         if goal is not None and mode is not None and mode is not AnswerMode.APPROXIMATE:
             problems.add(f"max_error is for approximate answers, but its mode is {mode}")
         if goal is not None and isinstance(self.node, Node):
             problems.add("max_error is for aggregates, but it asks for the rows themselves")
+        gap = None if self.max_gap is None else problems.attempt(lambda: gap_tolerance(self.max_gap))
+        if gap is not None:
+            problems.add_all(self._gap_problems(gap, mode))
         problems.raise_if_any()
         object.__setattr__(self, "mode", mode)
+        object.__setattr__(self, "max_gap", gap)
         object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
+
+    def _gap_problems(self, gap: GapTolerance, mode: AnswerMode | None) -> Iterator[str]:
+        if mode is not None and mode is not AnswerMode.SUBSET:
+            yield f'max_gap is for queries in mode subset, but its mode is {mode}: write mode="subset"?'
+        if isinstance(self.node, Node):
+            yield "max_gap is for aggregates, but it asks for the rows themselves"
+        elif is_a(self.node, Aggregate) and self.node.window.is_numbered and gap.windows is None:
+            yield f"its windows lie along numbers: max_gap is a number of windows, got {gap}"
+
+    @property
+    def gap_windows(self) -> int:
+        """B: the most windows that may be dropped one after the other; 0: none may ever be."""
+        if self.mode is not AnswerMode.SUBSET or self.aggregate is None:
+            return 0
+        return (self.max_gap or DEFAULT_GAP).windows_of(self.aggregate.window)
 
     @property
     def aggregate(self) -> Aggregate | None:
@@ -98,7 +117,7 @@ class Query:
 
     @cached_property
     def definition(self) -> str:
-        """What it asks, without name, weight, priority, mode and goal: the same text in every process and release.
+        """What it asks, without name, weight, priority, mode, goal and gap: the same text in every process and release.
 
         Order of conjuncts, case, space, needless parentheses, names of keys and aggregates do not matter.
         """
@@ -121,9 +140,11 @@ def make_query(
     priority: int,
     mode: AnswerMode | str,
     max_error: ErrorGoal | str | float | None = None,
+    max_gap: GapTolerance | str | int | None = None,
 ) -> Query:
     """Ask for the rows of a node or the answers of an aggregate; see `Node.query` and `Aggregate.query`."""
-    return Query(name, node, weight, priority, cast(AnswerMode, mode), cast("ErrorGoal | None", max_error))
+    goal, gap = cast("ErrorGoal | None", max_error), cast("GapTolerance | None", max_gap)
+    return Query(name, node, weight, priority, cast(AnswerMode, mode), goal, gap)
 
 
 def _is_weight(weight: float) -> bool:

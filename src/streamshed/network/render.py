@@ -39,6 +39,7 @@ class QuerySnapshot:
     priority: int
     mode: str
     max_error: str | None
+    max_gap: str | None
     definition_id: int
 
 
@@ -62,6 +63,7 @@ def snapshot(network: QueryNetwork) -> NetworkSnapshot:
             q.priority,
             str(q.mode),
             None if q.max_error is None else str(q.max_error),
+            None if q.max_gap is None else str(q.max_gap),
             q.definition_id,
         )
         for q in network.queries
@@ -169,6 +171,8 @@ def _query_label(query: QuerySnapshot) -> str:
         notes.append(query.mode)
     if query.max_error is not None:
         notes.append(f"error at most {query.max_error}")
+    if query.max_gap is not None:
+        notes.append(f"gaps of at most {query.max_gap}")
     return f"{query.name} ({', '.join(notes)})" if notes else query.name
 
 

@@ -129,6 +129,13 @@ QUERY = mapping(
             "before others get more than they need, as far as the load allows. 0.02 is 2 % at 95 %.",
             "examples": ["2 % at 95 %", 0.02],
         },
+        "max_gap": {
+            "type": ["string", "integer"],
+            "minimum": 0,
+            "description": "In mode subset, the most answers in a row that may be missing: a number of windows, by "
+            "default 1, or a time.",
+            "examples": [5, "10 minutes"],
+        },
     },
     "from",
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},

@@ -15,6 +15,15 @@ from streamshed.planning.network_load import network_load
 from streamshed.planning.placement import samplers
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
 from streamshed.planning.rate_policies import RatePolicy
+from streamshed.planning.window_drop.drop_plan import (
+    DropPlan,
+    UpcomingWindows,
+    drop_plan,
+    nothing_more_dropped,
+    of_samples,
+    sampled_work,
+)
+from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.work_tree import Vector, WorkTree
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -55,6 +64,8 @@ class QueryRates:
         sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
         counting: Of the queries that are shed, those whose rows are counted above a function, and the code of the rate
             at which they are.
+        windows: What becomes of windows; None: none is ever dropped.
+        row_shares: Per stream, which share of its rows anybody needs; of those that are missing, as sampled.
     """
 
     codes: Mapping[str, int]
@@ -64,6 +75,8 @@ class QueryRates:
     missed_goals: tuple[str, ...]
     sized: Mapping[str, SizedRate]
     counting: Mapping[str, int] = field(default_factory=dict)
+    windows: DropPlan | None = None
+    row_shares: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +89,8 @@ class ComingWork:
         streams: Per node of the tree, its stream.
         places: Per node of the tree, the address of its stream or operator, or the name of its query.
         sized: Queries whose rows are chosen by size, and how.
+        droppable: Queries whose windows may be dropped, by name.
+        upcoming: What is known of windows.
     """
 
     tree: WorkTree
@@ -83,6 +98,8 @@ class ComingWork:
     streams: tuple[str, ...]
     places: tuple[str, ...]
     sized: Mapping[str, SizedSampling] = field(default_factory=dict)
+    droppable: Mapping[str, DroppableQuery] = field(default_factory=dict)
+    upcoming: UpcomingWindows = field(default_factory=UpcomingWindows)
 
     @property
     def stream_seconds(self) -> dict[str, float]:
@@ -106,9 +123,12 @@ class ComingWork:
         """The share of each stream's work that protected queries ask for; of none, 0 where a query is not protected."""
         idle = {stream: 1.0 for stream, seconds in self.stream_seconds.items() if seconds <= 0}
         for node, demand in zip(self.tree.query_nodes, self.demands, strict=True):
-            if self.streams[node] in idle and not demand.is_protected:
+            if self.streams[node] in idle and not self._needs_all(demand):
                 idle[self.streams[node]] = 0.0
-        return {**self.shares(np.array([float(demand.is_protected) for demand in self.demands])), **idle}
+        return {**self.shares(np.array([float(self._needs_all(demand)) for demand in self.demands])), **idle}
+
+    def _needs_all(self, demand: Demand) -> bool:
+        return demand.is_protected and demand.query not in self.droppable
 
 
 def coming_work(
@@ -119,6 +139,7 @@ def coming_work(
     trigger_interval_seconds: float,
     large_values: bool = False,
     counted_rows: bool = False,
+    windows: UpcomingWindows | None = None,
 ) -> ComingWork:
     """Return the work on the rows of a micro-batch.
 
@@ -132,6 +153,7 @@ def coming_work(
         trigger_interval_seconds: How long they gather.
         large_values: Whether rows may be chosen by size.
         counted_rows: Whether rows may be counted for queries.
+        windows: What is known of windows; None: none is dropped.
     """
     arriving = {
         stream.name: replace(
@@ -169,6 +191,8 @@ def coming_work(
         streams=tuple(streams),
         places=tuple(places),
         sized=asked.sized,
+        droppable={} if windows is None else {one.query: one for one in droppable_queries(network)},
+        upcoming=windows or UpcomingWindows(),
     )
 
 
@@ -185,17 +209,79 @@ def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float
     tree, demands = work.tree, work.demands
     budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in work.stream_seconds.items())
     if all(share >= 1 for share in work_shares.values()):
-        return _query_rates(work, [WHOLE] * len(demands))
+        return kept_whole(work)
+    if work.droppable:
+        return _beside_windows(work, policy, budget_seconds)
     wanted = policy(tree, demands, budget_seconds)
     codes = _rounded(wanted, lambda rates: tree.load_seconds(rates) <= budget_seconds * (1 + _ROUNDING))
     return _query_rates(work, codes)
+
+
+def kept_whole(work: ComingWork) -> QueryRates:
+    """Return the rates of queries of which nothing is shed, and keep all windows that are still to be decided on."""
+    tree, demands = work.tree, work.demands
+    found = _query_rates(work, [WHOLE] * len(demands))
+    if not work.droppable:
+        return found
+    windows = nothing_more_dropped(tree, demands, work.droppable, work.upcoming)
+    shares = [0.0 if _is_idle(one, work, windows) else 1.0 for one in range(len(tree.nodes))]
+    needed = np.maximum(windows.needed, shares)
+    return replace(found, windows=windows, work_shares=_shares_done(work, needed), row_shares=_row_shares(work, needed))
+
+
+def _is_idle(node: int, work: ComingWork, windows: DropPlan) -> bool:
+    """Whether only queries whose windows may be dropped ask for a node's rows."""
+    below = work.tree.queries_below[node]
+    return all(work.demands[query].query in windows.kept_shares for query in below)
+
+
+def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float) -> QueryRates:
+    """Drop windows, and fill what that leaves with samples."""
+    tree, demands = work.tree, work.demands
+    windows = drop_plan(tree, demands, work.droppable, budget_seconds, policy, work.upcoming)
+    rest, places = sampled_work(tree, demands, windows.needed)
+    sampled = of_samples(demands)
+    codes = [WHOLE] * len(demands)
+    done = windows.needed.copy()
+    if sampled:
+        left = windows.seconds_left(tree, budget_seconds)
+        wanted = policy(rest, [demands[query] for query in sampled], left)
+        found = _rounded(wanted, lambda rates: rest.load_seconds(rates) <= left * (1 + _ROUNDING))
+        for query, code in zip(sampled, found, strict=True):
+            codes[query] = code
+        shares = rest.shares(rest.node_rates(_rates(found)))
+        for node, share in zip(places, shares.tolist(), strict=True):
+            done[node] += (1 - done[node]) * share
+    found_rates = _query_rates(work, codes)
+    return replace(
+        found_rates, windows=windows, work_shares=_shares_done(work, done), row_shares=_row_shares(work, done)
+    )
+
+
+def _row_shares(work: ComingWork, done: Vector) -> dict[str, float]:
+    return {
+        stream: float(done[node])
+        for node, (stream, one) in enumerate(zip(work.streams, work.tree.nodes, strict=True))
+        if one.parent is None
+    }
+
+
+def _shares_done(work: ComingWork, done: Vector) -> dict[str, float]:
+    """Per stream, the share of its work that is done, from that of each node."""
+    whole, found = work.stream_seconds, dict.fromkeys(work.streams, 0.0)
+    for stream, seconds in zip(work.streams, (work.tree.node_seconds * done).tolist(), strict=True):
+        found[stream] += seconds
+    return {stream: found[stream] / seconds if seconds > 0 else 1.0 for stream, seconds in whole.items()}
 
 
 def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> QueryRates:
     """Return the rates of queries where each stream is sampled at one rate, directly behind its source."""
     of_query = [work.streams[node] for node in work.tree.query_nodes]
     found = _query_rates(work, [sampling_codes[stream] for stream in of_query])
-    return replace(found, work_shares={name: sampling_rate_of(code) for name, code in sampling_codes.items()})
+    windows = kept_whole(work).windows
+    return replace(
+        found, windows=windows, work_shares={name: sampling_rate_of(code) for name, code in sampling_codes.items()}
+    )
 
 
 def _rounded(wanted: Vector, fits: Callable[[Vector], bool]) -> list[int]:

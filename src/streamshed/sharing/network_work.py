@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamshed.network.grouping import Aggregate
@@ -24,6 +24,9 @@ from streamshed.sharing.intake import Intake, instruction_users, needed_columns
 from streamshed.sharing.probes import PROBED, Probe, is_probe, probes, with_probed
 from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
 from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
+
+TOLERANT = "__tolerant"
+"""A condition that all rows pass: by it, queries whose windows may be dropped have bits of their own beside others."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,11 @@ class StreamWork:
     def stream(self) -> Stream:
         """The stream."""
         return self.program.stream
+
+    @property
+    def may_drop_windows(self) -> bool:
+        """Whether any of its queries tolerates gaps."""
+        return any(slot.query.gap_windows > 0 for slot in self.slots)
 
     @property
     def expression_count(self) -> int:
@@ -124,6 +132,7 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     Queries with one definition are computed once. Queries over other streams are passed over.
     """
     own = [query for query in queries if query.stream == stream]
+    apart = any(query.gap_windows > 0 for query in own) and any(query.gap_windows == 0 for query in own)
     program = resolve_stream(stream, [query.rows for query in own])
     slots: list[AggregateSlot] = []
     counted: list[CountedRows] = []
@@ -135,7 +144,8 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
         of_query = _slots(query, query.aggregate, place)
         slots += of_query
         for slot in of_query:
-            shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place))
+            is_apart = apart and query.gap_windows > 0
+            shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place, is_apart=is_apart))
         for rows in counted_rows(query, {slot.aggregate: slot.slot for slot in of_query}):
             counted.append(rows)
             shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])
@@ -144,6 +154,8 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     for probe in probed:
         shares[probe.query.definition_id, probe.slot] = _probe_share(probe, program)
     program = with_probed(with_counted(program, counted), probed)
+    if apart:
+        program = replace(program, instructions=(*program.instructions, Test(TOLERANT, ALWAYS, ())))
     classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
     return StreamWork(program, classes, tuple(slots), row_queries, probed)
 
@@ -212,11 +224,11 @@ def _slot_of_query(slot: int) -> int:
     return 0 if is_probe(slot) else value_slot(slot)
 
 
-def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place) -> Share:
+def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place, *, is_apart: bool) -> Share:
     return Share(
         keys=slot.keys,
         value=slot.value,
-        conditions=tuple(sorted(place.conditions)),
+        conditions=tuple(sorted((*place.conditions, *([TOLERANT] if is_apart else [])))),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
         window=aggregate.window,

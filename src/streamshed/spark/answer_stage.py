@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
@@ -12,8 +13,10 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
+from streamshed.answering.dropped_windows import DroppedWindows, is_carried, is_dropped
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
+from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id, partition_id, query_id
@@ -91,14 +94,16 @@ def streaming_answer_frame(
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number, partition = micro_batch_id(), partition_id()
-        shed = () if client is None else client.plan(number).shed
+        plan = None if client is None else client.plan(number)
+        shed = () if plan is None else plan.shed
+        dropped = {} if plan is None else dropped_windows(plan.drops)
         told: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []
         for batch in batches:
             partials_of_windows = WindowPartials(batch)
-            sums.append(window_sums(partials_of_windows))
-            for answers in answering.answers(partials_of_windows, shed):
+            sums.append(window_sums(_answered(partials_of_windows, dropped)))
+            for answers in answering.answers(partials_of_windows, shed, dropped):
                 told.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)
@@ -108,6 +113,21 @@ def streaming_answer_frame(
         summaries.add({(number, partition): TaskSummary(added(told), summed(sums))})
 
     return _flat(partials).mapInArrow(answered, ANSWER_DDL)
+
+
+def dropped_windows(drops: WindowDrops) -> dict[int, DroppedWindows]:
+    """Return which windows a plan drops, by `Query.definition_id`."""
+    return {
+        int(definition): DroppedWindows(known.coin.window, known.dropped, known.shut)
+        for definition, known in drops.queries.items()
+        if known.dropped
+    }
+
+
+def _answered(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> WindowPartials:
+    """What tells of windows: of a dropped one, not all rows are there."""
+    told_nothing = is_dropped(partials, dropped) | is_carried(partials)
+    return partials.take(np.flatnonzero(~told_nothing)) if told_nothing.any() else partials
 
 
 def _flat(partials: DataFrame) -> DataFrame:

@@ -28,6 +28,7 @@ from streamshed.spark.group_keys import is_long_key
 from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
 from streamshed.spark.manifest import Routed
 from streamshed.spark.passing import passes
+from streamshed.spark.retained_rows import whole_words
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.sketches import Sketches
@@ -142,7 +143,8 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     grid = common_grid(classes)
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
-    return Admission(admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried}), size_columns)
+    plan = admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried})
+    return Admission(plan, size_columns, whole_words(work) if work.may_drop_windows else ())
 
 
 def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
@@ -206,7 +208,8 @@ def compiled_partials(
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
     spreads = any(output.shape.function in _DISPERSIONS for output in outputs_of_streams(streams))
     slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
-    partials = window_partials(slices, classes, present, layout, sketches)
+    tolerant = {slot.query.definition_id for stream in streams for slot in stream.work.slots if slot.query.gap_windows}
+    partials = window_partials(slices, classes, present, layout, sketches, tolerant)
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)

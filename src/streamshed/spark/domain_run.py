@@ -243,7 +243,7 @@ class DomainRun:
                 stream,
                 self._network.queries,
                 source,
-                Admission(plan_table(self._spark, client, stream.name, self._works[stream.name].gating)),
+                Admission(plan_table(self._spark, client, stream, self._works[stream.name].gating)),
                 self._call_costs,
             )
             for stream, source in zip(self.domain.streams, self._sources, strict=True)
@@ -300,6 +300,7 @@ class DomainRun:
             admitted_rows=round(sum(outcome.admitted_rows.values())),
             sampling_rates=dict(outcome.sampling_rates),
             effective_sampling_rates={} if entry.decision is None else entry.decision.effective_sampling_rates,
+            kept_shares={} if entry.decision is None else entry.decision.kept_shares,
             samplers={} if entry.decision is None else entry.decision.samplers,
             missed_goals=() if entry.decision is None else entry.decision.missed_goals,
             backlog_rows=0 if entry.decision is None else entry.decision.backlog_rows,
@@ -329,6 +330,8 @@ class DomainRun:
             "exact_answers": sum(query.exact_answers for query in status.queries.values()),
             "effective_sampling_rates": dict(status.effective_sampling_rates),
             "expected_errors": {} if decision is None else dict(decision.expected_errors),
+            "kept_shares": dict(status.kept_shares),
+            "gaps": sum(query.gaps for query in status.queries.values()),
             "samplers": dict(status.samplers),
             "size_thresholds": (
                 {} if decision is None else {query: sized.threshold for query, sized in decision.sized.items()}

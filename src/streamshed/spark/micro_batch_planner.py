@@ -11,10 +11,13 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.window_drop.drop_plan import UpcomingWindows
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.intake import Intake
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
+from streamshed.spark.event_times import event_times
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.share_codes import share_codes, sized_shares
@@ -44,6 +47,11 @@ class DomainFacts:
     intakes: Mapping[str, Sequence[Intake]]
     longest_window: int
     trigger_interval_seconds: float
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether windows lie along numbers, not in time."""
+        return self.streams[0].is_numbered
 
 
 class MicroBatchPlanner:
@@ -137,6 +145,9 @@ class MicroBatchPlanner:
         now = self._clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.streams, self._sizes)
         self._upcoming[micro_batch_id] = upcoming
+        last = self._plan_of(micro_batch_id - 1)
+        opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
+        self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
         decision = self._loop.plan(
             Upcoming(
                 micro_batch_id=micro_batch_id,
@@ -144,10 +155,9 @@ class MicroBatchPlanner:
                 sizes_known=len(upcoming) == len(self._facts.streams),
                 backlog_rows=self._backlog(upcoming),
                 now_seconds=now,
+                windows=self._windows(upcoming, opened, last),
             )
         )
-        opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
-        self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
@@ -167,14 +177,33 @@ class MicroBatchPlanner:
                     share_codes=_unless_whole(codes[stream.name]),
                     sized=sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized),
                     work_share=decision.work_shares[stream.name],
+                    row_share=decision.row_shares.get(stream.name),
                     **self._carrier.interval(stream.name),
                 )
                 for stream in self._facts.streams
             },
-            shed=remembered((*self._last_shed(micro_batch_id), *shed), since=opened - self._facts.longest_window),
+            shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
+            drops=decision.drops,
+        )
+
+    def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
+        return UpcomingWindows(
+            event_times={
+                stream.name: event_times(
+                    upcoming.get(stream.name, StreamRows(0)).events,
+                    opened=opened,
+                    carried_since=self._carrier.interval(stream.name)["carrier_from"],
+                    latest=self._carrier.latest_event.get(stream.name),
+                    latest_before=None if last is None else last.latest_event.get(stream.name),
+                    least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
+                )
+                for stream in self._facts.streams
+            },
+            drops=NOTHING_DROPPED if last is None else last.drops,
+            patience=0 if self._facts.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
         )
 
     def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
@@ -222,7 +251,10 @@ class MicroBatchPlanner:
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
         plans = self._stream_plans(report.micro_batch_id)
         rates = {name: plan.sampling_rate for name, plan in plans.items()}
-        estimated = {name: rows * rates.get(name, 1.0) for name, rows in report.offered_rows.items()}
+        shares = {
+            name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
+        }
+        estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
             offered_rows=report.offered_rows,
@@ -237,15 +269,15 @@ class MicroBatchPlanner:
         self._on_outcome(report, outcome, plans)
 
     def _stream_plans(self, micro_batch_id: int) -> Mapping[str, StreamPlan]:
-        text = self._plans.read_text(_file(micro_batch_id))
-        return {} if text is None else PlanRow.from_json(text).streams
+        known = self._plan_of(micro_batch_id)
+        return {} if known is None else known.streams
 
-    def _last_shed(self, micro_batch_id: int) -> Sequence[ShedInterval]:
-        text = self._plans.read_text(_file(micro_batch_id - 1))
-        if text is None:
-            return ()
-        last = PlanRow.from_json(text)
-        return [self._settled(interval, last) for interval in last.shed]
+    def _plan_of(self, micro_batch_id: int) -> PlanRow | None:
+        text = self._plans.read_text(_file(micro_batch_id))
+        return None if text is None else PlanRow.from_json(text)
+
+    def _last_shed(self, last: PlanRow | None) -> Sequence[ShedInterval]:
+        return () if last is None else [self._settled(interval, last) for interval in last.shed]
 
     def _settled(self, interval: ShedInterval, last: PlanRow) -> ShedInterval:
         """Say up to where numbers were shed, once nothing of a micro-batch was, and it brought a larger number.

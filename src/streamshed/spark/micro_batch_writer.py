@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame
 
-from streamshed.answering.answer_schema import ANSWER, LATE, ROW, UNREADABLE
+from streamshed.answering.answer_schema import ANSWER, GAP, LATE, ROW, UNREADABLE
 from streamshed.answering.summary import Summary, Tally, added
 from streamshed.sharing.intake import Share
 from streamshed.spark.answer_stage import Summaries
@@ -134,6 +134,7 @@ def _status(summary: Summary, name: str) -> QueryStatus:
         relative_error=found.widths / found.widths_count if found.widths_count else None,
         late_pairs=summary.get((LATE, name), Tally()).rows,
         rows=summary.get((ROW, name), Tally()).answers,
+        gaps=summary.get((GAP, name), Tally()).answers,
         latest_window_end_seconds=None if end is None else end / 1e6,
         latest_window_until=found.latest_window_until,
     )

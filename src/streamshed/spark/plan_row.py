@@ -9,6 +9,7 @@ from typing import Any
 
 from streamshed.answering.shed_interval import ShedInterval, share_name
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.gating import NEVER, Gating
 from streamshed.sharing.intake import Share
@@ -41,6 +42,7 @@ class StreamPlan:
             choose rows by size that of the smallest rows; those that are missing have the stream's.
         sized: Those that choose rows by size; None: there is none.
         work_share: The share of the work on its rows that is done at those rates.
+        row_share: The share of its rows that anybody needs; None: as sampled.
         carrier_from: Event time of the carrier in the micro-batch before, microseconds; None: nothing known yet.
         carrier_until: Up to when it brings empty answers now.
         carrier_time: Its event time now.
@@ -50,6 +52,7 @@ class StreamPlan:
     share_codes: Mapping[str, int] = field(default_factory=dict)
     sized: SizedShares | None = None
     work_share: float = 1.0
+    row_share: float | None = None
     carrier_from: int | None = None
     carrier_until: int | None = None
     carrier_time: int | None = None
@@ -125,6 +128,7 @@ class PlanRow:
         decided_at_seconds: When, seconds since the epoch.
         latest_event: Per stream, its latest event time known, microseconds.
         active_at_seconds: Per stream, when it last had rows.
+        drops: Which windows are dropped.
     """
 
     micro_batch_id: int
@@ -134,6 +138,7 @@ class PlanRow:
     decided_at_seconds: float = 0.0
     latest_event: Mapping[str, int] = field(default_factory=dict)
     active_at_seconds: Mapping[str, float] = field(default_factory=dict)
+    drops: WindowDrops = NOTHING_DROPPED
 
     def to_json(self) -> str:
         """Write the row as a JSON object."""
@@ -146,6 +151,7 @@ class PlanRow:
                 "decided_at_seconds": self.decided_at_seconds,
                 "latest_event": dict(self.latest_event),
                 "active_at_seconds": dict(self.active_at_seconds),
+                "drops": self.drops.to_document(),
             }
         )
 
@@ -161,4 +167,5 @@ class PlanRow:
             decided_at_seconds=document["decided_at_seconds"],
             latest_event=document["latest_event"],
             active_at_seconds=document["active_at_seconds"],
+            drops=WindowDrops.from_document(document["drops"]),
         )

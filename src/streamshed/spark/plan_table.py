@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.network.stream import IdentityKind, Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.gating import Gating, gates
 from streamshed.spark.internal_names import (
     BY_LEVEL,
@@ -19,6 +21,10 @@ from streamshed.spark.internal_names import (
     LARGEST_SIZE,
     OPEN,
     RATES_BY_SIZE,
+    RETAINED_BASE,
+    RETAINED_RATES,
+    RETAINED_STEP,
+    RETAINED_WORDS,
     SAMPLING_CODES,
     SAMPLING_RATE,
     SIZE_COLUMN,
@@ -27,45 +33,60 @@ from streamshed.spark.internal_names import (
 from streamshed.spark.one_partition import one_partition
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_row import StreamPlan
+from streamshed.spark.retained_rows import retained_rows
 from streamshed.spark.running_task import micro_batch_id
 
 PLAN_SCHEMA = (
     f"{OPEN} bigint, {SAMPLING_RATE} double, {FIRST_LEVEL} int, {SAMPLING_CODES} string,"
     f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint,"
     f" {BY_LEVEL} array<array<array<bigint>>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {LARGEST_SIZE} int,"
-    f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>"
+    f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
+    f" {RETAINED_BASE} bigint, {RETAINED_STEP} bigint, {RETAINED_WORDS} array<array<bigint>>,"
+    f" {RETAINED_RATES} array<double>"
 )
 """What a stream is told in a micro-batch."""
 
 
-def plan_table(spark: SparkSession, client: PlanClient, stream: str, gating: Gating) -> DataFrame:
+def plan_table(spark: SparkSession, client: PlanClient, stream: Stream, gating: Gating) -> DataFrame:
     """Return what a stream is told in each micro-batch, one row.
 
     Args:
         spark: The session.
         client: Asks the driver.
-        stream: Name of the stream.
+        stream: The stream.
         gating: Where its intakes are.
     """
+    name, is_reproducible = stream.name, stream.identity.kind is not IdentityKind.NONE
 
     def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
-        values = plan_values(row.streams[stream], row.open, gating)
+        values = plan_values(row.streams[name], row.open, gating, row.drops, is_reproducible=is_reproducible)
         yield pa.RecordBatch.from_pylist([dict(zip(schema.names, values, strict=True))], schema)
 
     return one_partition(spark, told, PLAN_SCHEMA)
 
 
-def plan_values(plan: StreamPlan, opened: int, gating: Gating) -> tuple[object, ...]:
+def plan_values(
+    plan: StreamPlan,
+    opened: int,
+    gating: Gating,
+    drops: WindowDrops = NOTHING_DROPPED,
+    *,
+    is_reproducible: bool = True,
+) -> tuple[object, ...]:
     """Return a row of `PLAN_SCHEMA`.
 
     Args:
         plan: What the stream is told.
         opened: The watermark of the micro-batch before, microseconds.
         gating: Where the stream's intakes are.
+        drops: Which windows are dropped.
+        is_reproducible: Whether a row is in the same samples at every look.
     """
     sized = plan.sized_intakes(gating)
-    found = gates(gating, plan.codes(gating), sized)
+    codes = plan.codes(gating)
+    found = gates(gating, codes, sized)
+    retained = retained_rows(gating, codes, drops, by_rate=is_reproducible and not sized)
     by_size = plan.sized if sized else None
     return (
         opened,
@@ -81,4 +102,8 @@ def plan_values(plan: StreamPlan, opened: int, gating: Gating) -> tuple[object, 
         len(found.streams) - 1,
         [sampling_rate_of(code) for code in found.streams],
         None if by_size is None or found.codes is None else list(found.codes),
+        None if retained is None else retained.base,
+        None if retained is None else retained.step,
+        None if retained is None else [list(words) for words in retained.words],
+        None if retained is None else list(retained.rates),
     )

@@ -17,6 +17,7 @@ class QueryStatus:
             where no answer has both.
         late_pairs: (row, window) pairs that came when the window had closed.
         rows: Rows delivered, of a set-valued query.
+        gaps: Windows that were dropped.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
         latest_window_until: The number at which it ends, where windows lie along numbers.
     """
@@ -26,6 +27,7 @@ class QueryStatus:
     relative_error: float | None = None
     late_pairs: int = 0
     rows: int = 0
+    gaps: int = 0
     latest_window_end_seconds: float | None = None
     latest_window_until: int | None = None
 
@@ -45,6 +47,8 @@ class RunStatus:
         admitted_rows: Rows that passed the samplers; estimated for a stream that is alone in its time domain.
         sampling_rates: Per stream, that of the sampler behind its source.
         effective_sampling_rates: Per query, the share of its rows that it is answered from, at least.
+        kept_shares: Per query whose windows may be dropped, the share of them that it keeps in the long run; 0: it is
+            shut down.
         samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
             that it stands before.
         missed_goals: Queries whose `max_error` the load does not allow to keep to.
@@ -68,6 +72,7 @@ class RunStatus:
     admitted_rows: int = 0
     sampling_rates: Mapping[str, float] = field(default_factory=dict)
     effective_sampling_rates: Mapping[str, float] = field(default_factory=dict)
+    kept_shares: Mapping[str, float] = field(default_factory=dict)
     samplers: Mapping[str, float] = field(default_factory=dict)
     missed_goals: tuple[str, ...] = ()
     backlog_rows: int = 0

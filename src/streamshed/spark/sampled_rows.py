@@ -31,6 +31,10 @@ from streamshed.spark.internal_names import (
     PASSES,
     RATES_BY_SIZE,
     RAW_TEXT,
+    RETAINED_BASE,
+    RETAINED_RATES,
+    RETAINED_STEP,
+    RETAINED_WORDS,
     SAMPLING_CODES,
     SAMPLING_RATE,
     SIZE_COLUMN,
@@ -59,10 +63,12 @@ class Admission:
         plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
             in batch mode.
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
+        whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
     """
 
     plan: DataFrame | None = None
     size_columns: tuple[str, ...] = ()
+    whole_words: tuple[int, ...] = ()
 
 
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -79,16 +85,23 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
         rows = _sampled(rows, stream, admission)
+    if admission.plan is not None and admission.whole_words and not _is_timed_before_parsing(stream):
+        rows = _retained(rows, stream, admission.whole_words)
+    microseconds, why = stream_microseconds(rows, stream), F.lit(NO_TIME)
     if stream.is_numbered:
-        number = F.col(f"`{stream.time}`")
-        microseconds, why = _number_microseconds(number), F.when(number.isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
-    else:
-        microseconds, why = event_time_microseconds(rows, stream.time), F.lit(NO_TIME)
+        why = F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed
     return timed.withColumn(FILE_PATH, F.when(F.col(UNREADABLE).isNotNull(), file_path(rows)))
+
+
+def stream_microseconds(rows: DataFrame, stream: Stream) -> Column:
+    """The instant of a row of a stream, microseconds; null where it has none."""
+    if stream.is_numbered:
+        return _number_microseconds(F.col(f"`{stream.time}`"))
+    return event_time_microseconds(rows, stream.time)
 
 
 def _number_microseconds(number: Column) -> Column:
@@ -111,12 +124,57 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         always = F.lit(_ALWAYS_OPEN)
         told = {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
         return source.withColumns({OPEN: always, OPENED: always, **told})
-    names = (OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL)
-    rows = with_plan(source, admission.plan, (*names, *_SIZED) if admission.size_columns else names)
-    return _sampled(rows, stream, admission) if _is_known_before_parsing(stream) else rows
+    names = [OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL]
+    names += [*_SIZED] if admission.size_columns else []
+    names += [*_RETAINED] if admission.whole_words else []
+    rows = with_plan(source, admission.plan, names)
+    if not _is_known_before_parsing(stream):
+        return rows
+    sampled = _sampled(rows, stream, admission)
+    is_early = bool(admission.whole_words) and _is_timed_before_parsing(stream)
+    return _retained(sampled, stream, admission.whole_words) if is_early else sampled
 
 
 _SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
+
+
+_RETAINED = (RETAINED_BASE, RETAINED_STEP, RETAINED_WORDS, RETAINED_RATES)
+
+_MANY_SLOTS = 2**30
+
+_SHOWN_ONE_IN = 256
+"""Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
+
+
+def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> DataFrame:
+    """Let rows leave that no kept window needs and no sample holds; the others pass what anybody needs of them.
+
+    A row whose time is not known, or lies where nothing is decided, passes as it did.
+    """
+    since = stream_microseconds(rows, stream) - F.col(RETAINED_BASE)
+    passed = (since - F.pmod(since, RETAINED_STEP)) / F.col(RETAINED_STEP)
+    slot = F.when(since >= 0, F.least(passed, F.lit(_MANY_SLOTS))).cast("int")
+    sampling_rate = F.get(RETAINED_RATES, slot)
+    is_reproducible = stream.identity.kind is not IdentityKind.NONE
+    is_sampled = (sampling_rate > 0) & (uniform(rows, stream) < sampling_rate) if is_reproducible else F.lit(False)
+    is_shown = F.pmod(F.xxhash64(since), F.lit(_SHOWN_ONE_IN)) == 0
+    stays = F.coalesce(sampling_rate >= 1, F.lit(True)) | is_sampled | is_shown
+    # Spark would push the filter down to the source, and compute there once more all that it reads.
+    kept = rows.where(F.when(F.spark_partition_id() >= 0, F.col(RETAINED_BASE).isNull() | stays))
+    words = F.get(RETAINED_WORDS, slot)
+    both = F.array(
+        *[
+            F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(F.get(words, F.lit(index)))
+            for index, whole in enumerate(whole_words)
+        ]
+    )
+    return kept.withColumn(PASSES, F.when(words.isNotNull(), both).otherwise(F.col(PASSES))).drop(*_RETAINED)
+
+
+def _is_timed_before_parsing(stream: Stream) -> bool:
+    """Whether event time, or what identifies a row, is in no text: then rows that nobody needs are not parsed."""
+    is_text = stream.parse is not None and any(column.name == stream.time for column in stream.parse.schema)
+    return not is_text and stream.time.lower() in _delivered(stream) and _is_known_before_parsing(stream)
 
 
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -178,10 +236,14 @@ def _leveled(rows: DataFrame, stream: Stream, rate: Column, size: Column) -> Dat
 
 def _is_known_before_parsing(stream: Stream) -> bool:
     """Whether what identifies a row is outside its text; if not, the row is parsed before it can be shed."""
-    delivered = {column.name.lower() for column in stream.schema}
+    return all(name.lower() in _delivered(stream) for name in stream.identity.columns)
+
+
+def _delivered(stream: Stream) -> frozenset[str]:
+    """The columns that are there before any text is parsed, in lower case."""
     if stream.parse is None and _folder_parse(stream) is not None:
-        delivered = set()
-    return all(name.lower() in delivered for name in stream.identity.columns)
+        return frozenset()
+    return frozenset(column.name.lower() for column in stream.schema)
 
 
 def uniform(rows: DataFrame, stream: Stream) -> Column:

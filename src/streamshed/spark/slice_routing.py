@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
@@ -20,7 +21,12 @@ _MOST_EMPTY_WINDOWS = 10_000
 """A jump of event time over more windows than this leaves the oldest of them without empty answers."""
 
 
-def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[SharingClass]) -> DataFrame:
+def routed(
+    slices: DataFrame,
+    classes: Sequence[Routed],
+    present: Sequence[SharingClass],
+    tolerant: AbstractSet[int] = frozenset(),
+) -> DataFrame:
     """Copy the partials of slices to every window of every query that they belong to.
 
     A row that came late, when its own slice was closed, has traveled in a slice still open, and goes to the windows
@@ -32,13 +38,14 @@ def routed(slices: DataFrame, classes: Sequence[Routed], present: Sequence[Shari
         slices: What `slice_partials` returns.
         classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
         present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
+        tolerant: `Query.definition_id` of queries whose windows may be dropped: a carrier tells of all their windows.
 
     Returns:
         The columns of `slices` with `route`, `kind`, `window_start` and `window_end` (microseconds) and `missed`,
         the windows that a copy of kind "late" stands for. What is no answer has no window: both its ends are the end
         of the slice it has traveled in.
     """
-    wanted = slices.select("*", F.explode(_routes(classes, present)).alias("route")).where(
+    wanted = slices.select("*", F.explode(_routes(classes, present, tolerant)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
     closes = F.unix_micros("closes")
@@ -94,20 +101,25 @@ def _closed_before_it_came() -> Column:
     return F.when(came_late, F.least(closed, F.col("last") - F.col("first") + slide)).otherwise(F.lit(0).cast("bigint"))
 
 
-def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Column:
+def _routes(classes: Sequence[Routed], present: Sequence[SharingClass], tolerant: AbstractSet[int]) -> Column:
     """The queries that a row of slices goes to: an array of (bit, query, slot, role, window)."""
     by_class: list[tuple[object, object]] = [(UNREADABLE_CLASS, [_NOWHERE])]
     by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
     routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
     by_stream: dict[object, list[object]] = {}
     for sharing_class in present:
-        if not sharing_class.keys:
-            valued = (
-                member
-                for member in sharing_class.members
-                if role_of(member.slot) is Role.VALUES and not is_probe(member.slot)
-            )
-            members = [_route(replace(member, bit=0)) for member in valued]
+        valued = (
+            member
+            for member in sharing_class.members
+            if role_of(member.slot) is Role.VALUES and not is_probe(member.slot)
+        )
+        is_grouped = bool(sharing_class.keys)
+        members = [
+            _route(replace(member, bit=0), is_grouped=is_grouped)
+            for member in valued
+            if not is_grouped or member.definition_id in tolerant
+        ]
+        if members:
             by_stream.setdefault(sharing_class.stream, []).extend(members)
     if not by_stream:
         return routes
@@ -115,12 +127,12 @@ def _routes(classes: Sequence[Routed], present: Sequence[SharingClass]) -> Colum
     return F.when(F.col("class_id") == CARRIER_CLASS, carried).otherwise(routes)
 
 
-_ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "role", "size", "slide", "offset")
+_ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "role", "is_grouped", "size", "slide", "offset")
 _ROUTES = f"array<struct<{', '.join(f'{name}: bigint' for name in _ROUTE_FIELDS)}>>"
 _NOWHERE = dict.fromkeys(_ROUTE_FIELDS, 0) | {"bit_mask": 1, "size": 1, "slide": 1}
 
 
-def _route(member: Member) -> dict[str, int]:
+def _route(member: Member, *, is_grouped: bool = False) -> dict[str, int]:
     window = member.window
     return {
         "bit": member.bit,
@@ -128,6 +140,7 @@ def _route(member: Member) -> dict[str, int]:
         "definition_id": member.definition_id,
         "slot": value_slot(member.slot),
         "role": int(role_of(member.slot)),
+        "is_grouped": int(is_grouped),
         "size": window.size_microseconds,
         "slide": window.slide_microseconds,
         "offset": window.offset_microseconds,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import LATE
+from streamshed.answering.dropped_windows import CARRIED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.eviction import closing_time
@@ -28,6 +30,7 @@ def window_partials(
     present: Sequence[SharingClass],
     layout: StateLayout,
     sketches: Sketches,
+    tolerant: AbstractSet[int] = frozenset(),
 ) -> DataFrame:
     """Merge the partials of slices into those of the windows that hold them.
 
@@ -37,12 +40,13 @@ def window_partials(
         present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
         layout: The state layout.
         sketches: Who asks for which.
+        tolerant: `Query.definition_id` of queries whose windows may be dropped.
 
     Returns:
         One row per window, query and value slot (kind "answer"), per query with late rows ("late"), and per
         unreadable row ("unreadable").
     """
-    copies = routed(slices, classes, present)
+    copies = routed(slices, classes, present, tolerant)
     counts = any(role_of(member.slot) for known in [*present, *classes] for member in known.members)
     is_value = F.col("route.role") == int(Role.VALUES) if counts else None
     keyed = copies.select(
@@ -67,9 +71,10 @@ def window_partials(
 
 
 def _key_of_the_group(name: str) -> Column:
-    """The group's key; what counts late rows is per query, and a carrier's is none."""
-    keeps = (F.col("kind") != LATE) & (F.col("class_id") != CARRIER_CLASS)
-    return F.when(keeps, F.col(name)).otherwise(F.lit(UNGROUPED[name])).alias(name)
+    """The group's key; what counts late rows is per query, and a carrier's is none, beside groups nobody's."""
+    is_carrier = F.col("class_id") == CARRIER_CLASS
+    none = F.when(is_carrier & (F.col("route.is_grouped") == 1), F.lit(CARRIED[name])).otherwise(F.lit(UNGROUPED[name]))
+    return F.when((F.col("kind") != LATE) & ~is_carrier, F.col(name)).otherwise(none).alias(name)
 
 
 def _weight() -> Column:

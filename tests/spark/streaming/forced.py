@@ -11,9 +11,12 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import SizedRate
+from streamshed.planning.window_drop.drop_plan import advanced_drops
+from streamshed.planning.window_drop.droppable import droppable_queries
 
 SamplingCodes = Callable[[int], Mapping[str, int]]
 SizedRates = Mapping[str, SizedRate]
+KeptShares = Callable[[int], Mapping[str, float]]
 
 
 def force_sampling(
@@ -21,6 +24,7 @@ def force_sampling(
     sampling_codes: SamplingCodes,
     sized: SizedRates | None = None,
     counting: Mapping[str, int] | None = None,
+    kept_shares: KeptShares | None = None,
 ) -> None:
     """Let runs started from now on use given sampling codes.
 
@@ -29,6 +33,7 @@ def force_sampling(
         sampling_codes: Code by stream or by query, for each micro-batch; what is left out is planned as ever.
         sized: Of queries whose rows are to be chosen by size where they are shed; of no others they are.
         counting: By query whose rows are to be counted where it is shed, the code of the rate; of no others they are.
+        kept_shares: By query, for each micro-batch, which share of its windows it keeps; of others, all.
     """
 
     class ForcedLoop(ControlLoop):
@@ -42,6 +47,11 @@ def force_sampling(
             by_size = {query: known for query, known in (sized or {}).items() if forced[query] != WHOLE}
             counted = {query: code for query, code in (counting or {}).items() if forced[query] != WHOLE}
             changed = replace(decision, query_codes=forced, sized=by_size, counting=counted)
+            if kept_shares is not None and upcoming.windows is not None:
+                droppable = {one.query: one for one in droppable_queries(self._network)}
+                kept = {name: kept_shares(upcoming.micro_batch_id).get(name, 1.0) for name in droppable}
+                drops = advanced_drops(droppable, kept, upcoming.windows)
+                changed = replace(changed, drops=drops, kept_shares=kept)
             decided = (changed if known == decision else known for known in self._state.decisions)
             self._state = replace(self._state, decisions=tuple(decided))
             return changed

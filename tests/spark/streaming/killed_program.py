@@ -23,6 +23,11 @@ from tests.spark.streaming.forced import force_sampling
 CODES = {1: 6, 2: 13, 3: 20, 5: 9}
 """Sampling codes by micro-batch; all others are whole."""
 
+KEPT_SHARES = {1: 0.5, 2: 0.3, 3: 0.6, 4: 0.4, 5: 0.5}
+"""Shares of windows kept of those queries that miss some, by micro-batch; in all others, all are."""
+
+MAX_GAP = 3
+
 
 @dataclass(frozen=True)
 class DeadlySink(ParquetSink):
@@ -51,18 +56,26 @@ def build(path: Path) -> QueryNetwork:
         events.window("15 seconds", every="5 seconds").agg(n="count(*)", total="sum(v)").query("sliding"),
         events.filter("v > 3").window("10 seconds").by("v").agg(n="count(*)").query("grouped"),
         events.filter("v = 7").query("sevens"),
+        events.window("2 seconds").agg(top="max(v)").query("missing", mode="subset", max_gap=MAX_GAP),
+        events.window("1 second").by("v").agg(n="count(*)").query("missing_by_v", mode="subset", max_gap=MAX_GAP),
     )
 
 
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
     """What the control loop is to decide."""
-    return {"events": CODES.get(micro_batch_id, 0)}
+    return {"events": CODES.get(micro_batch_id, 0), "missing": 0, "missing_by_v": 0}
+
+
+def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
+    """What it is to decide on windows."""
+    share = KEPT_SHARES.get(micro_batch_id, 1.0)
+    return {"missing": share, "missing_by_v": share}
 
 
 def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
     """Start the network, or go on with it."""
     with pytest.MonkeyPatch.context() as patch:
-        force_sampling(patch, codes_of)
+        force_sampling(patch, codes_of, kept_shares=kept_shares)
         return start(build(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=1)
 
 

@@ -45,7 +45,7 @@ def overloaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
         exact.window("10 seconds").agg(n="count(*)").query("beside_exact"),
         extremes.window("10 seconds").agg(most="max(v)", spread="var_pop(v)").query("extremes"),
         shed.window("10 seconds").agg(n="count(*)").query("shed"),
-        subset.window("10 seconds").agg(n="count(*)").query("subset", mode="subset"),
+        subset.window("10 seconds").agg(n="count(*)").query("subset", mode="subset", max_gap=0),
     )
     collected = Collected()
     dear = LoadPrior(fixed_seconds=0.2, seconds_per_row=SECONDS_PER_ROW)

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pyspark.sql import SparkSession
 from streamshed.spark.sinks import parquet_sink
 from tests.spark.streaming.files import at, seconds_of, write_parquet
 from tests.spark.streaming.harness import PATIENCE_SECONDS, finish
-from tests.spark.streaming.killed_program import CODES, run_it
+from tests.spark.streaming.killed_program import CODES, MAX_GAP, run_it
 
 FILES = 7
 FILE_SECONDS = 10
@@ -123,8 +124,23 @@ def test_the_same_rows_are_shed_as_if_nothing_had_happened(killed: Killed) -> No
         return Counter(repr(sorted(row.items())) for row in rows)
 
     assert comparable(killed.answers) == comparable(killed.unhurt_answers)
-    sampled = [row for row in killed.answers if not row["exact"]]
+    sampled = [row for row in killed.answers if row["kind"] != "gap" and not row["exact"]]
     assert len(sampled) > 50
+
+
+@pytest.mark.parametrize(("query", "slide"), [("missing", 2), ("missing_by_v", 1)])
+def test_each_window_is_answered_or_a_gap_once(killed: Killed, query: str, slide: int) -> None:
+    own = [row for row in killed.answers if row["query"] == query]
+    answered = {row["window_start"] for row in own if row["kind"] == "answer"}
+    gaps = [row["window_start"] for row in own if row["kind"] == "gap"]
+    assert max(Counter(gaps).values()) == 1
+    assert not answered & set(gaps)
+    everything = {at(start) for start in range(0, FILES * FILE_SECONDS, slide)}
+    assert everything <= answered | set(gaps)
+    assert len(gaps) > 5
+    kept = sorted(seconds_of(start) for start in answered)
+    assert max(b - a for a, b in pairwise(kept)) <= (MAX_GAP + 1) * slide
+    assert all(row["exact"] for row in own if row["kind"] == "answer")
 
 
 def test_sampled_windows_hold_fewer_rows(killed: Killed) -> None:

@@ -39,7 +39,7 @@ def packets_network(folder_path: Path) -> QueryNetwork:
         scored.window("5 minutes", every="10 seconds", offset="1 second")
         .by("subnet", port_class="dest_port div 1000")
         .agg(bytes="sum(size)", n="count(*)")
-        .query("scores", weight=2, priority=3, mode="subset"),
+        .query("scores", weight=2, priority=3, mode="subset", max_gap="1 minute"),
         tcp.semijoin(hosts, on={"src_host": "host"}, negate=True).filter("size > 60000").query("strangers"),
         tcp.window("1 minute").agg(top="max(size)").query("largest", mode="exact"),
         max_depth=2,
@@ -60,6 +60,7 @@ queries:
     weight: 2
     priority: 3
     mode: subset
+    max_gap: 1 minute
   strangers: {{from: strangers, where: size > 60000}}
   largest: {{from: tcp, window: {{size: 1 minute}}, aggregates: {{top: max(size)}}, mode: exact}}
 operators: # in any order

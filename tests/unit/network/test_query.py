@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.gap import GapTolerance
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
 from streamshed.network.node import Node
@@ -198,9 +199,38 @@ def test_goals_are_for_approximate_aggregates() -> None:
         Query("a", packets(), max_error=ErrorGoal(0.02))
 
 
-def test_gaps_are_refused_until_they_can_be_bounded() -> None:
-    with pytest.raises(InvalidNetworkError, match="max_gap is not supported, got 5"):
-        Query("a", packets(), max_gap=5)  # type: ignore[arg-type]
+def test_a_gap_is_a_number_of_windows_or_a_time() -> None:
+    asked = packets().window("1 minute", every="10 seconds").agg(top="max(size)")
+
+    def gap(tolerance: str | int | GapTolerance | None) -> int:
+        return asked.query("a", mode="subset", max_gap=tolerance).gap_windows
+
+    assert [gap(tolerance) for tolerance in (5, "1 minute", "59 s", 0, None, GapTolerance(windows=3))] == [
+        5,
+        6,
+        5,
+        0,
+        1,
+        3,
+    ]
+    assert asked.query("a", mode="exact").gap_windows == 0
+    assert packets().query("a", mode="subset").gap_windows == 0
+
+
+@pytest.mark.parametrize("gap", [-1, 2.5, True, "5", "-1 s", [2]])
+def test_gaps_that_cannot_be(gap: int | str) -> None:
+    with pytest.raises(InvalidNetworkError, match=r"max_gap|duration"):
+        packets().window("1 minute").agg(top="max(size)").query("a", mode="subset", max_gap=gap)
+
+
+def test_gaps_are_for_windows_of_subset_queries() -> None:
+    with pytest.raises(InvalidNetworkError, match="max_gap is for queries in mode subset, but its mode is approximate"):
+        packets().window("1 minute").agg(n="count(*)").query("a", max_gap=5)
+    with pytest.raises(InvalidNetworkError, match="max_gap is for aggregates, but it asks for the rows themselves"):
+        Query("a", packets(), mode=AnswerMode.SUBSET, max_gap=GapTolerance(windows=5))
+    numbered = stream("packets", rate(1), number="value").window(100).agg(n="count(*)")
+    with pytest.raises(InvalidNetworkError, match="its windows lie along numbers: max_gap is a number of windows"):
+        numbered.query("a", mode="subset", max_gap="10 minutes")
 
 
 def test_a_query_needs_a_node() -> None:

@@ -60,7 +60,7 @@ class GapCoin:
         """
         gap, owed, dropped = self.gap, self.owed, []
         for number in range(self.next_window, last_window + 1):
-            says_drop = self._chance(number) < drop_share
+            says_drop = self.says_drop(number, drop_share)
             is_dropped = gap < self.batch and (says_drop or owed > 0)
             owed += says_drop - is_dropped
             gap = gap + 1 if is_dropped else 0
@@ -68,6 +68,10 @@ class GapCoin:
                 dropped.append(number)
         decided = max(self.next_window, last_window + 1)
         return replace(self, next_window=decided, gap=gap, owed=owed), tuple(dropped)
+
+    def says_drop(self, number: int, drop_share: float) -> bool:
+        """Tell what the coin says of a window: with a larger p whenever with a smaller one."""
+        return self._chance(number) < drop_share
 
     def _chance(self, number: int) -> float:
         """A number in [0, 1) of the epoch in which a window starts."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.provenance import NeededRows, needed_rows
+from streamshed.planning.window_drop.runs import runs_of
 
 MOST_SLOTS = 4096
 """So long an array may be: a plan of 64 KB."""
@@ -38,7 +39,7 @@ def unneeded_times(windows: Sequence[WindowSpecification], dropped: Collection[i
         [NeededRows(start=9, end=12)]
     """
     found = []
-    for first, last in _runs(dropped):
+    for first, last in runs_of(dropped):
         before, after = _next_needed(windows, first - 1, -1), _next_needed(windows, last + 1, 1)
         if before is not None and after is not None and before.end < after.start:
             found.append(NeededRows(before.end, after.start))
@@ -98,17 +99,6 @@ def retention_table(unneeded: Sequence[Sequence[NeededRows]]) -> RetentionTable:
     return RetentionTable(base, step, tuple(map(tuple, needed)))
 
 
-def _runs(numbers: Collection[int]) -> list[tuple[int, int]]:
-    """First and last of the numbers that follow one another."""
-    runs: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs
-
-
 def _next_needed(windows: Sequence[WindowSpecification], number: int, step: int) -> NeededRows | None:
     """What the next window is made of that is made of anything, from a number on; None: there is none near."""
     outermost = windows[-1]
@@ -117,3 +107,31 @@ def _next_needed(windows: Sequence[WindowSpecification], number: int, step: int)
         if (found := needed_rows(windows, start)) is not None:
             return found
     return None
+
+
+def needed_share(unneeded: Sequence[Sequence[NeededRows]], first: int, last: int) -> float:
+    """Return which share of some time at least one of several queries needs.
+
+    Args:
+        unneeded: Per query, what `unneeded_times` returns.
+        first: The time's first instant.
+        last: Its last.
+
+    Example:
+        >>> needed_share([[NeededRows(4, 8)], [NeededRows(6, 10)]], 0, 9)
+        0.8
+        >>> needed_share([], 0, 9)
+        0.0
+    """
+    length = last + 1 - first
+    if length <= 0 or not unneeded:
+        return float(bool(unneeded))
+    common = [NeededRows(first, last + 1)]
+    for intervals in unneeded:
+        common = [
+            NeededRows(start, end)
+            for one in common
+            for other in intervals
+            if (start := max(one.start, other.start)) < (end := min(one.end, other.end))
+        ]
+    return 1 - sum(one.end - one.start for one in common) / length

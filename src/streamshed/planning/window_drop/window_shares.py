@@ -87,6 +87,17 @@ def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_second
     return _without_the_dearest(tree, demands, everybody, budget_seconds)
 
 
+def least_seconds(tree: WorkTree, demands: Sequence[WindowDemand]) -> float:
+    """Return what everything takes where each query keeps as few of its windows as it may."""
+    everybody = frozenset(n for n, demand in enumerate(demands) if demand.sampling_rate is None)
+    return _seconds(tree, demands, everybody, _least(demands, everybody))
+
+
+def least_shares_kept(demands: Sequence[WindowDemand]) -> Vector:
+    """Return the least share of its windows that each query keeps; of those that are answered from samples, 1."""
+    return _complete(demands, _least(demands, frozenset(n for n, d in enumerate(demands) if d.sampling_rate is None)))
+
+
 def _best_of_all_sets(
     tree: WorkTree, demands: Sequence[WindowDemand], everybody: frozenset[int], budget_seconds: float
 ) -> Vector:

@@ -1,0 +1,93 @@
+"""Windows that were dropped: they have no answers, whatever of their rows is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from streamshed.answering.answer_schema import ANSWER
+from streamshed.answering.window_partials import Longs, Truths, WindowPartials
+from streamshed.network.window import WindowSpecification
+
+OVERLOAD, SHUT_DOWN = "overload", "shut down"
+"""Why a window was dropped: to stay in time; or its query did not run at all."""
+
+CARRIED = {"key_long": 2, "key_text": "\\G"}
+"""The key of what a carrier brings for windows of queries by groups, nobody's: no key has both a number and a text."""
+
+
+@dataclass(frozen=True)
+class DroppedWindows:
+    """Of one query.
+
+    Attributes:
+        window: Its windows.
+        dropped: Runs of the numbers of dropped ones.
+        shut: Those of them that were dropped as the query was shut down.
+    """
+
+    window: WindowSpecification
+    dropped: tuple[tuple[int, int], ...]
+    shut: tuple[tuple[int, int], ...] = ()
+
+    def includes(self, starts: Longs) -> Truths:
+        """Tell which windows are dropped, by their starts, microseconds."""
+        return _within(self._numbers(starts), self.dropped)
+
+    def includes_shut(self, starts: Longs) -> Truths:
+        """Tell which windows are dropped because the query was shut down."""
+        return _within(self._numbers(starts), self.shut)
+
+    def _numbers(self, starts: Longs) -> Longs:
+        numbers: Longs = (starts - self.window.offset_microseconds) // self.window.slide_microseconds
+        return numbers
+
+
+def is_dropped(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> Truths:
+    """Tell which window partials are of dropped windows.
+
+    Args:
+        partials: The partials.
+        dropped: By `Query.definition_id`.
+    """
+    return _of_each(partials, dropped, DroppedWindows.includes)
+
+
+def is_shut(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> Truths:
+    """Tell which are of windows that were dropped because their query was shut down."""
+    return _of_each(partials, dropped, DroppedWindows.includes_shut)
+
+
+def is_carried(partials: WindowPartials) -> Truths:
+    """Tell which came with a carrier for a query by groups, and are no group's."""
+    texts = pc.fill_null(pc.equal(partials.array("key_text"), CARRIED["key_text"]), False)
+    found: Truths = (partials.longs("key_long") == CARRIED["key_long"]) & texts.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _of_each(
+    partials: WindowPartials,
+    dropped: Mapping[int, DroppedWindows],
+    includes: Callable[[DroppedWindows, Longs], Truths],
+) -> Truths:
+    found = np.zeros(len(partials), np.bool_)
+    if not dropped:
+        return found
+    definitions, starts = partials.longs("definition_id"), partials.longs("window_start")
+    is_answer = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
+    for definition, windows in dropped.items():
+        own = is_answer & (definitions == definition)
+        found[own] = includes(windows, starts[own])
+    return found
+
+
+def _within(numbers: Longs, runs: tuple[tuple[int, int], ...]) -> Truths:
+    if not runs:
+        return np.zeros(len(numbers), np.bool_)
+    firsts, lasts = np.array(runs, np.int64).T
+    place = np.searchsorted(firsts, numbers, side="right") - 1
+    found: Truths = (place >= 0) & (numbers <= lasts[np.maximum(place, 0)])
+    return found

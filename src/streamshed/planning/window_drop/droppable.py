@@ -1,0 +1,117 @@
+"""Whose windows may be dropped, and in which epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from streamshed.network.network import QueryNetwork
+from streamshed.network.query import Query
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop.gap_coin import GapCoin
+
+SEED = 1
+"""One for all queries: they drop at the same time, so that rows are there that none of them needs."""
+
+WORTH_WAITING_FOR = 0.5
+"""A query shares the epochs of others where these save at least so much of what epochs of its own would."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppableQuery:
+    """A query that tolerates gaps.
+
+    Attributes:
+        query: Its name.
+        definition_id: `Query.definition_id`; queries with the same one have the same answers, and miss the same.
+        stream: Name of its stream.
+        window: Of it.
+        batch: B: the most windows that may be dropped one after the other.
+        epoch: How long the windows that are decided on together begin, microseconds.
+        weight: What each of its windows is worth.
+    """
+
+    query: str
+    definition_id: int
+    stream: str
+    window: WindowSpecification
+    batch: int
+    epoch: int
+    weight: float
+
+    @property
+    def early_share(self) -> float:
+        """The share of a dropped epoch whose rows belong to dropped windows only."""
+        return early_share_of_epoch(self.window, self.epoch)
+
+    @property
+    def coin(self) -> GapCoin:
+        """The coin that decides on its windows, before it has decided anything."""
+        return GapCoin(SEED, self.batch, self.window, self.epoch)
+
+
+def early_share_of_epoch(window: WindowSpecification, epoch: int) -> float:
+    """Return which share of a dropped epoch belongs to dropped windows only: 1 − (ω − δ)/E, at least 0.
+
+    The last window before it reaches ω − δ into it.
+
+    >>> early_share_of_epoch(WindowSpecification(20, 5), 60), early_share_of_epoch(WindowSpecification(20, 5), 10)
+    (0.75, 0.0)
+    """
+    return max(0.0, 1 - (window.size_microseconds - window.slide_microseconds) / epoch)
+
+
+def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
+    """Return the queries whose windows may be dropped.
+
+    What another query, which tolerates no gaps, asks as well is computed anyway, and dropped for nobody. A query's own
+    epoch is B·δ, so that one coin drops as many windows as it may; queries over one stream share the shortest where
+    that serves them nearly as well, for only rows that nobody needs are saved.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = stream("ticks", rate(1), time="timestamp")
+        >>> short = ticks.window("10 s").agg(n="count(*)").query("short", mode="subset", max_gap=6)
+        >>> long = ticks.window("20 s", every="5 s").agg(n="count(*)").query("long", mode="subset", max_gap=60)
+        >>> [(one.query, one.epoch // 1_000_000) for one in droppable_queries(network(short, long))]
+        [('short', 60), ('long', 60)]
+    """
+    tolerant: dict[int, list[Query]] = {}
+    for query in network.queries:
+        tolerant.setdefault(query.definition_id, []).append(query)
+    found = [
+        _droppable(query, min(other.gap_windows for other in alike))
+        for alike in tolerant.values()
+        if all(query.gap_windows > 0 for query in alike)
+        for query in alike
+    ]
+    return tuple(_in_common_epochs(found))
+
+
+def _droppable(query: Query, batch: int) -> DroppableQuery:
+    if query.aggregate is None:
+        raise TypeError("a set-valued query has no windows")
+    window = query.aggregate.window
+    return DroppableQuery(
+        query=query.name,
+        definition_id=query.definition_id,
+        stream=query.stream.name,
+        window=window,
+        batch=batch,
+        epoch=batch * window.slide_microseconds,
+        weight=query.weight,
+    )
+
+
+def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]:
+    shortest: dict[str, int] = {}
+    for one in queries:
+        shortest[one.stream] = min(one.epoch, shortest.get(one.stream, one.epoch))
+    return [
+        replace(one, epoch=shortest[one.stream])
+        if early_share_of_epoch(one.window, shortest[one.stream]) >= WORTH_WAITING_FOR * one.early_share
+        else one
+        for one in queries
+    ]

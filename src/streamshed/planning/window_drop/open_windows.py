@@ -1,0 +1,204 @@
+"""Which windows of a query are dropped, as far as that still matters: what is decided is never taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
+from streamshed.planning.window_drop.provenance import NeededRows
+from streamshed.planning.window_drop.retention import unneeded_times
+from streamshed.planning.window_drop.runs import Runs, numbers_in, runs_of
+
+MOST_DECIDED = 4096
+"""So many windows are decided on at a time: where event time jumps further, those in between are kept."""
+
+ALMOST_DONE = 0.1
+"""A window of which no more than this share is still to come is not abandoned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventTimes:
+    """What is known of the event times of a stream when a micro-batch is planned, microseconds.
+
+    Attributes:
+        opened: The watermark: windows that end no later are answered.
+        carried_since: From when on windows without rows are answered, too; None: nobody has been seen yet.
+        first: The first that its rows are expected to have.
+        last: The last, as far as anything may be decided.
+    """
+
+    opened: int
+    carried_since: int | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryDrops:
+    """The windows of a query of which some are dropped.
+
+    Attributes:
+        coin: Decides on those to come.
+        dropped: Numbers of dropped windows, of those that are open and of as many before as the bound of gaps asks for.
+        drop_share: p, as it was last.
+        shut: Those of them that were dropped because the query was shut down.
+        is_shut_down: Whether it is.
+    """
+
+    coin: GapCoin
+    dropped: Runs = ()
+    drop_share: float = 0.0
+    shut: Runs = ()
+    is_shut_down: bool = False
+
+    @classmethod
+    def starting(cls, coin: GapCoin, times: EventTimes) -> QueryDrops | None:
+        """Begin with the first window all of whose rows, and gap, will be seen; None: no event was seen yet."""
+        if times.carried_since is None:
+            return None
+        begins = max(times.carried_since, times.opened)
+        return cls(coin=replace(coin, next_window=_first_from(coin.window, begins)))
+
+    def advanced(self, times: EventTimes, *, drop_share: float, patience: int) -> QueryDrops:
+        """Decide on all windows that begin up to the last event time that is expected.
+
+        Where p has risen, the coin of a window that was kept may say drop now: it is abandoned then, if no gap becomes
+        too long by it. A window that is answered already is kept, and one of which next to nothing is to come: it would
+        save nothing. Where p falls to 0, nothing
+        is owed any more: after a burst answers are whole.
+
+        Args:
+            times: Of its stream.
+            drop_share: p.
+            patience: A window of which no more than this is to come, microseconds, is not abandoned either.
+        """
+        kept = replace(self.coin, owed=0) if drop_share <= 0 else self.coin
+        dropped = set(numbers_in(self.dropped))
+        if drop_share > self.drop_share:
+            dropped |= self._abandoned(times, drop_share, patience)
+        last = _last_until(kept.window, times.last)
+        begins = max(self._first_with_rows_to_come(times, patience), last - MOST_DECIDED + 1)
+        if begins > kept.next_window:
+            kept = replace(kept, next_window=begins, gap=0)
+        kept = replace(kept, gap=max(kept.gap, _gap_before(kept.next_window, dropped)))
+        coin, more = kept.through(last, drop_share=drop_share)
+        after = self._with(coin, dropped | set(more), set(numbers_in(self.shut)), times.opened)
+        return replace(after, drop_share=drop_share)
+
+    def shut_down(self, times: EventTimes) -> QueryDrops:
+        """Drop all windows that are open or begin up to the last event time that is expected."""
+        first_open = _first_open(self.coin.window, times.opened)
+        last = max(_last_until(self.coin.window, times.last), self.coin.next_window - 1)
+        begins = max(first_open, last - MOST_DECIDED + 1)
+        if self.is_shut_down:
+            begins = max(begins, self.coin.next_window)
+        coin = replace(self.coin, next_window=last + 1, gap=self.coin.batch, owed=0)
+        before, now = set(numbers_in(self.dropped)), set(range(begins, last + 1))
+        shut = now - before | set(numbers_in(self.shut))
+        return replace(self._with(coin, before | now, shut, times.opened), is_shut_down=True)
+
+    def back(self) -> QueryDrops:
+        """Let a query that was shut down run again: its next window is kept."""
+        return replace(self, is_shut_down=False)
+
+    @property
+    def unneeded(self) -> list[NeededRows]:
+        """The event times that belong to dropped windows only."""
+        return unneeded_times([self.coin.window], self.numbers())
+
+    def is_dropped(self, number: int) -> bool:
+        """Tell whether a window is dropped."""
+        return any(first <= number <= last for first, last in self.dropped)
+
+    def is_open_at(self, watermark: int) -> bool:
+        """Tell whether any of the dropped windows is open at a watermark."""
+        return bool(self.dropped) and self.dropped[-1][1] >= _first_open(self.coin.window, watermark)
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the dropped windows."""
+        return numbers_in(self.dropped)
+
+    def _abandoned(self, times: EventTimes, drop_share: float, patience: int) -> set[int]:
+        coin, dropped = self.coin, set(numbers_in(self.dropped))
+        first = max(self._first_with_rows_to_come(times, patience), coin.next_window - MOST_DECIDED)
+        for number in range(first, coin.next_window):
+            says_now = coin.says_drop(number, drop_share) and not coin.says_drop(number, self.drop_share)
+            if says_now and may_abandon(dropped, number, coin.batch):
+                dropped.add(number)
+        return dropped
+
+    def _first_with_rows_to_come(self, times: EventTimes, patience: int) -> int:
+        """Number of the first window of which enough is still to come for a drop to save anything."""
+        window = self.coin.window
+        least = max(patience, round(ALMOST_DONE * window.size_microseconds))
+        return _first_open(window, max(times.opened, times.first + least))
+
+    def _with(self, coin: GapCoin, dropped: set[int], shut: set[int], opened: int) -> QueryDrops:
+        oldest = _first_open(coin.window, opened) - coin.batch - 1
+        known, of_shut = (runs_of(number for number in some if number >= oldest) for some in (dropped, shut))
+        return replace(self, coin=coin, dropped=known, shut=of_shut)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowDrops:
+    """What is decided on windows, of all queries.
+
+    Attributes:
+        queries: By `Query.definition_id`, as text.
+        pressed: How many micro-batches in a row the bounds of gaps left too much to do.
+        eased: How many in a row all queries could run that are shut down.
+    """
+
+    queries: Mapping[str, QueryDrops]
+    pressed: int = 0
+    eased: int = 0
+
+    def to_document(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> WindowDrops:
+        """Read what JSON kept of `to_document`."""
+        queries = {name: _query_drops(told) for name, told in document["queries"].items()}
+        return cls(queries=queries, pressed=document["pressed"], eased=document["eased"])
+
+
+NOTHING_DROPPED = WindowDrops(queries={})
+
+
+def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
+    window = WindowSpecification(**told["coin"]["window"])
+    return QueryDrops(
+        coin=GapCoin(**{**told["coin"], "window": window}),
+        dropped=tuple((first, last) for first, last in told["dropped"]),
+        drop_share=told["drop_share"],
+        shut=tuple((first, last) for first, last in told["shut"]),
+        is_shut_down=told["is_shut_down"],
+    )
+
+
+def _first_from(window: WindowSpecification, instant: int) -> int:
+    """Number of the first window that starts at an instant or later."""
+    return -(-(instant - window.offset_microseconds) // window.slide_microseconds)
+
+
+def _last_until(window: WindowSpecification, instant: int) -> int:
+    """Number of the last window that starts at an instant or earlier."""
+    return (instant - window.offset_microseconds) // window.slide_microseconds
+
+
+def _first_open(window: WindowSpecification, opened: int) -> int:
+    """Number of the first window that ends after the watermark."""
+    return _last_until(window, opened - window.size_microseconds) + 1
+
+
+def _gap_before(number: int, dropped: set[int]) -> int:
+    """How many windows before one are dropped, one after the other."""
+    length = 0
+    while number - 1 - length in dropped:
+        length += 1
+    return length

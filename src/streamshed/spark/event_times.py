@@ -1,0 +1,51 @@
+"""Which event times a micro-batch is about, as far as windows may be decided on before its rows are read."""
+
+from __future__ import annotations
+
+from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.spark.upcoming_rows import EventBounds
+
+FURTHEST_STEPS = 16
+"""Where footers tell how far event time will go, nothing is decided beyond so many times as far as it went last: a
+single row from the year 2038 moves no window."""
+
+GUESSED_STEPS = 2
+"""Where nothing tells, event time is taken to go up to so many times as far as it went last."""
+
+
+def event_times(
+    events: EventBounds | None,
+    *,
+    opened: int,
+    carried_since: int | None,
+    latest: int | None,
+    latest_before: int | None,
+    least_step: int,
+) -> EventTimes:
+    """Return the event times of a stream's coming rows.
+
+    Rows beyond them are kept, and their windows decided on with a later micro-batch.
+
+    Args:
+        events: First and last, from footers; None: they are not known.
+        opened: The watermark, microseconds.
+        carried_since: From when on windows without rows are answered.
+        latest: The latest that was seen; None: none was.
+        latest_before: The latest that had been seen when the micro-batch before was planned.
+        least_step: How far event time goes at least, as far as one can tell.
+
+    Example:
+        >>> known = dict(opened=80, carried_since=0, latest=100, latest_before=90, least_step=5)
+        >>> told = event_times(EventBounds(95, 2**40), **known)
+        >>> told.first, told.last
+        (95, 260)
+    """
+    before = carried_since if latest_before is None else latest_before
+    step = max(least_step, 0 if latest is None or before is None else latest - before)
+    if events is not None:
+        furthest = events.last if latest is None else max(latest, events.first) + FURTHEST_STEPS * step
+        return EventTimes(
+            opened=opened, carried_since=carried_since, first=events.first, last=min(events.last, furthest)
+        )
+    first = opened if latest is None else latest
+    return EventTimes(opened=opened, carried_since=carried_since, first=first, last=first + GUESSED_STEPS * step)

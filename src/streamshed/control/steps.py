@@ -18,6 +18,7 @@ from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates, coming_work
+from streamshed.planning.window_drop.drop_plan import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import believed_statistics
@@ -50,7 +51,7 @@ def decide(
         trigger_interval_seconds=settings.trigger_interval_seconds,
         large_values=policy.large_values,
         counted_rows=policy.counted_rows,
-        windows=upcoming.windows,
+        windows=_in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds),
     )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
@@ -64,7 +65,7 @@ def decide(
     steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
     steady = limited(
         steady,
-        last if is_warm else None,
+        _as_planned(state, last) if is_warm else None,
         last_least_shares=_last_least_shares(state, steady),
         statistics=statistics,
         budget=budget,
@@ -168,6 +169,34 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
     known_rows = upcoming.offered_rows.items()
     offered_rows |= {stream: rows for stream, rows in known_rows if rows or upcoming.sizes_known}
     return Statistics(offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction)
+
+
+def _in_the_long_run(
+    windows: UpcomingWindows | None, settings: ControlSettings, statistics: Statistics, *, elapsed_seconds: float
+) -> UpcomingWindows | None:
+    """In the long run rows may take no longer than they took to come, less headroom and what no plan can save."""
+    if windows is None:
+        return None
+    unsheddable_seconds = statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
+    came_in = max(elapsed_seconds, settings.trigger_interval_seconds)
+    return replace(windows, steady_seconds=max(0.0, settings.headroom * came_in - unsheddable_seconds))
+
+
+def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBatchOutcome | None:
+    """What the last micro-batch would have been had just those windows been kept in it that are in the long run.
+
+    In one, more of the windows are kept that its rows belong to, in another fewer, which says nothing of the load.
+    """
+    decision = None if last is None else state.decision(last.micro_batch_id)
+    if last is None or decision is None or not decision.kept_shares or decision.advisory:
+        return last
+    planned = {**last.work_shares, **decision.plan.work_shares}
+    more, less = (state.load_model.seconds(last.offered_rows, done) for done in (planned, last.shares_done))
+    seconds = last.processing_seconds + more - less
+    return replace(last, work_shares=planned, processing_seconds=max(seconds, _LEAST_SECONDS))
+
+
+_LEAST_SECONDS = 1e-3
 
 
 def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:

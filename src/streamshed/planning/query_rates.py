@@ -31,6 +31,9 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 _HALVINGS = 6
 """So often a rate's rounding is halved: then less is left than the next code is apart."""
 
+_LEAST_SHARE = 1e-6
+"""No micro-batch is said to do no work at all."""
+
 _ROUNDING = 1e-12
 """What sums of the same seconds differ by: rates that fill a budget exactly are not rounded down for it."""
 
@@ -271,7 +274,9 @@ def _shares_done(work: ComingWork, done: Vector) -> dict[str, float]:
     whole, found = work.stream_seconds, dict.fromkeys(work.streams, 0.0)
     for stream, seconds in zip(work.streams, (work.tree.node_seconds * done).tolist(), strict=True):
         found[stream] += seconds
-    return {stream: found[stream] / seconds if seconds > 0 else 1.0 for stream, seconds in whole.items()}
+    return {
+        stream: max(_LEAST_SHARE, found[stream] / seconds) if seconds > 0 else 1.0 for stream, seconds in whole.items()
+    }
 
 
 def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> QueryRates:

@@ -1,5 +1,7 @@
 """A micro-batch engine in virtual time: what Spark does to the control loop, without Spark."""
 
+from __future__ import annotations
+
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.profiles import LoadProfile
 from streamshed.simulator.queue import ArrivalQueue
+from streamshed.simulator.windows import VirtualWindows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 
@@ -104,11 +107,12 @@ def _micro_batches(
     interval = settings.trigger_interval_seconds
     queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}
     undelivered: deque[MicroBatchOutcome] = deque()
-    now_seconds = interval
+    now_seconds, windows = interval, VirtualWindows(list(load))
     for micro_batch_id in range(micro_batches):
         oldest_seconds = min(queue.oldest_seconds for queue in queues.values())
-        upcoming = _upcoming(micro_batch_id, queues, now_seconds, sizes_known=settings.sizes_known)
+        upcoming = _upcoming(micro_batch_id, queues, now_seconds, windows, sizes_known=settings.sizes_known)
         decision = controller.plan(upcoming.seen)
+        windows.decided(decision.drops, now_seconds)
         processing_seconds = costs.seconds(
             micro_batch_id, upcoming.offered_rows, decision.work_shares, now_seconds, nature
         )
@@ -140,7 +144,12 @@ class _Cut:
 
 
 def _upcoming(
-    micro_batch_id: int, queues: Mapping[str, ArrivalQueue], now_seconds: float, *, sizes_known: bool
+    micro_batch_id: int,
+    queues: Mapping[str, ArrivalQueue],
+    now_seconds: float,
+    windows: VirtualWindows,
+    *,
+    sizes_known: bool,
 ) -> _Cut:
     offered_rows = {stream: queue.take(now_seconds) for stream, queue in queues.items()}
     seen = Upcoming(
@@ -149,6 +158,7 @@ def _upcoming(
         sizes_known=sizes_known,
         backlog_rows=sum(queue.waiting_rows for queue in queues.values()),
         now_seconds=now_seconds,
+        windows=windows.upcoming(now_seconds),
     )
     return _Cut(offered_rows, seen)
 

@@ -203,7 +203,6 @@ class MicroBatchPlanner:
                 for stream in self._facts.streams
             },
             drops=NOTHING_DROPPED if last is None else last.drops,
-            patience=0 if self._facts.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
         )
 
     def _backlog(self, upcoming: dict[str, StreamRows]) -> int:

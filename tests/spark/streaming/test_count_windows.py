@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,38 @@ def test_what_was_shed_is_known_though_nobody_read_its_numbers(spark: SparkSessi
         assert all(row["lower"] <= SIZE <= row["upper"] for row in by_file[file])
     for file in range(shed[-1] + 2, BURST_FILES):
         assert [(row["exact"], row["value"]) for row in by_file[file]] == [(True, SIZE)] * (ROWS // SIZE)
+
+
+def test_windows_along_numbers_are_dropped_whole(spark: SparkSession, tmp_path: Path) -> None:
+    """As a believed overload has it: no loop is forced here, and text tells no numbers beforehand."""
+    for file in range(BURST_FILES):
+        lines = [json.dumps({"number": file * ROWS + index, "v": index}) for index in range(ROWS)]
+        write_lines(tmp_path / "in" / f"{file}.json", lines)
+    source = folder(tmp_path / "in", "json", schema="number bigint, v bigint", max_files_per_micro_batch=1)
+    trades = stream("trades", source, number="number", identity=["number"])
+    asked = trades.window(SLIDE).agg(n="count(*)", top="max(v)").query("q", mode="subset", max_gap=3)
+    collected = Collected()
+    run = network(asked).start(
+        spark,
+        checkpoint=str(tmp_path / "checkpoint"),
+        sink=collected,
+        trigger="2 seconds",
+        partitions=1,
+        prior=LoadPrior(fixed_seconds=0.2, seconds_per_row=0.02, read_share=0.05),
+    )
+    with run:
+        wait_for_micro_batch(run, BURST_FILES - 1)
+        assert run.drain(PATIENCE_SECONDS)
+    rows = [row for table in collected.tables.values() for row in table.to_pylist()]
+    gaps = sorted(row["window_from"] for row in rows if row["kind"] == "gap")
+    assert 5 <= len(gaps) == len(set(gaps))
+    assert all(row["window_until"] == row["window_from"] + SLIDE for row in rows if row["kind"] == "gap")
+    tops = {row["window_from"]: row for row in rows if row["kind"] == "answer" and row["aggregate"] == "top"}
+    everything = range(0, BURST_FILES * ROWS, SLIDE)
+    assert not tops.keys() & set(gaps)
+    assert set(everything) <= tops.keys() | set(gaps)
+    for start in everything:
+        if start in tops:
+            assert (tops[start]["exact"], tops[start]["value"]) == (True, start % ROWS + SLIDE - 1)
+    longest = max(b - a for a, b in pairwise(sorted(tops.keys() & set(everything))))
+    assert longest <= (3 + 1) * SLIDE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ PATIENCE = 5
 """So many micro-batches in a row the bounds of gaps must leave too much to do, before a query is shut down for it; and
 so many in a row there must be room for all of them, before those come back."""
 
-ROOM = 0.9
+ROOM = 0.95
 """There is room for queries that are shut down where all fit into this share of the time."""
 
 SPLITS = 7
@@ -45,12 +45,29 @@ class UpcomingWindows:
     Attributes:
         event_times: By stream.
         drops: What was decided before.
-        patience: A window of which no more than this is to come is not abandoned, microseconds.
+        steady_seconds: What the work on the coming rows may take in the long run, however long the micro-batch that
+            is planned may take; None: nothing is known of that.
     """
 
     event_times: Mapping[str, EventTimes] = field(default_factory=dict)
     drops: WindowDrops = NOTHING_DROPPED
-    patience: int = 0
+    steady_seconds: float | None = None
+
+    def seconds_for(self, queries: Iterable[DroppableQuery], budget_seconds: float) -> float:
+        """Return what may be filled with work while windows are chosen.
+
+        Where epochs are longer than micro-batches, one that is kept makes these late, and the next that is dropped lets
+        them catch up: how many are dropped follows from the long run. Else it follows from each micro-batch.
+        """
+        if self.steady_seconds is None:
+            return budget_seconds
+        spans = [
+            (one.epoch, times.last + 1 - times.first)
+            for one in queries
+            if (times := self.event_times.get(one.stream)) is not None
+        ]
+        are_short = all(2 * epoch <= span for epoch, span in spans)
+        return budget_seconds if are_short else max(budget_seconds, self.steady_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +98,10 @@ class DropPlan:
             budget_seconds - float(tree.node_seconds @ needed) for needed in (self.needed, self.needed_in_the_long_run)
         )
         return max(now, LEAST_LEFT * planned, 0.0)
+
+
+def _steady(upcoming: UpcomingWindows, budget_seconds: float) -> float:
+    return budget_seconds if upcoming.steady_seconds is None else upcoming.steady_seconds
 
 
 def nothing_more_dropped(
@@ -119,20 +140,24 @@ def drop_plan(
         rates_of: The policy for samples.
         upcoming: What is known.
     """
+    long_run_seconds = upcoming.seconds_for(queries.values(), budget_seconds)
     shut = {one.query for one in queries.values() if _is_shut_down(one, upcoming.drops)}
     everybody = _window_demands(demands, queries, frozenset())
-    has_room = least_seconds(tree, everybody) <= ROOM * budget_seconds
+    has_room = least_seconds(tree, everybody) <= ROOM * _steady(upcoming, budget_seconds)
     eased = upcoming.drops.eased + 1 if shut and has_room else 0
     if eased >= PATIENCE:
         shut, eased = set(), 0
     asked = _window_demands(demands, queries, frozenset(shut))
-    fits = least_seconds(tree, asked) <= budget_seconds
-    pressed = 0 if fits else upcoming.drops.pressed + 1
+    fits = least_seconds(tree, asked) <= long_run_seconds
+    can_last = least_seconds(tree, asked) <= _steady(upcoming, budget_seconds)
+    pressed = 0 if can_last else upcoming.drops.pressed + 1
     runs = np.array([demand.query not in shut for demand in demands])
     if fits and of_samples(demands):
-        kept = _best_split(tree, demands, queries, _Asked(asked, runs), budget_seconds, rates_of)
-    elif fits or pressed >= PATIENCE:
-        kept, pressed = window_shares(tree, asked, budget_seconds) * runs, 0
+        kept = _best_split(tree, demands, queries, _Asked(asked, runs), long_run_seconds, rates_of)
+    elif fits:
+        kept = window_shares(tree, asked, long_run_seconds) * runs
+    elif pressed >= PATIENCE:
+        kept, pressed = window_shares(tree, asked, _steady(upcoming, budget_seconds)) * runs, 0
     else:
         kept = least_shares_kept(asked) * runs
     drops = replace(upcoming.drops, pressed=pressed, eased=eased)
@@ -159,7 +184,7 @@ def advanced_drops(
     for definition, share in of_definition.items():
         one = by_definition[definition]
         times = upcoming.event_times.get(one.stream)
-        after = None if times is None else _after(one, decided.get(definition), times, share, upcoming.patience)
+        after = None if times is None else _after(one, decided.get(definition), times, share)
         if after is not None:
             decided[definition] = after
     return replace(upcoming.drops, queries=decided)
@@ -314,15 +339,13 @@ def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) 
     }
 
 
-def _after(
-    query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float, patience: int
-) -> QueryDrops | None:
+def _after(query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float) -> QueryDrops | None:
     known = QueryDrops.starting(query.coin, times) if before is None else _as_asked_now(before, query)
     if known is None:
         return None
     if share <= 0:
         return known.shut_down(times)
-    return known.back().advanced(times, drop_share=1 - share, patience=patience)
+    return known.back().advanced(times, drop_share=1 - share)
 
 
 def _as_asked_now(before: QueryDrops, query: DroppableQuery) -> QueryDrops:

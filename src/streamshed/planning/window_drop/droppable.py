@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,10 @@ SEED = 1
 
 WORTH_WAITING_FOR = 0.5
 """A query shares the epochs of others where these save at least so much of what epochs of its own would."""
+
+
+AS_GOOD = 0.9
+"""An epoch is as short as saves so much of what the longest would: the shorter, the more even is the load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +70,9 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     """Return the queries whose windows may be dropped.
 
     What another query, which tolerates no gaps, asks as well is computed anyway, and dropped for nobody. A query's own
-    epoch is B·δ, so that one coin drops as many windows as it may; queries over one stream share the shortest where
-    that serves them nearly as well, for only rows that nobody needs are saved.
+    epoch is B·δ at most, so that one coin drops no more windows than may be dropped, and shorter where that saves
+    nearly as much: a tumbling window is decided on by itself. Queries over one stream share an epoch where that serves
+    them nearly as well, for only rows that nobody needs are saved.
 
     Example:
         >>> from streamshed.network.network import network
@@ -76,7 +82,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
         >>> short = ticks.window("10 s").agg(n="count(*)").query("short", mode="subset", max_gap=6)
         >>> long = ticks.window("20 s", every="5 s").agg(n="count(*)").query("long", mode="subset", max_gap=60)
         >>> [(one.query, one.epoch // 1_000_000) for one in droppable_queries(network(short, long))]
-        [('short', 60), ('long', 60)]
+        [('short', 10), ('long', 105)]
     """
     tolerant: dict[int, list[Query]] = {}
     for query in network.queries:
@@ -100,9 +106,19 @@ def _droppable(query: Query, batch: int) -> DroppableQuery:
         stream=query.stream.name,
         window=window,
         batch=batch,
-        epoch=batch * window.slide_microseconds,
+        epoch=_epoch(window, batch),
         weight=query.weight,
     )
+
+
+def _epoch(window: WindowSpecification, batch: int) -> int:
+    slide = window.slide_microseconds
+    longest = batch * slide
+    overlap = window.size_microseconds - slide
+    if overlap == 0:
+        return slide
+    enough = overlap / (1 - AS_GOOD * early_share_of_epoch(window, longest))
+    return min(longest, math.ceil(enough / slide) * slide)
 
 
 def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]:

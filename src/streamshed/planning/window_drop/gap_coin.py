@@ -1,7 +1,11 @@
-"""Which windows of a query are dropped: a seeded coin per epoch, no gap too long, and the share p in the long run.
+"""Which windows of a query are dropped: a coin per epoch, no gap too long, and the share p in the long run.
 
 [T06] §3.4 flips one coin for B windows, so that rows in between belong to dropped windows only and need not be looked
 at. Two drops in a row would make a gap of 2B: a window of the second is opened then, and made up for at a later keep.
+
+Ours is no coin of chance: epoch e drops iff the fractional part of e·g, g the golden ratio, is below p. Among any few
+epochs in a row are then as many dropped as p asks for, but one or two: gaps are shorter, and a micro-batch takes as
+long as the next.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from dataclasses import dataclass, replace
 from streamshed.network.window import WindowSpecification
 
 _UNIT = 2.0**-64
+_GOLDEN = 0x9E3779B97F4A7C15
+"""The golden ratio's fractional part, times 2^64: multiples of it fill the unit interval evenly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,7 @@ class GapCoin:
     other does not need either.
 
     Attributes:
-        seed: Of queries that are to drop at the same time; others decide independently.
+        seed: Of queries that are to drop at the same time; others drop at other times.
         batch: B, windows that may be dropped one after the other; at least 1.
         window: Of the query.
         epoch: How long an epoch is, microseconds; at most B · δ for one coin to drop whole epochs.
@@ -76,8 +82,8 @@ class GapCoin:
     def _chance(self, number: int) -> float:
         """A number in [0, 1) of the epoch in which a window starts."""
         start = self.window.offset_microseconds + number * self.window.slide_microseconds
-        digest = hashlib.blake2b(f"{self.seed} {start // self.epoch}".encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "big") * _UNIT
+        shift = int.from_bytes(hashlib.blake2b(str(self.seed).encode(), digest_size=8).digest(), "big")
+        return ((start // self.epoch * _GOLDEN + shift) % 2**64) * _UNIT
 
 
 def may_abandon(dropped: AbstractSet[int], window: int, batch: int) -> bool:

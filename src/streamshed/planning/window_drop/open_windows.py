@@ -19,6 +19,10 @@ ALMOST_DONE = 0.1
 """A window of which no more than this share is still to come is not abandoned."""
 
 
+CLEARLY = 0.1
+"""So much p has to rise before windows are abandoned for it: it goes up and down a little with every micro-batch."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventTimes:
     """What is known of the event times of a stream when a micro-batch is planned, microseconds.
@@ -43,7 +47,7 @@ class QueryDrops:
     Attributes:
         coin: Decides on those to come.
         dropped: Numbers of dropped windows, of those that are open and of as many before as the bound of gaps asks for.
-        drop_share: p, as it was last.
+        drop_share: p, as low as it was since windows were last abandoned.
         shut: Those of them that were dropped because the query was shut down.
         is_shut_down: Whether it is.
     """
@@ -62,31 +66,30 @@ class QueryDrops:
         begins = max(times.carried_since, times.opened)
         return cls(coin=replace(coin, next_window=_first_from(coin.window, begins)))
 
-    def advanced(self, times: EventTimes, *, drop_share: float, patience: int) -> QueryDrops:
+    def advanced(self, times: EventTimes, *, drop_share: float) -> QueryDrops:
         """Decide on all windows that begin up to the last event time that is expected.
 
-        Where p has risen, the coin of a window that was kept may say drop now: it is abandoned then, if no gap becomes
-        too long by it. A window that is answered already is kept, and one of which next to nothing is to come: it would
-        save nothing. Where p falls to 0, nothing
-        is owed any more: after a burst answers are whole.
+        Where p has clearly risen, the coin of a window that was kept may say drop now: it is abandoned then, if no gap
+        becomes too long by it. A window that is answered already is kept, and one of which next to nothing is to come:
+        that would save nothing. Where p falls to 0, nothing is owed any more: after a burst answers are whole.
 
         Args:
             times: Of its stream.
             drop_share: p.
-            patience: A window of which no more than this is to come, microseconds, is not abandoned either.
         """
         kept = replace(self.coin, owed=0) if drop_share <= 0 else self.coin
         dropped = set(numbers_in(self.dropped))
-        if drop_share > self.drop_share:
-            dropped |= self._abandoned(times, drop_share, patience)
+        has_risen = drop_share > self.drop_share + CLEARLY
+        if has_risen:
+            dropped |= self._abandoned(times, drop_share)
         last = _last_until(kept.window, times.last)
-        begins = max(self._first_with_rows_to_come(times, patience), last - MOST_DECIDED + 1)
+        begins = max(self._first_with_rows_to_come(times), last - MOST_DECIDED + 1)
         if begins > kept.next_window:
             kept = replace(kept, next_window=begins, gap=0)
         kept = replace(kept, gap=max(kept.gap, _gap_before(kept.next_window, dropped)))
         coin, more = kept.through(last, drop_share=drop_share)
         after = self._with(coin, dropped | set(more), set(numbers_in(self.shut)), times.opened)
-        return replace(after, drop_share=drop_share)
+        return replace(after, drop_share=drop_share if has_risen else min(drop_share, self.drop_share))
 
     def shut_down(self, times: EventTimes) -> QueryDrops:
         """Drop all windows that are open or begin up to the last event time that is expected."""
@@ -121,20 +124,20 @@ class QueryDrops:
         """Return the numbers of the dropped windows."""
         return numbers_in(self.dropped)
 
-    def _abandoned(self, times: EventTimes, drop_share: float, patience: int) -> set[int]:
+    def _abandoned(self, times: EventTimes, drop_share: float) -> set[int]:
         coin, dropped = self.coin, set(numbers_in(self.dropped))
-        first = max(self._first_with_rows_to_come(times, patience), coin.next_window - MOST_DECIDED)
+        first = max(self._first_with_rows_to_come(times), coin.next_window - MOST_DECIDED)
         for number in range(first, coin.next_window):
             says_now = coin.says_drop(number, drop_share) and not coin.says_drop(number, self.drop_share)
             if says_now and may_abandon(dropped, number, coin.batch):
                 dropped.add(number)
         return dropped
 
-    def _first_with_rows_to_come(self, times: EventTimes, patience: int) -> int:
+    def _first_with_rows_to_come(self, times: EventTimes) -> int:
         """Number of the first window of which enough is still to come for a drop to save anything."""
         window = self.coin.window
-        least = max(patience, round(ALMOST_DONE * window.size_microseconds))
-        return _first_open(window, max(times.opened, times.first + least))
+        least = times.first + round(ALMOST_DONE * window.size_microseconds)
+        return _first_open(window, max(times.opened, least))
 
     def _with(self, coin: GapCoin, dropped: set[int], shut: set[int], opened: int) -> QueryDrops:
         oldest = _first_open(coin.window, opened) - coin.batch - 1

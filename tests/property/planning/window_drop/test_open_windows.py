@@ -36,10 +36,10 @@ class Stepwise:
         opened = self.latest - self.watermark
         return EventTimes(opened=opened, carried_since=0, first=self.latest, last=self.latest + advance)
 
-    def step(self, advance: int, share: float, *, patience: int = 0) -> None:
+    def step(self, advance: int, share: float) -> None:
         """Decide, then answer what the watermark has passed; what is dropped stays so while it is open."""
         before = self.state.numbers()
-        self.state = self.state.advanced(self.times(advance), drop_share=share, patience=patience)
+        self.state = self.state.advanced(self.times(advance), drop_share=share)
         opened = self.latest - self.watermark
         still = {k for k in before if k * self.window.slide_microseconds + self.window.size_microseconds > opened}
         assert still <= set(self.state.numbers())
@@ -77,13 +77,13 @@ def coins(draw: st.DrawFn) -> GapCoin:
     return GapCoin(draw(st.integers(0, 2**32)), batch, window, draw(st.integers(1, batch)) * slide)
 
 
-@given(coins(), st.integers(0, 20), st.lists(st.tuples(st.integers(0, 40), SHARES), max_size=40), st.integers(0, 10))
+@given(coins(), st.integers(0, 20), st.lists(st.tuples(st.integers(0, 40), SHARES), max_size=40))
 def test_no_gap_is_too_long_and_nothing_dropped_revives(
-    coin: GapCoin, watermark: int, steps: list[tuple[int, float]], patience: int
+    coin: GapCoin, watermark: int, steps: list[tuple[int, float]]
 ) -> None:
     windows = Stepwise(coin, watermark)
     for advance, share in steps:
-        windows.step(advance, share, patience=patience)
+        windows.step(advance, share)
     assert windows.longest_gap <= coin.batch
 
 
@@ -115,27 +115,26 @@ def test_open_windows_are_abandoned_when_the_share_rises_unless_they_are_almost_
     coin = GapCoin(1, 20, WindowSpecification(100, 10), 200)
     calm = QueryDrops.starting(coin, EventTimes(opened=0, carried_since=0, first=0, last=0))
     assert calm is not None
-    calm = calm.advanced(EventTimes(opened=0, carried_since=0, first=0, last=100), drop_share=0.0, patience=0)
+    calm = calm.advanced(EventTimes(opened=0, carried_since=0, first=0, last=100), drop_share=0.0)
     assert (calm.coin.next_window, calm.dropped) == (11, ())
     burst = EventTimes(opened=90, carried_since=0, first=101, last=101)
-    assert calm.advanced(burst, drop_share=1.0, patience=0).dropped == ((2, 10),)
-    assert calm.advanced(burst, drop_share=1.0, patience=50).dropped == ((6, 10),)
+    assert calm.advanced(burst, drop_share=1.0).dropped == ((2, 10),)
 
 
 def test_what_is_answered_already_is_not_dropped() -> None:
     coin = GapCoin(1, 5, WindowSpecification(10, 10), 50)
     state = QueryDrops(coin=coin)
-    late = state.advanced(EventTimes(opened=70, carried_since=0, first=75, last=95), drop_share=1.0, patience=0)
+    late = state.advanced(EventTimes(opened=70, carried_since=0, first=75, last=95), drop_share=1.0)
     assert late.dropped == ((7, 9),)
 
 
 def test_a_jump_of_event_time_leaves_what_lies_between_undropped() -> None:
     coin = GapCoin(1, 5, WindowSpecification(10, 10), 50)
     far = EventTimes(opened=0, carried_since=0, first=0, last=10**9)
-    state = QueryDrops(coin=coin).advanced(far, drop_share=1.0, patience=0)
+    state = QueryDrops(coin=coin).advanced(far, drop_share=1.0)
     assert 0 < len(state.numbers()) <= MOST_DECIDED
     assert min(state.numbers()) >= 10**8 - MOST_DECIDED
-    again = state.advanced(EventTimes(opened=0, carried_since=0, first=40, last=90), drop_share=1.0, patience=0)
+    again = state.advanced(EventTimes(opened=0, carried_since=0, first=40, last=90), drop_share=1.0)
     assert again.coin.next_window == state.coin.next_window
 
 
@@ -146,7 +145,7 @@ def test_a_query_that_is_shut_down_drops_all_and_comes_back_with_an_answer() -> 
         state = state.shut_down(EventTimes(opened=latest - 30, carried_since=0, first=latest - 30, last=latest))
     assert state.is_shut_down
     assert (state.dropped, state.shut) == (((3, 9),), ((3, 9),))
-    back = state.back().advanced(EventTimes(opened=90, carried_since=0, first=91, last=140), drop_share=1.0, patience=0)
+    back = state.back().advanced(EventTimes(opened=90, carried_since=0, first=91, last=140), drop_share=1.0)
     assert not back.is_shut_down
     assert not back.is_dropped(10)
     assert back.is_dropped(11)
@@ -166,9 +165,4 @@ def test_nothing_is_dropped_before_anybody_was_seen() -> None:
     assert QueryDrops.starting(coin, EventTimes(opened=0, carried_since=None, first=0, last=100)) is None
     begun = QueryDrops.starting(coin, EventTimes(opened=0, carried_since=34, first=40, last=100))
     assert begun is not None
-    assert (
-        begun.advanced(
-            EventTimes(opened=0, carried_since=34, first=40, last=100), drop_share=1.0, patience=0
-        ).numbers()[0]
-        == 4
-    )
+    assert begun.advanced(EventTimes(opened=0, carried_since=34, first=40, last=100), drop_share=1.0).numbers()[0] == 4

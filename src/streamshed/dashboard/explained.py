@@ -22,8 +22,8 @@ def explained(explanation: Explanation) -> str:
         3 times what is sustained: 2 M rows/s, 4.1 s of work for 1.6 s, 0.4 s of it for reading and fixed cost
         policy least_error: 1.6 s
         <BLANKLINE>
-        P        sampler      work s
-        0.4      × 0.4         3.000  packets
+        P        sampler         work s
+        0.4      × 0.4            3.000  packets
         <BLANKLINE>
         query                                 P    error  bound by
         tcp                              0.4       1.2 %  packets
@@ -35,7 +35,7 @@ def explained(explanation: Explanation) -> str:
         f"{load}, {work}, {e.unsheddable_seconds:.3g} s of it for reading and fixed cost",
         f"policy {e.policy}: {e.expected_seconds:.3g} s{_saturation(e)}",
         "",
-        f"{'P':<8} {'sampler':<10} {'work s':>8}",
+        f"{'P':<8} {'sampler':<13} {'work s':>8}",
         *_tree(e.steps),
         "",
         f"{'query':<32} {'P':>6} {'error':>8}  bound by",
@@ -55,16 +55,30 @@ def _tree(steps: Sequence[Step]) -> list[str]:
 
 
 def _figures(step: Step) -> str:
-    return f"{step.effective_sampling_rate:<8.3g} {_sampler(step):<10} {step.seconds:>8.3f}"
+    return f"{step.effective_sampling_rate:<8.3g} {_sampler(step):<13} {step.seconds:>8.3f}"
 
 
 def _sampler(step: Step) -> str:
-    return "" if step.sampling_rate is None else f"× {step.sampling_rate:.3g}"
+    """The sampler before a node, or which share of its rows is in windows that are kept."""
+    if step.sampling_rate is not None:
+        return f"× {step.sampling_rate:.3g}"
+    is_dropping = step.needed_share is not None and step.needed_share < 1
+    return f"windows {step.needed_share:.3g}" if is_dropping else ""
+
+
+def _windows(kept_share: float, max_gap: int) -> str:
+    if kept_share <= 0:
+        return f"SHUT DOWN, as its gaps would be longer than {max_gap}"
+    if kept_share >= 1:
+        return "no windows dropped"
+    return f"{share_text(kept_share)} of its windows kept, gaps of at most {max_gap}"
 
 
 def _line(outlook: Outlook) -> str:
     notes = "never shed" if outlook.is_protected else outlook.bound_by or ""
     error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
+    if outlook.kept_share is not None:
+        notes = _windows(outlook.kept_share, outlook.max_gap or 0)
     if outlook.goal is not None:
         notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
     if outlook.size_column is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,22 @@ from streamshed.errors import InvalidStatisticsError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
-from streamshed.planning.rate_policies import BY_SIZE, COUNTING, DEFAULT_RATE_POLICY, rate_policy_named
+from streamshed.planning.rate_policies import (
+    BY_SIZE,
+    COUNTING,
+    DEFAULT_RATE_POLICY,
+    RatePolicy,
+    rate_policy_named,
+)
+from streamshed.planning.window_drop.drop_plan import (
+    PATIENCE,
+    UpcomingWindows,
+    drop_plan,
+    of_samples,
+    sampled_work,
+)
+from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.work_tree import Vector
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -35,6 +50,9 @@ class Outlook:
         size_column: The column by which its rows are chosen, large values likelier than small ones; None: all alike.
         size_threshold: From which size on.
         counting_rate: The rate at which its rows are counted above the first function; None: they are not.
+        kept_share: The share of its windows that it keeps, its answers being exact or absent; 0: it is shut down; None:
+            its windows are never dropped.
+        max_gap: How many of them may be missing in a row; None likewise.
     """
 
     query: str
@@ -47,6 +65,8 @@ class Outlook:
     size_column: str | None = None
     size_threshold: float | None = None
     counting_rate: float | None = None
+    kept_share: float | None = None
+    max_gap: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +80,8 @@ class Step:
         seconds: What its work takes if nothing is shed.
         effective_sampling_rate: P of the rows that it gets.
         sampling_rate: p of the sampler on the edge into it; None: there is none.
+        needed_share: The share of its rows that kept windows, and queries that need every row, need; None: no windows
+            are dropped.
     """
 
     name: str
@@ -68,6 +90,7 @@ class Step:
     seconds: float
     effective_sampling_rate: float
     sampling_rate: float | None
+    needed_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +166,11 @@ def explain(
 
     factor = load_factor * _sustained(lambda times: load(times).unshed_seconds, budget_seconds)
     asked = load(factor)
-    rates = np.maximum(rates_of(asked.tree, asked.demands, budget_seconds - asked.unsheddable_seconds), _LEAST_RATE)
+    droppable = {} if policy == "uniform" else {one.query: one for one in droppable_queries(network)}
+    chosen = _chosen(asked, rates_of, budget_seconds - asked.unsheddable_seconds, droppable)
     return _explanation(
         asked,
-        rates,
+        chosen,
         policy=policy,
         load_factor=load_factor,
         rows_per_second=factor * _rows_per_second(known),
@@ -188,7 +212,7 @@ def explain_rates(
     )
     return _explanation(
         asked,
-        np.array([effective_sampling_rates[demand.query] for demand in asked.demands]),
+        _Chosen(np.array([effective_sampling_rates[demand.query] for demand in asked.demands])),
         policy=policy,
         load_factor=load_factor,
         rows_per_second=rows_per_second,
@@ -197,13 +221,61 @@ def explain_rates(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What is shed.
+
+    Attributes:
+        rates: Per demand, its effective sampling rate.
+        needed: Per node, the share of its rows that kept windows need, and queries that need every row; None: no
+            windows are dropped.
+        seconds: What all work takes; None: what the rates say.
+        windows: Whose windows are dropped, and which share of them each keeps.
+    """
+
+    rates: Vector
+    needed: Vector | None = None
+    seconds: float | None = None
+    windows: Mapping[str, tuple[DroppableQuery, float]] = field(default_factory=dict)
+
+    def work_seconds(self, asked: NetworkLoad) -> float:
+        return asked.tree.load_seconds(self.rates) if self.seconds is None else self.seconds
+
+
+def _chosen(
+    asked: NetworkLoad, rates_of: RatePolicy, work_seconds: float, droppable: Mapping[str, DroppableQuery]
+) -> _Chosen:
+    tree, demands = asked.tree, asked.demands
+    if not droppable or float(tree.node_seconds.sum()) <= work_seconds:
+        rates = np.maximum(rates_of(tree, demands, work_seconds), _LEAST_RATE)
+        return _Chosen(rates, windows={name: (one, 1.0) for name, one in droppable.items()})
+    lasting = UpcomingWindows(drops=WindowDrops(queries={}, pressed=PATIENCE))
+    plan = drop_plan(tree, demands, droppable, work_seconds, rates_of, lasting)
+    needed, sampled = plan.needed_in_the_long_run, of_samples(demands)
+    rates, seconds = np.ones(len(demands)), float(tree.node_seconds @ needed)
+    if sampled:
+        rest, _ = sampled_work(tree, demands, needed)
+        left = max(0.0, work_seconds - seconds)
+        rates[sampled] = np.maximum(rates_of(rest, [demands[one] for one in sampled], left), _LEAST_RATE)
+        seconds += rest.load_seconds(rates[sampled])
+    windows = {name: (one, plan.kept_shares[name]) for name, one in droppable.items()}
+    return _Chosen(rates, needed, seconds, windows)
+
+
+def _with_windows(outlook: Outlook, chosen: _Chosen) -> Outlook:
+    if outlook.query not in chosen.windows:
+        return outlook
+    query, kept = chosen.windows[outlook.query]
+    return replace(outlook, is_protected=False, kept_share=kept, max_gap=query.batch)
+
+
 def _rows_per_second(known: NetworkStatistics) -> float:
     return sum(stream.rows_per_second for stream in known.streams.values())
 
 
 def _explanation(
     asked: NetworkLoad,
-    rates: Vector,
+    chosen: _Chosen,
     *,
     policy: str,
     load_factor: float,
@@ -211,6 +283,7 @@ def _explanation(
     trigger_interval_seconds: float,
     budget_seconds: float,
 ) -> Explanation:
+    rates = chosen.rates
     node_rates = asked.tree.node_rates(rates)
     placed = {sampler.node: sampler for sampler in samplers(asked.tree, rates)}
     return Explanation(
@@ -221,10 +294,12 @@ def _explanation(
         budget_seconds=budget_seconds,
         unshed_seconds=asked.unshed_seconds,
         unsheddable_seconds=asked.unsheddable_seconds,
-        expected_seconds=asked.unsheddable_seconds + asked.tree.load_seconds(rates),
-        steps=tuple(_step(asked, index, node_rates, placed.get(index)) for index in _from_the_top(asked)),
+        expected_seconds=asked.unsheddable_seconds + chosen.work_seconds(asked),
+        steps=tuple(
+            _step(asked, index, node_rates, placed.get(index), chosen.needed) for index in _from_the_top(asked)
+        ),
         outlooks=tuple(
-            _outlook(asked, number, rates, node_rates)
+            _with_windows(_outlook(asked, number, rates, node_rates), chosen)
             for number, demand in enumerate(asked.demands)
             if demand.counts_for is None
         ),
@@ -261,7 +336,7 @@ def _from_the_top(load: NetworkLoad) -> list[int]:
     return order
 
 
-def _step(load: NetworkLoad, index: int, node_rates: Vector, sampler: Sampler | None) -> Step:
+def _step(load: NetworkLoad, index: int, node_rates: Vector, sampler: Sampler | None, needed: Vector | None) -> Step:
     node, depth, above = load.tree.nodes[index], 0, load.tree.nodes[index].parent
     while above is not None:
         depth, above = depth + 1, load.tree.nodes[above].parent
@@ -272,6 +347,7 @@ def _step(load: NetworkLoad, index: int, node_rates: Vector, sampler: Sampler | 
         seconds=node.seconds,
         effective_sampling_rate=float(node_rates[index]),
         sampling_rate=None if sampler is None else sampler.sampling_rate,
+        needed_share=None if needed is None or needed[index] <= 0 else float(needed[index]),
     )
 
 

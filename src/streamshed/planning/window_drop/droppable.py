@@ -15,7 +15,7 @@ SEED = 1
 """One for all queries: they drop at the same time, so that rows are there that none of them needs."""
 
 WORTH_WAITING_FOR = 0.5
-"""A query shares the epochs of others where these save at least so much of what epochs of its own would."""
+"""A query shares an epoch with others where that saves at least so much of what its own would."""
 
 
 AS_GOOD = 0.9
@@ -47,7 +47,7 @@ class DroppableQuery:
     @property
     def early_share(self) -> float:
         """The share of a dropped epoch whose rows belong to dropped windows only."""
-        return early_share_of_epoch(self.window, self.epoch)
+        return early_share_of_epoch(self.window, self.batch, self.epoch)
 
     @property
     def coin(self) -> GapCoin:
@@ -55,15 +55,20 @@ class DroppableQuery:
         return GapCoin(SEED, self.batch, self.window, self.epoch)
 
 
-def early_share_of_epoch(window: WindowSpecification, epoch: int) -> float:
+def early_share_of_epoch(window: WindowSpecification, batch: int, epoch: int) -> float:
     """Return which share of a dropped epoch belongs to dropped windows only: 1 − (ω − δ)/E, at least 0.
 
-    The last window before it reaches ω − δ into it.
+    The last window before it reaches ω − δ into it. In an epoch longer than B·δ every (B+1)-th window is kept, and of
+    (B+1)·δ there are B·δ − (ω − δ) left.
 
-    >>> early_share_of_epoch(WindowSpecification(20, 5), 60), early_share_of_epoch(WindowSpecification(20, 5), 10)
-    (0.75, 0.0)
+    >>> [early_share_of_epoch(WindowSpecification(20, 5), *told) for told in ((12, 60), (12, 10), (7, 60))]
+    [0.75, 0.0, 0.5]
     """
-    return max(0.0, 1 - (window.size_microseconds - window.slide_microseconds) / epoch)
+    slide = window.slide_microseconds
+    overlap = window.size_microseconds - slide
+    if epoch > batch * slide:
+        return max(0.0, (batch * slide - overlap) / ((batch + 1) * slide))
+    return max(0.0, 1 - overlap / epoch)
 
 
 def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
@@ -82,7 +87,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
         >>> short = ticks.window("10 s").agg(n="count(*)").query("short", mode="subset", max_gap=6)
         >>> long = ticks.window("20 s", every="5 s").agg(n="count(*)").query("long", mode="subset", max_gap=60)
         >>> [(one.query, one.epoch // 1_000_000) for one in droppable_queries(network(short, long))]
-        [('short', 10), ('long', 105)]
+        [('short', 105), ('long', 105)]
     """
     tolerant: dict[int, list[Query]] = {}
     for query in network.queries:
@@ -117,17 +122,21 @@ def _epoch(window: WindowSpecification, batch: int) -> int:
     overlap = window.size_microseconds - slide
     if overlap == 0:
         return slide
-    enough = overlap / (1 - AS_GOOD * early_share_of_epoch(window, longest))
+    enough = overlap / (1 - AS_GOOD * early_share_of_epoch(window, batch, longest))
     return min(longest, math.ceil(enough / slide) * slide)
 
 
 def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]:
-    shortest: dict[str, int] = {}
-    for one in queries:
-        shortest[one.stream] = min(one.epoch, shortest.get(one.stream, one.epoch))
-    return [
-        replace(one, epoch=shortest[one.stream])
-        if early_share_of_epoch(one.window, shortest[one.stream]) >= WORTH_WAITING_FOR * one.early_share
-        else one
-        for one in queries
-    ]
+    """Of a stream's queries, let those share an epoch whom it serves: the one among theirs that serves all best."""
+    found = []
+    for stream in dict.fromkeys(one.stream for one in queries):
+        own = [one for one in queries if one.stream == stream]
+        common = max(sorted({one.epoch for one in own}), key=lambda epoch: min(_served(one, epoch) for one in own))
+        found += [replace(one, epoch=common) if _served(one, common) >= WORTH_WAITING_FOR else one for one in own]
+    return found
+
+
+def _served(query: DroppableQuery, epoch: int) -> float:
+    """What an epoch saves a query, as a share of what its own would."""
+    most = query.early_share
+    return 1.0 if most <= 0 else early_share_of_epoch(query.window, query.batch, epoch) / most

@@ -11,7 +11,17 @@ __all__ = ["BENCHMARKS", "BenchOptions", "BenchResult", "Benchmark"]
 
 Benchmark = Callable[[BenchOptions], BenchResult]
 
-_NAMES = ("throughput", "overhead", "burst", "accuracy", "coverage", "large_values", "counted_rows", "planning")
+_NAMES = (
+    "throughput",
+    "overhead",
+    "burst",
+    "accuracy",
+    "coverage",
+    "large_values",
+    "counted_rows",
+    "windows",
+    "planning",
+)
 
 
 def _loaded_when_run(name: str) -> Benchmark:

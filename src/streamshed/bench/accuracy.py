@@ -233,14 +233,18 @@ def _measured(
         feeder.start()
         while not feeder.join(0.2).finished:
             pass
-        _await_rows(running, feed.rows)
+        await_rows(running, feed.rows)
         running.drain(_PATIENCE_SECONDS)
         journal = running.journal()
     return _judged(answered, exact, journal, sizes, begun)
 
 
-def _await_rows(running: Run, rows: int) -> None:
-    """Wait until every row was taken: what comes once the windows are being closed would be late, and missing."""
+def await_rows(running: Run, rows: int) -> None:
+    """Wait until every row was taken: what comes once the windows are being closed would be late, and missing.
+
+    Raises:
+        UnfinishedBenchmarkError: That takes too long.
+    """
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while (taken := int(running.journal()["offered_rows"].sum())) < rows:
         if time.monotonic() > deadline:

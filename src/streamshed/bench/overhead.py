@@ -123,12 +123,7 @@ def run(options: BenchOptions) -> BenchResult:
         )
         network = packet_network(typed_packets(source), SEVEN_QUERIES, known_hosts)
         spark = stack.enter_context(bench_session("overhead"))
-        options.progress("starting", 0.15)
-        turnstiles = {
-            Side.A: _with_plan(stack, network, spark, place),
-            Side.B: _without_plan(stack, network, spark, place),
-        }
-        seconds = _measured(turnstiles, order, sizes, options)
+        seconds = seconds_of_turns(network, spark, place, sizes, options.progress)
     figures = figures_of(order, seconds, rows=sizes.rows)
     ratios = paired_ratios(order, seconds)
     details = {
@@ -142,18 +137,52 @@ def run(options: BenchOptions) -> BenchResult:
     return BenchResult(figures=figures, details=details, picture=picture)
 
 
+def seconds_of_turns(
+    network: QueryNetwork,
+    spark: SparkSession,
+    place: Workplace,
+    sizes: OverheadSizes,
+    progress: Callable[[str, float], None],
+) -> tuple[float, ...]:
+    """Return how long the turns of a network with samplers and plan table take, and those of one without.
+
+    Args:
+        network: The network, over files that are all there.
+        spark: The session.
+        place: Where the checkpoints are made.
+        sizes: How much is measured.
+        progress: Told what is done, and which share of the whole.
+
+    Returns:
+        Seconds, in the order of `interleaved(sizes.pairs)`; those with are A.
+
+    Raises:
+        StuckQueryError: A query did not go on.
+    """
+    progress("starting", 0.15)
+    with ExitStack() as stack:
+        turnstiles = {
+            Side.A: _with_plan(stack, network, spark, place),
+            Side.B: _without_plan(stack, network, spark, place),
+        }
+        return _measured(turnstiles, interleaved(sizes.pairs), sizes, progress)
+
+
 def _measured(
-    turnstiles: dict[Side, Turnstile], order: Sequence[Side], sizes: OverheadSizes, options: BenchOptions
+    turnstiles: dict[Side, Turnstile],
+    order: Sequence[Side],
+    sizes: OverheadSizes,
+    progress: Callable[[str, float], None],
 ) -> tuple[float, ...]:
     for turnstile in turnstiles.values():
         turnstile.first(timeout_seconds=_TIMEOUT_SECONDS)
     for number in range(1, sizes.warm_up):
-        options.progress("warming up", 0.2 + 0.15 * number / sizes.warm_up)
+        progress("warming up", 0.2 + 0.15 * number / sizes.warm_up)
         for turnstile in turnstiles.values():
             turnstile.turn(timeout_seconds=_TIMEOUT_SECONDS)
     seconds = []
     for number, side in enumerate(order):
-        options.progress(f"pair {number // 2 + 1} of {sizes.pairs}", 0.35 + 0.65 * number / len(order))
+        progress(f"pair {number // 2 + 1} of {sizes.pairs}", 0.35 + 0.65 * number / len(order))
         seconds.append(turnstiles[side].turn(timeout_seconds=_TIMEOUT_SECONDS))
     return tuple(seconds)
 

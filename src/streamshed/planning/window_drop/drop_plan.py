@@ -33,6 +33,8 @@ LEAST_LEFT = 0.5
 """While windows are kept that take more than planned in the long run, samples keep this share of what they should."""
 
 _ROUNDING = 1e-9
+_ROUNDS = 3
+"""So often what a drop saves is taken for what it saves at the shares found; then it has settled."""
 _LEAST_RATE = 1e-8
 
 RatesOf = Callable[[WorkTree, Sequence[Demand], float], Vector]
@@ -155,7 +157,7 @@ def drop_plan(
     if fits and of_samples(demands):
         kept = _best_split(tree, demands, queries, _Asked(asked, runs), long_run_seconds, rates_of)
     elif fits:
-        kept = window_shares(tree, asked, long_run_seconds) * runs
+        kept = _window_shares(tree, queries, asked, long_run_seconds) * runs
     elif pressed >= PATIENCE:
         kept, pressed = window_shares(tree, asked, _steady(upcoming, budget_seconds)) * runs, 0
     else:
@@ -208,7 +210,9 @@ def expected_needs(
             found[node] = 1.0
         elif tolerant:
             running = [query for query in tolerant if kept[query] > 0]
-            early = min((queries[demands[query].query].early_share for query in running), default=1.0)
+            early = min(
+                (queries[demands[query].query].early_share_at(1 - float(kept[query])) for query in running), default=1.0
+            )
             found[node] = 1 - early * (1 - max((float(kept[query]) for query in running), default=0.0))
     return found
 
@@ -246,6 +250,22 @@ def sampled_work(tree: WorkTree, demands: Sequence[Demand], needed: Vector) -> t
     return WorkTree(tuple(nodes)), tuple(places)
 
 
+def _window_shares(
+    tree: WorkTree, queries: Mapping[str, DroppableQuery], asked: Sequence[WindowDemand], budget_seconds: float
+) -> Vector:
+    """The shares of windows that fill a budget, and what is saved by a drop at these shares, both at once."""
+    kept = window_shares(tree, asked, budget_seconds)
+    for _ in range(_ROUNDS):
+        asked = [
+            replace(one, early_share=queries[one.query].early_share_at(1 - float(share)))
+            if one.sampling_rate is None
+            else one
+            for one, share in zip(asked, kept.tolist(), strict=True)
+        ]
+        kept = window_shares(tree, asked, budget_seconds)
+    return kept
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What is asked of windows, and per query whether it runs."""
@@ -269,7 +289,7 @@ def _best_split(
     best, loss = least_shares_kept(asked.demands) * asked.runs, np.inf
     for part in np.linspace(0.0, 1.0, SPLITS).tolist():
         for_windows = least + part * (budget_seconds - least)
-        kept = window_shares(tree, asked.demands, for_windows * (1 + _ROUNDING)) * asked.runs
+        kept = _window_shares(tree, queries, asked.demands, for_windows * (1 + _ROUNDING)) * asked.runs
         needed = expected_needs(tree, demands, queries, kept)
         left = max(0.0, budget_seconds - float(tree.node_seconds @ needed))
         rest, _ = sampled_work(tree, demands, needed)

@@ -18,7 +18,7 @@ WORTH_WAITING_FOR = 0.5
 """A query shares an epoch with others where that saves at least so much of what its own would."""
 
 
-AS_GOOD = 0.9
+AS_GOOD = 0.8
 """An epoch is as short as saves so much of what the longest would: the shorter, the more even is the load."""
 
 
@@ -46,8 +46,25 @@ class DroppableQuery:
 
     @property
     def early_share(self) -> float:
-        """The share of a dropped epoch whose rows belong to dropped windows only."""
+        """The share of a dropped epoch whose rows belong to dropped windows only, where its neighbors are kept."""
         return early_share_of_epoch(self.window, self.batch, self.epoch)
+
+    def early_share_at(self, drop_share: float) -> float:
+        """Return the same where the share p of epochs is dropped: then some follow one another.
+
+        Of two that do, the second is saved as a whole. As the coin is even, epochs that are kept are single ones where
+        p is more than a half: of the p there are 1 − p that follow one that is kept. Longer than B·δ no gap is in any
+        case.
+
+        >>> sliding = DroppableQuery(
+        ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), batch=24, epoch=60, weight=1
+        ... )
+        >>> sliding.early_share_at(0.4), sliding.early_share_at(0.8)
+        (0.75, 0.9375)
+        """
+        if drop_share <= 0.5 or 2 * self.epoch > self.batch * self.window.slide_microseconds:
+            return self.early_share
+        return 1 - (1 - drop_share) / drop_share * (1 - self.early_share)
 
     @property
     def coin(self) -> GapCoin:
@@ -87,7 +104,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
         >>> short = ticks.window("10 s").agg(n="count(*)").query("short", mode="subset", max_gap=6)
         >>> long = ticks.window("20 s", every="5 s").agg(n="count(*)").query("long", mode="subset", max_gap=60)
         >>> [(one.query, one.epoch // 1_000_000) for one in droppable_queries(network(short, long))]
-        [('short', 105), ('long', 105)]
+        [('short', 65), ('long', 65)]
     """
     tolerant: dict[int, list[Query]] = {}
     for query in network.queries:

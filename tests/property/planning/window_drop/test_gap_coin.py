@@ -79,7 +79,7 @@ def test_queries_with_other_seeds_drop_at_other_times() -> None:
 def test_of_any_epochs_in_a_row_as_many_are_dropped_as_the_share_says(
     seed: int, share: float, first: int, count: int
 ) -> None:
-    """Multiples of the golden ratio fill the unit interval more evenly than chance: here within 3, whatever the count."""
+    """Multiples of the golden ratio fill the unit interval more evenly than chance: here within 3."""
     coin = coin_of(seed, 1, slide=1)
     dropped = sum(coin.says_drop(first + number, share) for number in range(count))
     assert abs(dropped - share * count) <= 3

@@ -1,0 +1,342 @@
+"""Benchmark `windows`: answers that are exact or absent, under overload ([T06] §4)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from streamshed.bench.accuracy import await_rows
+from streamshed.bench.burst_figures import percentile
+from streamshed.bench.burst_sizes import HEADROOM
+from streamshed.bench.calibration import Capacity, calibrated
+from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.overhead import QUICK as OVERHEAD
+from streamshed.bench.overhead import seconds_of_turns
+from streamshed.bench.packet_input import linked, packet_trace, stage_typed
+from streamshed.bench.ratios import interleaved, median_interval, paired_ratios
+from streamshed.bench.recordings import recording_file, recordings_folder
+from streamshed.bench.windows_figures import Delivered, delivered, sustained_share
+from streamshed.bench.windows_picture import draw_windows
+from streamshed.bench.windows_queries import (
+    MIXED,
+    TENTH,
+    Answers,
+    WindowsQuery,
+    exact_answers,
+    unloaded_network,
+    windows_network,
+)
+from streamshed.bench.windows_sizes import FULL, QUICK, WindowsSizes
+from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop.savings import drop_share_for
+from streamshed.traces.aligned_start import aligned_start
+from streamshed.traces.feed import Feeder
+from streamshed.traces.load_profile import constant_load
+from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.stage import StagingOptions, stage
+from streamshed.traces.trace import Trace, read_trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RECORDINGS = ("fares", "net_events")
+_START_MICROSECONDS = 1_735_689_600_000_000
+_PATIENCE_SECONDS = 120.0
+EXCESS = 0.25
+"""x of Figures 12 and 13: the load is 1 + x times what is sustained."""
+BATCH = 10
+
+
+@dataclass(slots=True)
+class Answered:
+    """What a run answered.
+
+    Attributes:
+        answers: Those that were delivered.
+        gaps: Windows that were dropped, each as often as it was said.
+    """
+
+    answers: Answers = field(default_factory=dict)
+    gaps: list[tuple[str, int]] = field(default_factory=list)
+
+    def take(self, frame: DataFrame, _: int) -> None:
+        """Take in the answers of a micro-batch."""
+        rows = frame.where("kind IN ('answer', 'gap')").selectExpr(
+            "kind", "query", "unix_micros(window_start) AS start", "aggregate", "coalesce(value, 0) AS value"
+        )
+        for row in rows.collect():
+            place = (row.query, row.start)
+            if row.kind == "gap":
+                self.gaps.append(place)
+                continue
+            n, last = self.answers.get(place, (-1.0, -1.0))
+            self.answers[place] = (row.value, last) if row.aggregate == "n" else (n, row.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One run.
+
+    Args:
+        delivered: What became of its windows, by query.
+        ideal: The largest share of windows that any policy could deliver, as far as the machine's capacity tells.
+        time_ratios: Processing time ÷ trigger interval, per micro-batch.
+    """
+
+    delivered: Mapping[str, Delivered]
+    ideal: float
+    time_ratios: tuple[float, ...]
+
+    @property
+    def share(self) -> float:
+        """The mean share of their windows that queries delivered."""
+        return sum(one.share for one in self.delivered.values()) / len(self.delivered)
+
+
+def run(options: BenchOptions) -> BenchResult:
+    """Measure what window drop delivers.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+        MissingRecordingsError: `options.trace` names a folder without the recordings.
+        UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
+    """
+    sizes = QUICK if options.quick else FULL
+    traces = _traces(options, sizes)
+    with workplace() as place, bench_session("windows") as spark:
+        first = next(iter(traces.values()))
+        capacity = _capacity(spark, place, first, sizes, options.progress)
+        bench = _Bench(spark, place, sizes, capacity)
+        total = len(traces) * len(sizes.loads) + len(_shapes(sizes))
+        done = itertools.count()
+
+        def next_step(name: str) -> None:
+            options.progress(name, 0.12 + 0.88 * next(done) / max(total, 1))
+
+        real = {}
+        for name, load in itertools.product(traces, sizes.loads):
+            next_step(f"{name} at load {load:g}")
+            real[name, load] = bench.measured(traces[name], MIXED, load)
+        ratios = {
+            selectivity: _unloaded(spark, place, first, selectivity, options.progress)
+            for selectivity in sizes.selectivities
+        }
+        shapes = {}
+        for query in _shapes(sizes):
+            next_step(f"windows of {query.size / 10:g} s every {query.slide / 10:g} s")
+            shapes[query.size, query.slide] = bench.measured(first, (query,), 1 + EXCESS)
+    return BenchResult(
+        figures=figures_of(real, shapes, capacity.rows_per_second(sizes.trigger_seconds)) | ratio_figures(ratios),
+        details=_details(real, shapes, sizes) | {"ratios_unloaded": {f"{of:g}": list(r) for of, r in ratios.items()}},
+        picture=partial(
+            draw_windows,
+            real={key: (one.share, one.ideal) for key, one in real.items()},
+            shapes={key: 1 - one.share for key, one in shapes.items()},
+            model=predicted_drop,
+        ),
+    )
+
+
+def figures_of(
+    real: Mapping[tuple[str, float], Course], shapes: Mapping[tuple[int, int], Course], rows_per_second: float
+) -> dict[str, float]:
+    """Condense what was measured into the benchmark's figures."""
+    everything = [one for course in (*real.values(), *shapes.values()) for one in course.delivered.values()]
+    overloaded = [course for (_, load), course in real.items() if load > 1]
+    figures = {
+        "subset_violations": float(sum(one.wrong for one in everything)),
+        "gap_violations": float(sum(one.gaps_too_long + one.neither + one.twice for one in everything)),
+        "windows": float(sum(one.windows for one in everything)),
+        "share_of_optimum": min(course.share / course.ideal for course in overloaded) if overloaded else 1.0,
+        "p95_time_ratio": max(percentile(course.time_ratios, 0.95) for course in (*real.values(), *shapes.values())),
+        "rows_per_second_sustained": rows_per_second,
+    }
+    errors = [abs(1 - course.share - predicted_drop(*shape)) for shape, course in shapes.items()]
+    return figures | ({"largest_error_of_model": max(errors)} if errors else {})
+
+
+def ratio_figures(ratios: Mapping[float, Sequence[float]]) -> dict[str, float]:
+    """Return rows per second with window drop ÷ without while nothing is dropped ([T06] Table 4), at worst."""
+    if not ratios:
+        return {}
+    intervals = {selectivity: median_interval(found) for selectivity, found in ratios.items()}
+    return {
+        "throughput_ratio": min(one.median for one in intervals.values()),
+        "throughput_ratio_high": min(one.high for one in intervals.values()),
+        **{f"throughput_ratio_{selectivity:g}": one.median for selectivity, one in intervals.items()},
+    }
+
+
+def _unloaded(
+    spark: SparkSession,
+    place: Workplace,
+    trace: Trace,
+    selectivity: float,
+    progress: Callable[[str, float], None],
+) -> tuple[float, ...]:
+    turns = OVERHEAD
+    files = stage_typed(
+        trace,
+        place.new("unloaded"),
+        files=turns.files,
+        rows_per_file=turns.rows_per_file,
+        progress=lambda share: progress(f"staging for selectivity {selectivity:g}", 0.1 + 0.01 * share),
+    )
+    watched = linked(files, place.new("rows"))
+    network = unloaded_network(watched, selectivity, turns.files_per_micro_batch)
+
+    def told(step: str, share: float) -> None:
+        progress(f"selectivity {selectivity:g}, {step}", 0.1 + 0.02 * share)
+
+    seconds = seconds_of_turns(network, spark, place, turns, told)
+    return paired_ratios(interleaved(turns.pairs), seconds)
+
+
+def predicted_drop(size: int, slide: int) -> float:
+    """Return p of the savings model ([T06] §3.6) at the excess of Figures 12 and 13, a delay above the aggregate only.
+
+    Args:
+        size: ω, in tenths of a second.
+        slide: δ.
+    """
+    window = WindowSpecification(size * TENTH, slide * TENTH)
+    most = BATCH / (BATCH + 1)
+    return min(most, drop_share_for(window, BATCH, excess=EXCESS, above_seconds=1.0, below_seconds=0.0))
+
+
+def _shapes(sizes: WindowsSizes) -> list[WindowsQuery]:
+    """Figure 12: tumbling; Figure 13: slides of the largest window, as far as rows belong to dropped windows only."""
+    shapes = [(size, size) for size in sizes.window_sizes]
+    shapes += [(max(sizes.slides), slide) for slide in sizes.slides]
+    return [WindowsQuery(name="q", size=size, slide=slide, batch=BATCH) for size, slide in dict.fromkeys(shapes)]
+
+
+def _traces(options: BenchOptions, sizes: WindowsSizes) -> dict[str, Trace]:
+    if options.trace is None:
+        return {"packets": packet_trace(options)}
+    recordings = recordings_folder(options, RECORDINGS)
+    names = RECORDINGS if len(sizes.loads) > len(QUICK.loads) else RECORDINGS[:1]
+    return {name: _times_of(read_trace(recording_file(recordings, name), time="ts")) for name in names}
+
+
+def _times_of(trace: Trace) -> Trace:
+    return Trace(table=trace.table.select([trace.time]), time=trace.time)
+
+
+def _capacity(
+    spark: SparkSession, place: Workplace, trace: Trace, sizes: WindowsSizes, progress: Callable[[str, float], None]
+) -> Capacity:
+    files = stage_typed(
+        trace,
+        place.new("calibration"),
+        files=sizes.calibration_file_count,
+        rows_per_file=sizes.calibration_rows_per_file,
+        progress=lambda share: progress("staging", 0.02 * share),
+    )
+    return calibrated(
+        spark,
+        place,
+        sizes,
+        files=files,
+        network_over=partial(windows_network, queries=MIXED),
+        progress=lambda share: progress("calibrating", 0.02 + 0.1 * share),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    spark: SparkSession
+    place: Workplace
+    sizes: WindowsSizes
+    capacity: Capacity
+
+    def measured(self, trace: Trace, queries: Sequence[WindowsQuery], load: float) -> Course:
+        """Replay a trace at a load factor, and judge what is delivered."""
+        from streamshed.spark import each_micro_batch, start
+
+        sizes = self.sizes
+        rows_per_second = load * self.capacity.rows_per_second(sizes.trigger_seconds)
+        feed = self._staged(trace, rows_per_second)
+        watched = self.place.new("rows")
+        watched.mkdir()
+        answered = Answered()
+        rows = rows_per_second * sizes.trigger_seconds
+        running = start(
+            windows_network(watched, queries),
+            self.spark,
+            checkpoint=str(self.place.new("checkpoint")),
+            sink=each_micro_batch(answered.take),
+            trigger=f"{sizes.trigger_seconds} seconds",
+            headroom=HEADROOM,
+            prior=self.capacity.prior(rows),
+        )
+        with running:
+            while running.status().micro_batch_id < 0:
+                running.await_termination(0.2)
+            begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
+            feeder = Feeder(feed, watched, speed=1.0, start_seconds=begun, place=os.link)
+            feeder.start()
+            while not feeder.join(0.2).finished:
+                pass
+            await_rows(running, feed.rows)
+            running.drain(_PATIENCE_SECONDS)
+            journal = running.journal()
+        exact = exact_answers([file.path for file in feed.files], queries, sizes.seconds, _START_MICROSECONDS)
+        warm = sizes.warm_up * sizes.trigger_seconds
+        fed = journal[(journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= begun + warm)]
+        since = _START_MICROSECONDS + warm * 1_000_000
+        return Course(
+            delivered={one.name: delivered(one, answered.answers, answered.gaps, exact, since) for one in queries},
+            ideal=sustained_share(self.capacity, rows, HEADROOM * sizes.trigger_seconds),
+            time_ratios=tuple((fed["processing_seconds"] / sizes.trigger_seconds).tolist()),
+        )
+
+    def _staged(self, trace: Trace, rows_per_second: float) -> StagedFeed:
+        sizes, folder = self.sizes, self.place.new("feed")
+        return stage(
+            trace,
+            constant_load(sizes.seconds * 1_000_000),
+            rows_per_second=rows_per_second,
+            watched=folder / "watched",
+            options=StagingOptions(
+                interval_microseconds=round(sizes.file_seconds * 1_000_000),
+                start_microseconds=_START_MICROSECONDS,
+                folder=folder / "staged",
+                workers=2,
+            ),
+        )
+
+
+def _details(
+    real: Mapping[tuple[str, float], Course], shapes: Mapping[tuple[int, int], Course], sizes: WindowsSizes
+) -> dict[str, object]:
+    return {
+        "trigger_seconds": sizes.trigger_seconds,
+        "headroom": HEADROOM,
+        "recordings": [{"recording": name, "load": load, **_course(course)} for (name, load), course in real.items()],
+        "shapes": [
+            {
+                "size_seconds": size / 10,
+                "slide_seconds": slide / 10,
+                "predicted_drop": predicted_drop(size, slide),
+                **_course(course),
+            }
+            for (size, slide), course in shapes.items()
+        ],
+        "left_out": list(sizes.left_out),
+    }
+
+
+def _course(course: Course) -> dict[str, object]:
+    return {
+        "delivered_share": course.share,
+        "ideal_share": course.ideal,
+        "p95_time_ratio": percentile(course.time_ratios, 0.95),
+        "queries": {name: one.to_document() for name, one in course.delivered.items()},
+    }

@@ -1,0 +1,104 @@
+"""What became of a query's windows: delivered and right, missing as allowed, or neither."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from streamshed.bench.calibration import Capacity
+from streamshed.bench.windows_queries import Answers, WindowsQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """The windows of one query that lie within what was fed, once a run is warm.
+
+    Args:
+        windows: How many there are.
+        delivered: How many have an answer.
+        wrong: Answers that are not the exact ones; of all windows.
+        neither: Windows that are neither answered nor a gap, or both; of all windows.
+        twice: Gaps that were said more than once; of all windows.
+        longest_gap: How many in a row are missing at most; of all windows.
+        gaps_too_long: How many gaps are longer than allowed; of all windows.
+    """
+
+    windows: int
+    delivered: int
+    wrong: int
+    neither: int
+    twice: int
+    longest_gap: int
+    gaps_too_long: int
+
+    @property
+    def share(self) -> float:
+        """The share of its windows that was delivered."""
+        return self.delivered / self.windows
+
+    def to_document(self) -> dict[str, float]:
+        """Return what JSON can hold."""
+        return {**asdict(self), "share": self.share}
+
+
+def delivered(
+    query: WindowsQuery, answers: Answers, gaps: Sequence[tuple[str, int]], exact: Answers, since: int
+) -> Delivered:
+    """Judge what a query was answered.
+
+    Args:
+        query: The query.
+        answers: What was delivered, of all queries.
+        gaps: Windows that were said to be dropped, of all queries.
+        exact: The exact answers of the windows that count.
+        since: From which start of windows on they are counted as delivered or not, microseconds.
+
+    Example:
+        >>> query = WindowsQuery(name="q", size=10, slide=10, batch=1)
+        >>> exact = {("q", number * 1_000_000): (5.0, 1.0) for number in range(5)}
+        >>> told = {place: exact[place] for place in list(exact)[:3]}
+        >>> found = delivered(query, told, [("q", 3_000_000), ("q", 4_000_000)], exact, 1_000_000)
+        >>> found.windows, found.delivered, found.wrong, found.neither, found.longest_gap, found.gaps_too_long
+        (4, 2, 0, 0, 2, 1)
+    """
+    places = sorted(place for place in exact if place[0] == query.name)
+    said = Counter(gap for gap in gaps if gap[0] == query.name)
+    runs = _runs([place not in answers for place in places])
+    warm = [place for place in places if place[1] >= since]
+    return Delivered(
+        windows=len(warm),
+        delivered=sum(place in answers for place in warm),
+        wrong=sum(place in answers and answers[place] != exact[place] for place in places),
+        neither=sum((place in answers) == (place in said) for place in places),
+        twice=sum(count > 1 for count in said.values()),
+        longest_gap=max(runs, default=0),
+        gaps_too_long=sum(run > query.batch for run in runs),
+    )
+
+
+def sustained_share(capacity: Capacity, rows: float, seconds: float) -> float:
+    """Return the largest share of the windows that could be delivered in some time, whatever the policy.
+
+    No row of a window that is delivered may be missing, so at most the share of the rows that there is time for; all of
+    them are read.
+
+    Args:
+        capacity: What the machine sustains.
+        rows: Of a micro-batch.
+        seconds: What it may take.
+    """
+    whole, read = capacity.cost.seconds(rows), capacity.unsheddable.seconds(rows)
+    return min(1.0, max(0.0, (seconds - read) / (whole - read)))
+
+
+def _runs(missing: Sequence[bool]) -> list[int]:
+    """Lengths of the runs of missing windows."""
+    found, length = [], 0
+    for is_missing in (*missing, False):
+        if is_missing:
+            length += 1
+        elif length:
+            found.append(length)
+            length = 0
+    return found

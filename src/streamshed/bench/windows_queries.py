@@ -1,0 +1,112 @@
+"""The queries of the benchmark `windows`, below a delay operator, and their exact answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DELAY_MICROSECONDS = 15.0
+"""What the delay operator takes for a row, on one core: it stands for the rest of a plan, as in [T06] §4."""
+
+TENTH = 100_000
+"""A tenth of a second, microseconds."""
+
+
+def delay(values: pd.Series) -> pd.Series:
+    """Return values unchanged, after work of a set cost for each."""
+    until = time.thread_time() + DELAY_MICROSECONDS * 1e-6 * int(values.notna().sum())
+    while time.thread_time() < until:
+        pass
+    return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowsQuery:
+    """A query that tolerates gaps.
+
+    Args:
+        name: Its name.
+        size: ω, in tenths of a second.
+        slide: δ, likewise.
+        batch: B.
+    """
+
+    name: str
+    size: int
+    slide: int
+    batch: int
+
+
+MIXED = (
+    WindowsQuery(name="tumbling", size=5, slide=5, batch=10),
+    WindowsQuery(name="sliding", size=10, slide=5, batch=40),
+    WindowsQuery(name="long", size=10, slide=10, batch=10),
+)
+"""What recordings are asked: windows of different sizes and slides, one retention set."""
+
+
+def windows_network(watched: Path, queries: Sequence[WindowsQuery]) -> QueryNetwork:
+    """Ask queries over a recording in a folder, all below one delay."""
+    rows = stream("rows", folder(str(watched), "parquet", schema="ts timestamp"), time="ts", watermark="1 second")
+    instants = rows.map(instant="unix_micros(ts)")
+    delayed = instants.apply(delay, columns=["instant"], into="delayed", returns="bigint")
+    asked = [
+        delayed.window(f"{one.size * 100} ms", every=f"{one.slide * 100} ms")
+        .agg(n="count(*)", last="max(delayed)")
+        .query(one.name, mode="subset", max_gap=one.batch)
+        for one in queries
+    ]
+    return network(*asked)
+
+
+UNLOADED = tuple(WindowsQuery(name=f"window_{size}", size=size, slide=size, batch=10) for size in (25, 50, 75, 100))
+"""What [T06] Table 4 asks, all at once."""
+
+
+def unloaded_network(watched: Path, selectivity: float, files_per_micro_batch: int) -> QueryNetwork:
+    """Ask what Table 4 asks of rows of which a filter lets a share pass; no delay."""
+    source = folder(str(watched), "parquet", schema="ts timestamp", max_files_per_micro_batch=files_per_micro_batch)
+    rows = stream("rows", source, time="ts", watermark="1 second").map(instant="unix_micros(ts)")
+    passing = rows.filter(f"pmod(hash(instant), 1000) < {round(1000 * selectivity)}")
+    asked = [
+        passing.window(f"{one.size * 100} ms")
+        .agg(n="count(*)", last="max(instant)")
+        .query(one.name, mode="subset", max_gap=one.batch)
+        for one in UNLOADED
+    ]
+    return network(*asked)
+
+
+Answers = dict[tuple[str, int], tuple[float, float]]
+"""By query and start of the window, microseconds: how many rows, and the latest of them."""
+
+
+def exact_answers(files: Sequence[Path], queries: Sequence[WindowsQuery], seconds: int, start: int) -> Answers:
+    """Return what DuckDB answers of windows that lie within what is fed, by the start of the window."""
+    import duckdb
+
+    found: Answers = {}
+    names = ", ".join(f"'{file}'" for file in files)
+    with duckdb.connect() as database:
+        database.execute(
+            f"CREATE TABLE rows AS SELECT epoch_us(ts) - {start} AS t FROM read_parquet([{names}]) WHERE ts IS NOT NULL"
+        )
+        for one in queries:
+            size, slide = one.size * TENTH, one.slide * TENTH
+            answers = database.execute(
+                f"SELECT k * {slide}, count(t), coalesce(max(t) + {start}, 0)"
+                f" FROM range({seconds * 1_000_000 // slide - (one.size - 1) // one.slide}) w(k)"
+                f" LEFT JOIN rows ON t >= k * {slide} AND t < k * {slide} + {size} GROUP BY k"
+            ).fetchall()
+            found |= {(one.name, start + opened): (float(n), float(last)) for opened, n, last in answers}
+    return found

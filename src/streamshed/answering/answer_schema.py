@@ -40,6 +40,9 @@ UNREADABLE = "unreadable"
 GAP = "gap"
 """A window that was dropped: all of its groups."""
 
+PREDICTION = "prediction"
+"""What a dropped window would have been answered, as far as others tell; made afterwards, never by a run."""
+
 KINDS = (ANSWER, ROW, LATE, UNREADABLE, GAP)
 """All kinds."""
 

@@ -20,6 +20,7 @@ _NAMES = (
     "large_values",
     "counted_rows",
     "windows",
+    "prediction",
     "planning",
 )
 

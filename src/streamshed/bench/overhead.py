@@ -143,6 +143,8 @@ def seconds_of_turns(
     place: Workplace,
     sizes: OverheadSizes,
     progress: Callable[[str, float], None],
+    *,
+    other: QueryNetwork | None = None,
 ) -> tuple[float, ...]:
     """Return how long the turns of a network with samplers and plan table take, and those of one without.
 
@@ -152,6 +154,7 @@ def seconds_of_turns(
         place: Where the checkpoints are made.
         sizes: How much is measured.
         progress: Told what is done, and which share of the whole.
+        other: What takes turns with it instead, with samplers and plan table as well.
 
     Returns:
         Seconds, in the order of `interleaved(sizes.pairs)`; those with are A.
@@ -163,7 +166,9 @@ def seconds_of_turns(
     with ExitStack() as stack:
         turnstiles = {
             Side.A: _with_plan(stack, network, spark, place),
-            Side.B: _without_plan(stack, network, spark, place),
+            Side.B: _without_plan(stack, network, spark, place)
+            if other is None
+            else _with_plan(stack, other, spark, place),
         }
         return _measured(turnstiles, interleaved(sizes.pairs), sizes, progress)
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from streamshed.answering.dropped_windows import SHUT_DOWN
 from streamshed.bench.accuracy import await_rows
 from streamshed.bench.burst_figures import percentile
 from streamshed.bench.burst_sizes import HEADROOM
 from streamshed.bench.calibration import Capacity, calibrated
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.overhead import QUICK as OVERHEAD
-from streamshed.bench.overhead import seconds_of_turns
+from streamshed.bench.overhead import OverheadSizes, seconds_of_turns
 from streamshed.bench.packet_input import linked, packet_trace, stage_typed
 from streamshed.bench.ratios import interleaved, median_interval, paired_ratios
 from streamshed.bench.recordings import recording_file, recordings_folder
@@ -51,6 +51,8 @@ _PATIENCE_SECONDS = 120.0
 EXCESS = 0.25
 """x of Figures 12 and 13: the load is 1 + x times what is sustained."""
 BATCH = 10
+_TURNS = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=4, pairs=16)
+"""Of the network that may drop windows and of the one that may not."""
 
 
 @dataclass(slots=True)
@@ -60,20 +62,23 @@ class Answered:
     Attributes:
         answers: Those that were delivered.
         gaps: Windows that were dropped, each as often as it was said.
+        shut: Those of them that were dropped because their query was shut down.
     """
 
     answers: Answers = field(default_factory=dict)
     gaps: list[tuple[str, int]] = field(default_factory=list)
+    shut: set[tuple[str, int]] = field(default_factory=set)
 
     def take(self, frame: DataFrame, _: int) -> None:
         """Take in the answers of a micro-batch."""
         rows = frame.where("kind IN ('answer', 'gap')").selectExpr(
-            "kind", "query", "unix_micros(window_start) AS start", "aggregate", "coalesce(value, 0) AS value"
+            "kind", "query", "unix_micros(window_start) AS start", "aggregate", "coalesce(value, 0) AS value", "reason"
         )
         for row in rows.collect():
             place = (row.query, row.start)
             if row.kind == "gap":
                 self.gaps.append(place)
+                self.shut |= {place} if row.reason == SHUT_DOWN else set()
                 continue
             n, last = self.answers.get(place, (-1.0, -1.0))
             self.answers[place] = (row.value, last) if row.aggregate == "n" else (n, row.value)
@@ -108,8 +113,8 @@ def run(options: BenchOptions) -> BenchResult:
         UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
     """
     sizes = QUICK if options.quick else FULL
-    traces = _traces(options, sizes)
     with workplace() as place, bench_session("windows") as spark:
+        traces = _traces(options, sizes)
         first = next(iter(traces.values()))
         capacity = _capacity(spark, place, first, sizes, options.progress)
         bench = _Bench(spark, place, sizes, capacity)
@@ -152,6 +157,7 @@ def figures_of(
     figures = {
         "subset_violations": float(sum(one.wrong for one in everything)),
         "gap_violations": float(sum(one.gaps_too_long + one.neither + one.twice for one in everything)),
+        "shut_down_windows": float(sum(one.shut_down for one in everything)),
         "windows": float(sum(one.windows for one in everything)),
         "share_of_optimum": min(course.share / course.ideal for course in overloaded) if overloaded else 1.0,
         "p95_time_ratio": max(percentile(course.time_ratios, 0.95) for course in (*real.values(), *shapes.values())),
@@ -180,22 +186,24 @@ def _unloaded(
     selectivity: float,
     progress: Callable[[str, float], None],
 ) -> tuple[float, ...]:
-    turns = OVERHEAD
     files = stage_typed(
         trace,
         place.new("unloaded"),
-        files=turns.files,
-        rows_per_file=turns.rows_per_file,
+        files=_TURNS.files,
+        rows_per_file=_TURNS.rows_per_file,
         progress=lambda share: progress(f"staging for selectivity {selectivity:g}", 0.1 + 0.01 * share),
     )
     watched = linked(files, place.new("rows"))
-    network = unloaded_network(watched, selectivity, turns.files_per_micro_batch)
+    dropping, exact = (
+        unloaded_network(watched, selectivity, _TURNS.files_per_micro_batch, may_drop=may_drop)
+        for may_drop in (True, False)
+    )
 
     def told(step: str, share: float) -> None:
         progress(f"selectivity {selectivity:g}, {step}", 0.1 + 0.02 * share)
 
-    seconds = seconds_of_turns(network, spark, place, turns, told)
-    return paired_ratios(interleaved(turns.pairs), seconds)
+    seconds = seconds_of_turns(dropping, spark, place, _TURNS, told, other=exact)
+    return paired_ratios(interleaved(_TURNS.pairs), seconds)
 
 
 def predicted_drop(size: int, slide: int) -> float:
@@ -292,7 +300,10 @@ class _Bench:
         fed = journal[(journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= begun + warm)]
         since = _START_MICROSECONDS + warm * 1_000_000
         return Course(
-            delivered={one.name: delivered(one, answered.answers, answered.gaps, exact, since) for one in queries},
+            delivered={
+                one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=answered.shut)
+                for one in queries
+            },
             ideal=sustained_share(self.capacity, rows, HEADROOM * sizes.trigger_seconds),
             time_ratios=tuple((fed["processing_seconds"] / sizes.trigger_seconds).tolist()),
         )

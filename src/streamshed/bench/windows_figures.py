@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 
 from streamshed.bench.calibration import Capacity
@@ -20,7 +21,8 @@ class Delivered:
         wrong: Answers that are not the exact ones; of all windows.
         neither: Windows that are neither answered nor a gap, or both; of all windows.
         twice: Gaps that were said more than once; of all windows.
-        longest_gap: How many in a row are missing at most; of all windows.
+        shut_down: Windows that were dropped as the query was shut down, and said to be; of all windows.
+        longest_gap: How many in a row are missing at most, but for those; of all windows.
         gaps_too_long: How many gaps are longer than allowed; of all windows.
     """
 
@@ -29,6 +31,7 @@ class Delivered:
     wrong: int
     neither: int
     twice: int
+    shut_down: int
     longest_gap: int
     gaps_too_long: int
 
@@ -43,7 +46,13 @@ class Delivered:
 
 
 def delivered(
-    query: WindowsQuery, answers: Answers, gaps: Sequence[tuple[str, int]], exact: Answers, since: int
+    query: WindowsQuery,
+    answers: Answers,
+    gaps: Sequence[tuple[str, int]],
+    exact: Answers,
+    since: int,
+    *,
+    shut: AbstractSet[tuple[str, int]] = frozenset(),
 ) -> Delivered:
     """Judge what a query was answered.
 
@@ -52,6 +61,7 @@ def delivered(
         answers: What was delivered, of all queries.
         gaps: Windows that were said to be dropped, of all queries.
         exact: The exact answers of the windows that count.
+        shut: Those of the gaps whose query was shut down.
         since: From which start of windows on they are counted as delivered or not, microseconds.
 
     Example:
@@ -64,7 +74,7 @@ def delivered(
     """
     places = sorted(place for place in exact if place[0] == query.name)
     said = Counter(gap for gap in gaps if gap[0] == query.name)
-    runs = _runs([place not in answers for place in places])
+    runs = _runs([place not in answers and place not in shut for place in places])
     warm = [place for place in places if place[1] >= since]
     return Delivered(
         windows=len(warm),
@@ -72,6 +82,7 @@ def delivered(
         wrong=sum(place in answers and answers[place] != exact[place] for place in places),
         neither=sum((place in answers) == (place in said) for place in places),
         twice=sum(count > 1 for count in said.values()),
+        shut_down=sum(place in shut for place in places),
         longest_gap=max(runs, default=0),
         gaps_too_long=sum(run > query.batch for run in runs),
     )

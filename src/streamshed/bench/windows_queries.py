@@ -73,17 +73,23 @@ UNLOADED = tuple(WindowsQuery(name=f"window_{size}", size=size, slide=size, batc
 """What [T06] Table 4 asks, all at once."""
 
 
-def unloaded_network(watched: Path, selectivity: float, files_per_micro_batch: int) -> QueryNetwork:
-    """Ask what Table 4 asks of rows of which a filter lets a share pass; no delay."""
+def unloaded_network(watched: Path, selectivity: float, files_per_micro_batch: int, *, may_drop: bool) -> QueryNetwork:
+    """Ask what Table 4 asks of rows of which a filter lets a share pass; no delay.
+
+    Args:
+        watched: Where the rows are.
+        selectivity: The share.
+        files_per_micro_batch: How many files are read at a time.
+        may_drop: Whether windows may be dropped; otherwise queries are exact.
+    """
     source = folder(str(watched), "parquet", schema="ts timestamp", max_files_per_micro_batch=files_per_micro_batch)
     rows = stream("rows", source, time="ts", watermark="1 second").map(instant="unix_micros(ts)")
     passing = rows.filter(f"pmod(hash(instant), 1000) < {round(1000 * selectivity)}")
-    asked = [
-        passing.window(f"{one.size * 100} ms")
-        .agg(n="count(*)", last="max(instant)")
-        .query(one.name, mode="subset", max_gap=one.batch)
-        for one in UNLOADED
-    ]
+    asked = []
+    for one in UNLOADED:
+        answers = passing.window(f"{one.size * 100} ms").agg(n="count(*)", last="max(instant)")
+        gap = one.batch if may_drop else None
+        asked.append(answers.query(one.name, mode="subset" if may_drop else "exact", max_gap=gap))
     return network(*asked)
 
 
@@ -99,14 +105,14 @@ def exact_answers(files: Sequence[Path], queries: Sequence[WindowsQuery], second
     names = ", ".join(f"'{file}'" for file in files)
     with duckdb.connect() as database:
         database.execute(
-            f"CREATE TABLE rows AS SELECT epoch_us(ts) - {start} AS t FROM read_parquet([{names}]) WHERE ts IS NOT NULL"
+            f"CREATE TABLE tenths AS SELECT (epoch_us(ts) - {start}) // {TENTH} AS tenth, count(*) AS n,"
+            f" max(epoch_us(ts)) AS last FROM read_parquet([{names}]) WHERE ts IS NOT NULL GROUP BY ALL"
         )
         for one in queries:
-            size, slide = one.size * TENTH, one.slide * TENTH
             answers = database.execute(
-                f"SELECT k * {slide}, count(t), coalesce(max(t) + {start}, 0)"
-                f" FROM range({seconds * 1_000_000 // slide - (one.size - 1) // one.slide}) w(k)"
-                f" LEFT JOIN rows ON t >= k * {slide} AND t < k * {slide} + {size} GROUP BY k"
+                f"SELECT k * {one.slide}, coalesce(sum(n), 0), coalesce(max(last), 0)"
+                f" FROM range({(10 * seconds - one.size) // one.slide + 1}) w(k)"
+                f" LEFT JOIN tenths ON tenth >= k * {one.slide} AND tenth < k * {one.slide} + {one.size} GROUP BY k"
             ).fetchall()
-            found |= {(one.name, start + opened): (float(n), float(last)) for opened, n, last in answers}
+            found |= {(one.name, start + opened * TENTH): (float(n), float(last)) for opened, n, last in answers}
     return found

@@ -62,11 +62,11 @@ FULL = WindowsSizes(
     file_seconds=0.25,
     calibration_rows_per_file=5_000,
     calibration_warm_up=12,
-    calibration_files=(2, 30),
-    calibration_rounds=5,
+    calibration_files=(2, 60),
+    calibration_rounds=6,
 )
 QUICK = WindowsSizes(
-    loads=(1.0, 3.0),
+    loads=(1.0, 5.0),
     window_sizes=(),
     slides=(),
     selectivities=(),
@@ -76,12 +76,12 @@ QUICK = WindowsSizes(
     file_seconds=0.25,
     calibration_rows_per_file=5_000,
     calibration_warm_up=6,
-    calibration_files=(2, 30),
+    calibration_files=(2, 60),
     calibration_rounds=2,
     left_out=(
         "Figures 12 and 13, Table 4",
         "all recordings but the first",
-        "loads 2, 5 and 10",
+        "loads 2 and 10",
         "10 of 20 micro-batches",
     ),
 )

@@ -79,6 +79,10 @@ def _decision(domain: DomainSoFar) -> Text:
             queries.setdefault(sampling_rate, []).append(query)
         in_force = (f"{share_text(kept)} {', '.join(names)}" for kept, names in sorted(queries.items()))
         text.append(f"\neffective sampling rates: {'; '.join(in_force)}")
+    dropping = {query: share for query, share in sorted(latest.kept_shares.items()) if share < 1}
+    if dropping:
+        kept_windows = (f"{share_text(share)} {name}" if share else f"none {name}" for name, share in dropping.items())
+        text.append(f"\nwindows kept: {'; '.join(kept_windows)}")
     if latest.samplers:
         placed = (f"{share_text(sampling_rate)} {place}" for place, sampling_rate in latest.samplers.items())
         text.append(f"\nsamplers: {'; '.join(placed)}")
@@ -93,7 +97,7 @@ def _decision(domain: DomainSoFar) -> Text:
 def _queries(history: RunHistory) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
     table.add_column("query", no_wrap=True)
-    for heading in ("answers", "exact", "error ±", "late", "latest window"):
+    for heading in ("answers", "exact", "error ±", "gaps", "late", "latest window"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, query in sorted(history.queries.items()):
         table.add_row(name, *query_cells(query))
@@ -101,7 +105,7 @@ def _queries(history: RunHistory) -> Table:
 
 
 def query_cells(query: QuerySoFar) -> Sequence[str]:
-    """What the table says of a query: answers, share exact, error, late, end of the latest window."""
+    """What the table says of a query: answers, share exact, error, gaps, late, end of the latest window."""
     answered = query.answers or query.rows
     exact = share_text(query.exact_answers / query.answers) if query.answers else "–"
     error = "exact" if query.relative_error == 0 else share_text(query.relative_error)
@@ -110,4 +114,4 @@ def query_cells(query: QuerySoFar) -> Sequence[str]:
         latest = str(query.latest_window_until)
     else:
         latest = "–" if end is None else datetime.fromtimestamp(end, UTC).strftime("%H:%M:%S")
-    return (count_text(answered), exact, error, count_text(query.late_pairs), latest)
+    return (count_text(answered), exact, error, count_text(query.gaps), count_text(query.late_pairs), latest)

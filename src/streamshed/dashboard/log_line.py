@@ -20,8 +20,15 @@ def log_line(history: RunHistory) -> str:
         f"delay {seconds_text(moment.delay_seconds)}",
         latest.reason,
         *_answers(history),
+        *_gaps(history),
     ]
     return ", ".join(parts)
+
+
+def _gaps(history: RunHistory) -> list[str]:
+    queries = {} if history.latest is None else history.latest.queries
+    gaps = sum(query.gaps for query in queries.values())
+    return [f"{count_text(gaps)} windows dropped"] if gaps else []
 
 
 def _answers(history: RunHistory) -> list[str]:

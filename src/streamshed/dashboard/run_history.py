@@ -39,6 +39,7 @@ class QuerySoFar:
         relative_error: Of its latest answers: mean of half the interval's width by the value.
         late_pairs: (row, window) pairs that came too late.
         rows: Rows delivered, of a set-valued query.
+        gaps: Windows that were dropped.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
         latest_window_until: The number at which it ends, where windows lie along numbers.
     """
@@ -48,6 +49,7 @@ class QuerySoFar:
     relative_error: float | None = None
     late_pairs: int = 0
     rows: int = 0
+    gaps: int = 0
     latest_window_end_seconds: float | None = None
     latest_window_until: int | None = None
 
@@ -62,6 +64,7 @@ class QuerySoFar:
             relative_error=status.relative_error if answered else self.relative_error,
             late_pairs=self.late_pairs + status.late_pairs,
             rows=self.rows + status.rows,
+            gaps=self.gaps + status.gaps,
             latest_window_end_seconds=max((end for end in ends if end is not None), default=None),
             latest_window_until=max((number for number in numbers if number is not None), default=None),
         )

@@ -21,6 +21,7 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.query import Query
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
+from streamshed.planning.quantization import sampling_rate_of
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish
@@ -28,6 +29,7 @@ from tests.spark.streaming.harness import QUICK, Collected, finish
 FILES, FILE_SECONDS, ROWS_PER_SECOND = 8, 10, 40
 SECONDS = FILES * FILE_SECONDS
 MAX_GAP = 4
+CODE = 16
 
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
@@ -80,6 +82,7 @@ def _network(path: Path) -> QueryNetwork:
         .agg(top="max(v)")
         .query("largest", mode="subset", max_gap=MAX_GAP),
         rows.window("1 second").agg(n="count(*)", total="sum(v)").query("exact", mode="exact"),
+        rows.filter("v > 50").window("20 seconds").agg(n="count(*)", total="sum(v)").query("sampled"),
     )
 
 
@@ -95,7 +98,7 @@ def dropped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dr
     collected = Collected()
     queries = _network(path)
     with pytest.MonkeyPatch.context() as patch:
-        force_sampling(patch, lambda _: {}, kept_shares=kept_shares)
+        force_sampling(patch, lambda _: {"sampled": CODE}, kept_shares=kept_shares)
         run = queries.start(spark, checkpoint=str(path / "checkpoint"), sink=collected, **QUICK)
         finish(run, FILES - 1)
     judged = list(map(int, (path / "log").read_text().split()))
@@ -153,6 +156,19 @@ def test_no_gap_is_longer_than_allowed(dropped: Dropped, query: str) -> None:
 def test_a_query_whose_answers_another_needs_misses_nothing(dropped: Dropped) -> None:
     assert dropped.gaps("tumbling") == []
     assert _answers(dropped, "tumbling", "total") == _answers(dropped, "exact", "total")
+
+
+def test_a_query_beside_is_answered_from_a_sample_of_all_rows_those_of_dropped_windows_too(dropped: Dropped) -> None:
+    """Its rows are those of `sliding`, whose windows are dropped."""
+    values = np.asarray(dropped.table["v"])
+    rate = sampling_rate_of(CODE)
+    truths = {"n": (values > 50).sum(), "total": values[values > 50].sum()}
+    for aggregate, truth in truths.items():
+        rows = [row for row in dropped.collected.rows("sampled") if row.aggregate == aggregate and row.rows_used]
+        assert len(rows) == SECONDS // 20
+        assert all(row.sampling_rate == pytest.approx(rate) and not row.exact for row in rows)
+        estimated, error = (sum(getattr(row, name) or 0.0 for row in rows) for name in ("value", "standard_error"))
+        assert abs(estimated - truth) <= 3 * error
 
 
 def test_rows_that_no_kept_window_needs_do_not_go_to_functions(dropped: Dropped) -> None:

@@ -8,6 +8,7 @@ from streamshed.dashboard.live_view import live_view
 from streamshed.dashboard.log_line import log_line
 from streamshed.dashboard.run_history import RunHistory
 from streamshed.dashboard.views import JsonView, LogView, TerminalView
+from streamshed.spark.run_status import QueryStatus
 from tests.unit.dashboard.statuses import answered, status
 
 CALM = RunHistory().after(status(0, tcp=answered(3, exact=3)))
@@ -40,9 +41,9 @@ def test_the_live_view_shows_load_rates_delay_reason_and_queries() -> None:
     ):
         assert expected in view
     [tcp] = [line for line in view.splitlines() if "tcp" in line]
-    assert tcp.strip("│ ").split() == ["tcp", "5", "60", "%", "2.3", "%", "0", "22:13:30"]
+    assert tcp.strip("│ ").split() == ["tcp", "5", "60", "%", "2.3", "%", "0", "0", "22:13:30"]
     [web] = [line for line in view.splitlines() if "web" in line]
-    assert web.strip("│ ").split() == ["web", "1", "100", "%", "exact", "0", "22:13:30"]
+    assert web.strip("│ ").split() == ["web", "1", "100", "%", "exact", "0", "0", "22:13:30"]
 
 
 def test_every_query_has_an_effective_sampling_rate_while_any_is_shed() -> None:
@@ -50,6 +51,18 @@ def test_every_query_has_an_effective_sampling_rate_while_any_is_shed() -> None:
     shed = replace(status(2), sampling_rates={"packets": 1.0}, effective_sampling_rates=rates)
     assert "effective sampling rates: 25 % dns, tcp; 100 % web" in drawn(BUSY.after(shed))
     assert "sampling rates" not in drawn(BUSY)
+
+
+def test_dropped_windows_are_told() -> None:
+    gaps = {"top": QueryStatus(gaps=4), "least": QueryStatus(answers=3, exact_answers=3, relative_error=0.0, gaps=2)}
+    dropping = replace(status(2), kept_shares={"top": 0.0, "least": 0.4, "whole": 1.0}, queries=gaps)
+    history = BUSY.after(dropping).after(replace(dropping, micro_batch_id=3))
+    view = drawn(history)
+    assert "windows kept: 40 % least; none top" in view
+    [least] = [line for line in view.splitlines() if line.strip("│ ").startswith("least")]
+    assert least.strip("│ ").split() == ["least", "6", "100", "%", "exact", "4", "0", "–"]
+    assert log_line(history).endswith("3 answers, 100 % exact, 6 windows dropped")
+    assert "windows" not in log_line(BUSY)
 
 
 def test_where_samplers_are_is_shown() -> None:

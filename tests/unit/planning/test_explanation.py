@@ -90,3 +90,41 @@ def test_an_unknown_policy_is_refused() -> None:
 def test_guesses_are_enough_to_plan_on() -> None:
     plan = explain(NETWORK, guessed_statistics(NETWORK), load_factor=1.5)
     assert plan.expected_seconds == pytest.approx(plan.budget_seconds)
+
+
+SUBSET = network(
+    PACKETS.window("1 minute").agg(n="count(*)").query("all"),
+    DEAR.window("1 minute").agg(top="max(value)").query("largest", mode="subset", max_gap=4),
+)
+
+
+def test_what_is_sustained_drops_no_windows() -> None:
+    plan = explain(SUBSET, KNOWN, load_factor=0.999)
+    assert [(one.query, one.kept_share, one.max_gap) for one in plan.outlooks] == [
+        ("all", None, None),
+        ("largest", 1.0, 4),
+    ]
+    assert {step.needed_share for step in plan.steps} == {None}
+
+
+def test_beyond_windows_are_dropped_and_the_load_is_tight() -> None:
+    plan = explain(SUBSET, KNOWN, load_factor=3.0)
+    _, largest = plan.outlooks
+    assert largest.kept_share is not None
+    assert 0.2 <= largest.kept_share < 1
+    assert largest.effective_sampling_rate == 1
+    assert not largest.is_protected
+    needed = {step.name: step.needed_share for step in plan.steps}
+    assert needed["filter value > 9"] == pytest.approx(largest.kept_share)
+    assert plan.expected_seconds == pytest.approx(1.6)
+
+
+def test_a_query_whose_gaps_would_be_too_long_is_shut_down() -> None:
+    plan = explain(SUBSET, KNOWN, load_factor=30.0)
+    assert [one.kept_share for one in plan.outlooks] == [None, 0.0]
+
+
+def test_uniform_drops_no_windows() -> None:
+    plan = explain(SUBSET, KNOWN, load_factor=3.0, policy="uniform")
+    assert [one.kept_share for one in plan.outlooks] == [None, None]
+    assert plan.outlooks[1].is_protected

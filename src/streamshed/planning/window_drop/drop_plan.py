@@ -33,8 +33,6 @@ LEAST_LEFT = 0.5
 """While windows are kept that take more than planned in the long run, samples keep this share of what they should."""
 
 _ROUNDING = 1e-9
-_ROUNDS = 3
-"""So often what a drop saves is taken for what it saves at the shares found; then it has settled."""
 _LEAST_RATE = 1e-8
 
 RatesOf = Callable[[WorkTree, Sequence[Demand], float], Vector]
@@ -145,13 +143,13 @@ def drop_plan(
     long_run_seconds = upcoming.seconds_for(queries.values(), budget_seconds)
     shut = {one.query for one in queries.values() if _is_shut_down(one, upcoming.drops)}
     everybody = _window_demands(demands, queries, frozenset())
-    has_room = least_seconds(tree, everybody) <= ROOM * _steady(upcoming, budget_seconds)
+    has_room = _least(tree, everybody, queries) <= ROOM * _steady(upcoming, budget_seconds)
     eased = upcoming.drops.eased + 1 if shut and has_room else 0
     if eased >= PATIENCE:
         shut, eased = set(), 0
     asked = _window_demands(demands, queries, frozenset(shut))
-    fits = least_seconds(tree, asked) <= long_run_seconds
-    can_last = least_seconds(tree, asked) <= _steady(upcoming, budget_seconds)
+    least = _least(tree, asked, queries)
+    fits, can_last = least <= long_run_seconds, least <= _steady(upcoming, budget_seconds)
     pressed = 0 if can_last else upcoming.drops.pressed + 1
     runs = np.array([demand.query not in shut for demand in demands])
     if fits and of_samples(demands):
@@ -159,7 +157,7 @@ def drop_plan(
     elif fits:
         kept = _window_shares(tree, queries, asked, long_run_seconds) * runs
     elif pressed >= PATIENCE:
-        kept, pressed = window_shares(tree, asked, _steady(upcoming, budget_seconds)) * runs, 0
+        kept, pressed = window_shares(tree, _rare(asked, queries), _steady(upcoming, budget_seconds)) * runs, 0
     else:
         kept = least_shares_kept(asked) * runs
     drops = replace(upcoming.drops, pressed=pressed, eased=eased)
@@ -253,17 +251,27 @@ def sampled_work(tree: WorkTree, demands: Sequence[Demand], needed: Vector) -> t
 def _window_shares(
     tree: WorkTree, queries: Mapping[str, DroppableQuery], asked: Sequence[WindowDemand], budget_seconds: float
 ) -> Vector:
-    """The shares of windows that fill a budget, and what is saved by a drop at these shares, both at once."""
-    kept = window_shares(tree, asked, budget_seconds)
-    for _ in range(_ROUNDS):
-        asked = [
-            replace(one, early_share=queries[one.query].early_share_at(1 - float(share)))
-            if one.sampling_rate is None
-            else one
-            for one, share in zip(asked, kept.tolist(), strict=True)
-        ]
-        kept = window_shares(tree, asked, budget_seconds)
-    return kept
+    """The shares of windows that fill a budget, be they more than half of all or fewer: whichever is worth more.
+
+    What is needed grows with a share more steeply below a half than above: both are linear, together they are not.
+    """
+    choices = [one for one in (asked, _rare(asked, queries)) if least_seconds(tree, one) <= budget_seconds]
+    found = [window_shares(tree, one, budget_seconds) for one in choices]
+    weights = np.array([one.weight if one.sampling_rate is None else 0.0 for one in asked])
+    return max(found, key=lambda kept: float(weights @ kept))
+
+
+def _rare(asked: Sequence[WindowDemand], queries: Mapping[str, DroppableQuery]) -> list[WindowDemand]:
+    """The same where no more than half of the windows are kept."""
+    return [
+        replace(one, is_rare=True) if one.sampling_rate is None and queries[one.query].may_follow else one
+        for one in asked
+    ]
+
+
+def _least(tree: WorkTree, asked: Sequence[WindowDemand], queries: Mapping[str, DroppableQuery]) -> float:
+    """What everything takes where each query keeps as few of its windows as it may."""
+    return min(least_seconds(tree, one) for one in (asked, _rare(asked, queries)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +293,7 @@ def _best_split(
     """The shares of windows kept at the best of some divisions of the time between windows and samples."""
     sampled = [demands[query] for query in of_samples(demands)]
     tolerant = [(number, one.weight**2) for number, one in enumerate(asked.demands) if one.sampling_rate is None]
-    least = least_seconds(tree, asked.demands)
+    least = _least(tree, asked.demands, queries)
     best, loss = least_shares_kept(asked.demands) * asked.runs, np.inf
     for part in np.linspace(0.0, 1.0, SPLITS).tolist():
         for_windows = least + part * (budget_seconds - least)

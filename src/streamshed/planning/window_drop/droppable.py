@@ -14,9 +14,6 @@ from streamshed.planning.window_drop.gap_coin import GapCoin
 SEED = 1
 """One for all queries: they drop at the same time, so that rows are there that none of them needs."""
 
-WORTH_WAITING_FOR = 0.5
-"""A query shares an epoch with others where that saves at least so much of what its own would."""
-
 
 AS_GOOD = 0.8
 """An epoch is as short as saves so much of what the longest would: the shorter, the more even is the load."""
@@ -62,9 +59,14 @@ class DroppableQuery:
         >>> sliding.early_share_at(0.4), sliding.early_share_at(0.8)
         (0.75, 0.9375)
         """
-        if drop_share <= 0.5 or 2 * self.epoch > self.batch * self.window.slide_microseconds:
+        if drop_share <= 0.5 or not self.may_follow:
             return self.early_share
         return 1 - (1 - drop_share) / drop_share * (1 - self.early_share)
+
+    @property
+    def may_follow(self) -> bool:
+        """Whether an epoch that is dropped may follow another one."""
+        return 2 * self.epoch <= self.batch * self.window.slide_microseconds
 
     @property
     def coin(self) -> GapCoin:
@@ -93,8 +95,8 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
 
     What another query, which tolerates no gaps, asks as well is computed anyway, and dropped for nobody. A query's own
     epoch is B·δ at most, so that one coin drops no more windows than may be dropped, and shorter where that saves
-    nearly as much: a tumbling window is decided on by itself. Queries over one stream share an epoch where that serves
-    them nearly as well, for only rows that nobody needs are saved.
+    nearly as much: a tumbling window is decided on by itself. Queries over one stream share an epoch, for only rows
+    that nobody needs are saved.
 
     Example:
         >>> from streamshed.network.network import network
@@ -144,12 +146,15 @@ def _epoch(window: WindowSpecification, batch: int) -> int:
 
 
 def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]:
-    """Of a stream's queries, let those share an epoch whom it serves: the one among theirs that serves all best."""
+    """Let a stream's queries share an epoch: the one among theirs that serves all of them best.
+
+    The longest one serves each at least half as well as its own, see `early_share_of_epoch`.
+    """
     found = []
     for stream in dict.fromkeys(one.stream for one in queries):
         own = [one for one in queries if one.stream == stream]
         common = max(sorted({one.epoch for one in own}), key=lambda epoch: min(_served(one, epoch) for one in own))
-        found += [replace(one, epoch=common) if _served(one, common) >= WORTH_WAITING_FOR else one for one in own]
+        found += [replace(one, epoch=common) for one in own]
     return found
 
 

@@ -8,6 +8,9 @@ dropping it saves query i. So, with m_x the largest r_i at x and below,
     maximize Σ w_i·r_i   subject to   Σ_x T_x·(1 − e_x·(1 − P_x)·(1 − m_x)) + Σ_i V_i·r_i ≤ budget
                                       1/(B_i+1) ≤ r_i ≤ 1
 
+Where no more than half of the windows are kept, epochs that are dropped follow one another, and only those that follow
+one that is kept lose something: there e_x·(1 − m_x) is 1 − (2 − e_x)·m_x.
+
 T_x the seconds of the node's work, P_x the share of its rows that samples need in any case, V_i those of the query's
 windows: a linear program, since m_x ≥ r_i is all that is asked of m_x. [T06] §3.4 has one p for a network.
 """
@@ -36,6 +39,8 @@ class WindowDemand:
         weight: w: what each of its windows is worth.
         batch: B: windows that may be dropped one after the other; 0: none.
         early_share: e: the share of a dropped epoch whose rows belong to dropped windows only.
+        is_rare: Whether no more than half of its windows are kept: then dropped epochs follow one another, and each
+            that is kept takes 1 − e more of its neighbors.
         window_seconds: V: what its windows take on top of the work on rows, nothing dropped.
         sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
     """
@@ -44,6 +49,7 @@ class WindowDemand:
     weight: float = 1.0
     batch: int = 0
     early_share: float = 0.0
+    is_rare: bool = False
     window_seconds: float = 0.0
     sampling_rate: float | None = None
 
@@ -51,6 +57,11 @@ class WindowDemand:
     def least_kept(self) -> float:
         """The least share of its windows that it keeps unless it is shut down: 1/(B+1)."""
         return 1 / (self.batch + 1)
+
+    @property
+    def most_kept(self) -> float:
+        """The largest share of them."""
+        return 0.5 if self.is_rare else 1.0
 
 
 def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> Vector:
@@ -152,7 +163,10 @@ def _kept_by(
             rows[1 + len(running) + number, queries + node.parent] = -1.0
     bounds = [budget_seconds - constant, *[0.0] * (nodes + len(running))]
     least = _least(demands, running)
-    limits = [(float(least[n]), 1.0) if n in running else (0.0, 0.0) for n in range(queries)] + [(0.0, 1.0)] * nodes
+    limits = [
+        (float(least[n]), max(demands[n].most_kept, float(least[n]))) if n in running else (0.0, 0.0)
+        for n in range(queries)
+    ] + [(0.0, 1.0)] * nodes
     least_of_all, most_of_all = zip(*limits, strict=True)
     solved = optimize.milp(
         np.array([*worth, *[0.0] * nodes]),
@@ -170,10 +184,13 @@ def _node_costs(tree: WorkTree, demands: Sequence[WindowDemand], running: frozen
     constant = 0.0
     for node, below in enumerate(tree.queries_below):
         seconds = float(tree.node_seconds[node])
-        early = min((demands[query].early_share for query in below if query in running), default=1.0)
+        own = [demands[query] for query in below if query in running]
         sampled = max((demands[query].sampling_rate or 0.0 for query in below), default=0.0)
-        saving[node] = seconds * early * (1 - sampled)
-        constant += seconds - saving[node]
+        early = min((one.early_share for one in own), default=1.0)
+        is_rare = bool(own) and all(one.is_rare for one in own)
+        always, per_window = (0.0, 2 - early) if is_rare else (1 - early, early)
+        saving[node] = seconds * (1 - sampled) * per_window
+        constant += seconds * (sampled + (1 - sampled) * always)
     return saving, constant
 
 

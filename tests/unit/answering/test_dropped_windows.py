@@ -1,0 +1,67 @@
+"""Which window partials are of dropped windows, and what is answered for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streamshed.answering.answering import Answering
+from streamshed.answering.dropped_windows import CARRIED, DroppedWindows, is_carried, is_dropped, is_shut
+from streamshed.answering.output import Output, Shape
+from streamshed.answering.value_kind import Notation
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.window import WindowSpecification
+from tests.unit.answering.partials import SECOND, partials
+
+WINDOW = WindowSpecification(30 * SECOND, 10 * SECOND, 5 * SECOND)
+DROPPED = {7: DroppedWindows(WINDOW, ((2, 4), (9, 9)), ((3, 4),))}
+
+
+def window(number: int, **told: Any) -> dict[str, Any]:
+    start = (5 + 10 * number) * SECOND
+    return {"window_start": start, "window_end": start + 30 * SECOND, "rows": 2, "rows_weighted": 2.0, **told}
+
+
+def output(query: str, aggregate: str = "n", *, keys: int = 0) -> Output:
+    shape = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=(Notation.NUMBER,) * keys)
+    return Output(query, "s", aggregate, shape, definition_id=7, slot=0)
+
+
+def answers(outputs: list[Output], *rows: dict[str, Any]) -> list[dict[str, Any]]:
+    told = Answering(outputs, confidence=0.95).answers(partials(*rows), (), DROPPED)
+    return [row for batch in told for row in batch.to_pylist()]
+
+
+def test_windows_are_found_by_their_starts() -> None:
+    known = partials(*(window(number) for number in range(-1, 11)))
+    assert (np.flatnonzero(is_dropped(known, DROPPED)) - 1).tolist() == [2, 3, 4, 9]
+    assert (np.flatnonzero(is_shut(known, DROPPED)) - 1).tolist() == [3, 4]
+    assert not is_dropped(known, {8: DROPPED[7]}).any()
+    assert not is_dropped(known, {}).any()
+
+
+def test_what_counts_late_rows_is_no_window() -> None:
+    assert not is_dropped(partials(window(2, kind="late")), DROPPED).any()
+
+
+def test_a_dropped_window_is_one_gap_however_many_aggregates_there_are() -> None:
+    rows = answers([output("q", "n"), output("q", "m")], window(1), window(2), window(3))
+    assert [row["kind"] for row in rows] == ["gap", "gap", "answer", "answer"]
+    gaps = rows[:2]
+    assert [row["reason"] for row in gaps] == ["overload", "shut down"]
+    assert {row["aggregate"] for row in gaps} == {None}
+    assert {(row["value"], row["exact"], row["rows_used"]) for row in gaps} == {(None, False, 0)}
+
+
+def test_queries_with_one_definition_have_a_gap_each() -> None:
+    rows = answers([output("one"), output("two")], window(2))
+    assert [(row["kind"], row["query"]) for row in rows] == [("gap", "one"), ("gap", "two")]
+
+
+def test_of_groups_the_carrier_tells_of_gaps_and_of_nothing_else() -> None:
+    groups = [window(number, key_long=key) for number in (1, 2) for key in (0, 5)]
+    carried = [window(number, rows=0, rows_weighted=0.0, **CARRIED) for number in (1, 2)]
+    rows = answers([output("q", keys=1)], *groups, *carried)
+    assert [(row["kind"], row["key"]) for row in rows] == [("gap", None), ("answer", ["0"]), ("answer", ["5"])]
+    assert is_carried(partials(*groups, *carried)).tolist() == [False] * 4 + [True] * 2

@@ -1,0 +1,129 @@
+"""What the benchmark `windows` runs, and what it makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from pyarrow import parquet
+
+from streamshed.bench import windows_picture
+from streamshed.bench.calibration import Capacity
+from streamshed.bench.cost_fit import LinearCost
+from streamshed.bench.windows import BATCH, Course, figures_of, predicted_drop, ratio_figures
+from streamshed.bench.windows_figures import Delivered, delivered, sustained_share
+from streamshed.bench.windows_queries import MIXED, UNLOADED, WindowsQuery, exact_answers, windows_network
+from streamshed.bench.windows_sizes import FULL, QUICK
+from streamshed.planning.window_drop.droppable import droppable_queries
+
+SECOND = 1_000_000
+QUERY = WindowsQuery(name="q", size=10, slide=5, batch=2)
+
+
+def judged(**told: int) -> Delivered:
+    nothing = {"wrong": 0, "neither": 0, "twice": 0, "shut_down": 0, "longest_gap": 0, "gaps_too_long": 0}
+    return Delivered(**{"windows": 10, "delivered": 10, **nothing, **told})
+
+
+def course(ideal: float = 1.0, late: float = 0.5, **queries: Delivered) -> Course:
+    return Course(delivered=queries, ideal=ideal, time_ratios=(late,) * 20)
+
+
+def test_in_short_less_of_the_same_is_run() -> None:
+    assert set(QUICK.loads) < set(FULL.loads)
+    assert QUICK.left_out
+    assert not FULL.left_out
+    assert QUICK.calibration_file_count < FULL.calibration_file_count
+
+
+def test_all_queries_tolerate_gaps_and_share_one_delay(tmp_path: Path) -> None:
+    asked = windows_network(tmp_path, MIXED)
+    found = {one.query: one for one in droppable_queries(asked)}
+    assert {name: one.batch for name, one in found.items()} == {one.name: one.batch for one in MIXED}
+    assert len({one.epoch for one in found.values()}) == 1
+    assert len({query.rows for query in asked.queries}) == 1
+    assert [one.size for one in UNLOADED] == [25, 50, 75, 100]
+
+
+def test_exact_answers_are_those_of_windows_within_what_is_fed(tmp_path: Path) -> None:
+    start = 1_000 * SECOND
+    instants = [start + number * SECOND // 4 for number in range(12)]
+    table = pa.table({"ts": pa.array([*instants, None], pa.timestamp("us", "UTC"))})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    found = exact_answers([tmp_path / "rows.parquet"], [QUERY], 3, start)
+    assert found == {("q", start + number * SECOND // 2): (4.0, float(instants[2 * number + 3])) for number in range(5)}
+
+
+def test_each_way_to_be_wrong_is_told() -> None:
+    exact = {("q", number * 500_000): (1.0, 2.0) for number in range(10)}
+    answers = {place: told for place, told in exact.items() if place[1] not in {1_000_000, 1_500_000, 2_000_000}}
+    answers["q", 0] = (1.0, 3.0)
+    gaps = [("q", 1_000_000), ("q", 1_500_000), ("q", 1_500_000), ("q", 3_000_000)]
+    found = delivered(QUERY, answers, gaps, exact, 0)
+    assert found == Delivered(
+        windows=10, delivered=7, wrong=1, neither=2, twice=1, shut_down=0, longest_gap=3, gaps_too_long=1
+    )
+    shut = {("q", 1_500_000)}
+    told = delivered(QUERY, answers, gaps, exact, 0, shut=shut)
+    assert (told.shut_down, told.longest_gap, told.gaps_too_long) == (1, 1, 0)
+
+
+def test_the_most_that_can_be_delivered_follows_from_what_rows_cost() -> None:
+    capacity = Capacity(
+        cost=LinearCost(fixed_seconds=0.2, seconds_per_row=1e-5),
+        unsheddable=LinearCost(fixed_seconds=0.2, seconds_per_row=1e-6),
+    )
+    assert sustained_share(capacity, 200_000, 2.4) == 1.0
+    assert sustained_share(capacity, 500_000, 2.4) == pytest.approx((2.4 - 0.7) / 4.5)
+
+
+def test_violations_of_all_runs_are_counted() -> None:
+    real = {
+        ("fares", 1.0): course(q=judged(wrong=1)),
+        ("fares", 5.0): course(0.5, 0.9, q=judged(delivered=4, neither=2), other=judged(delivered=5)),
+    }
+    shapes = {(20, 20): course(q=judged(delivered=7, gaps_too_long=3))}
+    found = figures_of(real, shapes, 1e5)
+    assert (found["subset_violations"], found["gap_violations"]) == (1, 5)
+    assert found["share_of_optimum"] == pytest.approx(0.45 / 0.5)
+    assert found["largest_error_of_model"] == pytest.approx(0.1)
+    assert found["p95_time_ratio"] == 0.9
+
+
+def test_the_model_is_that_of_the_paper_with_work_above_the_aggregate_only() -> None:
+    assert predicted_drop(20, 20) == pytest.approx(0.2)
+    assert predicted_drop(100, 20) > 0.2
+    assert predicted_drop(20, 1) == pytest.approx(BATCH / (BATCH + 1))
+
+
+def test_the_worst_ratio_counts() -> None:
+    found = ratio_figures({1.0: [0.97, 0.99, 1.0, 0.98, 1.01, 1.0], 0.5: [0.9, 0.95, 1.0, 0.96, 0.94, 0.99]})
+    assert found["throughput_ratio"] == found["throughput_ratio_0.5"] < found["throughput_ratio_1"]
+    assert ratio_figures({}) == {}
+
+
+def lines(axes: Axes) -> Mapping[str, list[float]]:
+    return {str(line.get_label()): np.asarray(line.get_ydata(), np.float64).tolist() for line in axes.lines}
+
+
+def test_the_picture_shows_what_was_delivered_beside_the_most_there_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(windows_picture, "write_png", lambda figure, _: drawn.append(figure))
+    windows_picture.draw_windows(
+        tmp_path / "windows.png",
+        real={("fares", 1.0): (1.0, 1.0), ("fares", 5.0): (0.15, 0.18)},
+        shapes={(20, 20): 0.22, (100, 100): 0.19, (100, 25): 0.3},
+        model=predicted_drop,
+    )
+    real, by_size, by_slide = drawn[0].axes
+    assert lines(real) == {"fares": [1.0, 0.15], "the most there can be": [1.0, 0.18]}
+    assert lines(by_size)["tumbling"] == [0.22, 0.19]
+    assert lines(by_slide)["measured"] == [0.3, 0.19]
+    assert lines(by_slide)["measured, model"][1] == pytest.approx(0.2)

@@ -1,0 +1,39 @@
+"""How far windows are decided on before rows are read."""
+
+from __future__ import annotations
+
+from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.spark.event_times import FURTHEST_STEPS, GUESSED_STEPS, event_times
+from streamshed.spark.upcoming_rows import EventBounds
+
+YEAR_2038 = 2**61
+
+
+def times(events: EventBounds | None, **known: int | None) -> EventTimes:
+    told = {"opened": 0, "carried_since": 0, "latest": 1000, "latest_before": 900, "least_step": 0, **known}
+    return event_times(events, **told)  # type: ignore[arg-type]
+
+
+def test_footers_tell() -> None:
+    assert (times(EventBounds(950, 1100)).first, times(EventBounds(950, 1100)).last) == (950, 1100)
+
+
+def test_a_row_far_ahead_moves_nothing() -> None:
+    assert times(EventBounds(1001, YEAR_2038)).last == 1001 + FURTHEST_STEPS * 100
+    # Afterwards the latest event is there, but rows still come where they did.
+    after = times(EventBounds(1101, 1200), latest=YEAR_2038)
+    assert after.last == 1200
+
+
+def test_without_footers_time_is_taken_to_go_on_as_it_did() -> None:
+    assert (times(None).first, times(None).last) == (1000, 1000 + GUESSED_STEPS * 100)
+    assert times(None, least_step=500).last == 1000 + GUESSED_STEPS * 500
+
+
+def test_before_anything_was_seen_only_footers_tell() -> None:
+    assert times(None, latest=None, latest_before=None, carried_since=None).last == 0
+    assert times(EventBounds(5, 90), latest=None, latest_before=None, carried_since=None).last == 90
+
+
+def test_at_the_second_micro_batch_the_first_event_tells_how_far_time_went() -> None:
+    assert times(EventBounds(1001, 2000), latest=1000, latest_before=None, carried_since=0).last == 2000

@@ -71,7 +71,7 @@ def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "l
         if (hidden, before) not in judged:
             judged[hidden, before] = _best(numbers, values, before, hidden, _METHODS[method])
         errors[place], count = judged[hidden, before]
-        found[place] = _line_at(numbers, values, number, hidden, count)
+        found[place] = _lines_at(numbers, values, missing[place : place + 1], hidden, count)[0]
     return Predicted(found, errors)
 
 
@@ -97,38 +97,37 @@ def _best(
 ) -> tuple[float, int]:
     """The standard error of the best of some numbers of neighbors, judged by the answers before a gap, and which."""
     last = before if before >= FEWEST else min(len(numbers), before + FEWEST)
-    judged = range(max(0, last - JUDGED_BY), last)
+    judged = np.arange(max(0, last - JUDGED_BY), last)
     errors = [(_rms(numbers, values, judged, hidden, count), count) for count in counts]
     known = [one for one in errors if np.isfinite(one[0])]
     return min(known) if known else (float("nan"), counts[0])
 
 
-def _rms(numbers: Longs, values: Doubles, judged: range, hidden: tuple[int, int], count: int) -> float:
+def _rms(numbers: Longs, values: Doubles, judged: Longs, hidden: tuple[int, int], count: int) -> float:
     """How far off predictions of known answers are, hidden with what would be missing around them."""
-    told = [_line_at(numbers, values, int(numbers[place]), hidden, count) - float(values[place]) for place in judged]
-    known = np.array([one for one in told if np.isfinite(one)])
+    off = _lines_at(numbers, values, numbers[judged], hidden, count) - values[judged]
+    known = off[np.isfinite(off)]
     return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
 
 
-def _line_at(numbers: Longs, values: Doubles, number: int, hidden: tuple[int, int], count: int) -> float:
-    """The value at a window of a line through `count` answers on each side that are no nearer than those hidden."""
-    until = int(np.searchsorted(numbers, number - hidden[0], side="right"))
-    since = int(np.searchsorted(numbers, number + hidden[1], side="left"))
-    chosen = np.concatenate(
-        (np.arange(max(0, until - count), until), np.arange(since, min(len(numbers), since + count)))
-    )
-    if not len(chosen):
-        return float("nan")
-    distances = (numbers[chosen] - number).astype(np.float64)
-    if until == 0 or since == len(numbers):
-        # On one side of them all, a line would run away.
-        return float(values[chosen].mean())
-    furthest = float(np.abs(distances).max()) + 1.0
-    weights = (1 - (np.abs(distances) / furthest) ** 3) ** 3
-    mean = float(np.average(distances, weights=weights))
-    spread = float(np.average((distances - mean) ** 2, weights=weights))
-    level = float(np.average(values[chosen], weights=weights))
-    slope = (
-        float(np.average((distances - mean) * (values[chosen] - level), weights=weights)) / spread if spread else 0.0
-    )
-    return level - slope * mean
+def _lines_at(numbers: Longs, values: Doubles, at: Longs, hidden: tuple[int, int], count: int) -> Doubles:
+    """The values at some windows of lines through `count` answers on each side that are no nearer than those hidden."""
+    until = np.searchsorted(numbers, at - hidden[0], side="right")[:, None]
+    since = np.searchsorted(numbers, at + hidden[1], side="left")[:, None]
+    steps = np.arange(count)
+    places = np.concatenate((until - 1 - steps, since + steps), axis=1)
+    is_there = (places >= 0) & (places < len(numbers))
+    places = np.clip(places, 0, len(numbers) - 1)
+    distances = np.where(is_there, numbers[places] - at[:, None], 0).astype(np.float64)
+    chosen = np.where(is_there, values[places], 0.0)
+    is_between = (until[:, 0] > 0) & (since[:, 0] < len(numbers))
+    furthest = np.abs(distances).max(axis=1, keepdims=True) + 1.0
+    # On one side of them all, a line would run away: there it is their mean.
+    weights = np.where(is_between[:, None], (1 - (np.abs(distances) / furthest) ** 3) ** 3, 1.0) * is_there
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = weights.sum(axis=1)
+        mean, level = ((weights * one).sum(axis=1) / total for one in (distances, chosen))
+        spread = (weights * (distances - mean[:, None]) ** 2).sum(axis=1)
+        slope = (weights * (distances - mean[:, None]) * (chosen - level[:, None])).sum(axis=1) / spread
+    found: Doubles = level - np.where(is_between & (spread > 0), slope * mean, 0.0)
+    return found

@@ -36,6 +36,10 @@ DROP_SHARE = 0.5
 _WARM = 0.1
 """The first tenth of the windows tells what predictions are worth, and is not counted."""
 
+_DAY = 86_400_000_000
+_LEAST_FULL = 0.1
+"""Windows that hold less than this share of what is usual are not judged."""
+
 _COLORS = {"sample": "#c0392b", "linear": "#e08a1e", "local": "#2f6db3"}
 
 Numbers = npt.NDArray[np.float64]
@@ -117,12 +121,15 @@ def run(options: BenchOptions) -> BenchResult:
 
 
 def read_recorded(file: Path, column: str) -> Recorded:
-    """Read a recording as rows of ticks, which are as long as makes them all equally full on average."""
+    """Read the fullest day of a recording, or all of it where it is shorter, as rows of ticks."""
     table = pq.read_table(file, columns=["ts", column])
     instants = table.column("ts").cast("int64").to_numpy()
     values = np.nan_to_num(table.column(column).cast("float64").to_numpy())
     order = np.argsort(instants, kind="stable")
     instants, values = instants[order], np.maximum(values[order], 0.0)
+    rows = np.searchsorted(instants, instants + _DAY) - np.arange(len(instants))
+    first = int(np.argmax(rows))
+    instants, values = (each[first : first + int(rows[first])] for each in (instants, values))
     length = (int(instants[-1]) - int(instants[0])) // TICKS + 1
     return Recorded((instants - instants[0]) // length, values)
 
@@ -144,7 +151,7 @@ def compared(name: str, recorded: Recorded, *, batch: int, size: int, slide: int
     ratio = float("nan")
     counted = windows >= _WARM * len(windows)
     for truth, sample in zip((counts, sums), sampled, strict=True):
-        worth = counted & (truth > 0)
+        worth = counted & (truth > _LEAST_FULL * np.median(truth))
         of = {"sample": _error(sample, truth, worth)}
         for method in ("linear", "local"):
             told = predict(known, truth[known], missing, method=method)

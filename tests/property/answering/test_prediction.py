@@ -76,7 +76,7 @@ def test_where_single_windows_are_noisy_several_tell_more_than_the_next_two() ->
 
 @pytest.mark.parametrize("method", METHODS)
 def test_beyond_the_last_answer_no_line_is_drawn_on(method: str) -> None:
-    found = predict(np.arange(60), np.arange(60) * 10.0, np.array([-5, 70]), method=method)
+    found = predict(np.arange(60), np.linspace(0.0, 590.0, 60), np.array([-5, 70]), method=method)
     assert found.values[0] <= 50
     assert found.values[1] <= 590
     assert (found.errors > 0).all()

@@ -8,7 +8,9 @@ from streamshed.bench import BENCHMARKS, BenchOptions
 from streamshed.errors import JavaUnavailableError
 
 
-@pytest.mark.parametrize("name", sorted({*BENCHMARKS} - {"coverage", "large_values", "counted_rows", "planning"}))
+@pytest.mark.parametrize(
+    "name", sorted({*BENCHMARKS} - {"coverage", "large_values", "counted_rows", "prediction", "planning"})
+)
 def test_java_is_looked_for_before_anything_is_staged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

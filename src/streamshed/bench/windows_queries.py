@@ -83,13 +83,15 @@ def unloaded_network(watched: Path, selectivity: float, files_per_micro_batch: i
         may_drop: Whether windows may be dropped; otherwise queries are exact.
     """
     source = folder(str(watched), "parquet", schema="ts timestamp", max_files_per_micro_batch=files_per_micro_batch)
-    rows = stream("rows", source, time="ts", watermark="1 second").map(instant="unix_micros(ts)")
+    clock = "subset" if may_drop else "exact"
+    stamped = stream("rows", source, time="ts", watermark="1 second", clock=clock)
+    rows = stamped.map(instant="unix_micros(ts)")
     passing = rows.filter(f"pmod(hash(instant), 1000) < {round(1000 * selectivity)}")
     asked = []
     for one in UNLOADED:
         answers = passing.window(f"{one.size * 100} ms").agg(n="count(*)", last="max(instant)")
         gap = one.batch if may_drop else None
-        asked.append(answers.query(one.name, mode="subset" if may_drop else "exact", max_gap=gap))
+        asked.append(answers.query(one.name, mode=clock, max_gap=gap))
     return network(*asked)
 
 

@@ -159,8 +159,9 @@ def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> Da
     is_sampled = (sampling_rate > 0) & (uniform(rows, stream) < sampling_rate) if is_reproducible else F.lit(False)
     is_shown = F.pmod(F.xxhash64(since), F.lit(_SHOWN_ONE_IN)) == 0
     stays = F.coalesce(sampling_rate >= 1, F.lit(True)) | is_sampled | is_shown
-    # Spark would push the filter down to the source, and compute there once more all that it reads.
-    kept = rows.where(F.when(F.spark_partition_id() >= 0, F.col(RETAINED_BASE).isNull() | stays))
+    # Nothing is computed for a row while nothing is dropped. What follows the plan is not pushed down to the source.
+    drops = F.col(RETAINED_BASE).isNotNull()
+    kept = rows.where(F.when(drops, stays).otherwise(F.lit(True)))
     words = F.get(RETAINED_WORDS, slot)
     both = F.array(
         *[
@@ -168,7 +169,8 @@ def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> Da
             for index, whole in enumerate(whole_words)
         ]
     )
-    return kept.withColumn(PASSES, F.when(words.isNotNull(), both).otherwise(F.col(PASSES))).drop(*_RETAINED)
+    passes = F.when(drops, F.when(words.isNotNull(), both).otherwise(F.col(PASSES))).otherwise(F.col(PASSES))
+    return kept.withColumn(PASSES, passes).drop(*_RETAINED)
 
 
 def _is_timed_before_parsing(stream: Stream) -> bool:

@@ -11,14 +11,16 @@ from streamshed.bench import (
     large_values,
     overhead,
     planning,
+    prediction,
     sampled_totals,
     throughput,
+    windows,
 )
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
 from streamshed.bench.ratios import interleaved
-from tests.unit.bench import test_burst, test_throughput
+from tests.unit.bench import test_burst, test_throughput, test_windows
 from tests.unit.documentation import first_names, named, page
 
 PAGE = page("docs/benchmarks.md")
@@ -77,6 +79,30 @@ def large_values_figures() -> set[str]:
     return set(large_values.figures_of(compared))
 
 
+def windows_figures() -> set[str]:
+    course = test_windows.course(q=test_windows.judged())
+    ratios = windows.ratio_figures({1.0: [1.0] * 12, 0.5: [0.9] * 12})
+    return {*windows.figures_of({("fares", 5.0): course}, {(20, 20): course}, 1000.0), *ratios}
+
+
+def prediction_figures() -> set[str]:
+    errors = {"sample": 0.1, "linear": 0.3, "local": 0.2}
+    compared = [
+        prediction.Compared(
+            recording=name,
+            batch=5,
+            size=prediction.SIZE,
+            slide=prediction.SIZE,
+            load=0.5,
+            count_errors=errors,
+            sum_errors=errors,
+            error_ratio=1.0,
+        )
+        for name in prediction.RECORDED
+    ]
+    return set(prediction.figures_of(compared))
+
+
 def counted_rows_figures() -> set[str]:
     compared = [
         counted_rows.Compared(
@@ -95,6 +121,8 @@ def counted_rows_figures() -> set[str]:
 
 
 FIGURES = {
+    "windows": windows_figures(),
+    "prediction": prediction_figures(),
     "counted_rows": counted_rows_figures(),
     "accuracy": accuracy_figures(),
     "coverage": coverage_figures(),

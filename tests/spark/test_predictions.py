@@ -55,22 +55,23 @@ def _answers(spark: SparkSession) -> DataFrame:
 
 
 def test_gaps_are_predicted_aggregate_by_aggregate(spark: SparkSession) -> None:
-    found = predictions(_answers(spark), _network(), "plain", method="linear").collect()
-    told = {(row.aggregate, seconds_of(row.window_start) / 10): row for row in found}
+    found = predictions(_answers(spark), _network(), "plain", method="linear").toArrow().to_pylist()
+    told = {(row["aggregate"], seconds_of(row["window_start"]) / 10): row for row in found}
     assert len(told) == len(found) == 6
     for number in (3, 4, 8):
-        assert told["n", number].value == pytest.approx(number)
-        assert told["top", number].value == pytest.approx(100)
-        assert told["n", number].standard_error == pytest.approx(0, abs=1e-9)
+        assert told["n", number]["value"] == pytest.approx(number)
+        assert told["top", number]["value"] == pytest.approx(100)
+        assert told["top", number]["standard_error"] == pytest.approx(0, abs=1e-9)
+        assert told["n", number]["standard_error"] > 0
     for row in found:
-        assert (row.kind, row.exact, row.value_text, row.lower, row.rows_used) == ("prediction", False, None, None, 0)
-        assert row.reason == "predicted: linear"
-        assert row.window_end - row.window_start == timedelta(seconds=WINDOW_SECONDS)
+        assert (row["kind"], row["exact"], row["value_text"], row["rows_used"]) == ("prediction", False, None, 0)
+        assert (row["lower"], row["upper"], row["reason"]) == (None, None, "predicted: linear")
+        assert row["window_end"] - row["window_start"] == timedelta(seconds=WINDOW_SECONDS)
 
 
 def test_each_group_is_predicted_while_it_is_there(spark: SparkSession) -> None:
-    found = predictions(_answers(spark), _network(), "grouped").collect()
-    told = {(row.key[0], round(seconds_of(row.window_start) / 10)): row.value for row in found}
+    found = predictions(_answers(spark), _network(), "grouped").toArrow().to_pylist()
+    told = {(row["key"][0], round(seconds_of(row["window_start"]) / 10)): row["value"] for row in found}
     assert told == {
         ("1", 3): pytest.approx(5),
         ("1", 4): pytest.approx(5),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, ANSWER_SCHEMA, GAP, PREDICTION
+from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, GAP, PREDICTION, arrow_schema
 from streamshed.answering.prediction import predict
+from streamshed.answering.window_partials import Longs
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
@@ -51,52 +49,58 @@ def predictions(answers: DataFrame, network: QueryNetwork, query_name: str, *, m
     known = own.where((F.col("kind") == ANSWER) & F.col("value").isNotNull())
     each = known.select("aggregate", "key", "start", "value").crossJoin(F.broadcast(gaps))
 
-    def of_group(group: pd.DataFrame) -> pd.DataFrame:
+    def of_group(group: pa.Table) -> pa.Table:
         return _predicted(group, query_name, window, method, is_grouped=is_grouped)
 
-    return each.groupBy("aggregate", "key").applyInPandas(of_group, ANSWER_DDL)
+    return each.groupBy("aggregate", "key").applyInArrow(of_group, ANSWER_DDL)
 
 
-def _predicted(
-    group: pd.DataFrame, query: str, window: WindowSpecification, method: str, *, is_grouped: bool
-) -> pd.DataFrame:
-    answered = group.sort_values("start").drop_duplicates("start")
-    numbers = _numbers(answered["start"], window)
-    missing = np.setdiff1d(_numbers(group["gaps"].iloc[0], window), numbers)
+def _predicted(group: pa.Table, query: str, window: WindowSpecification, method: str, *, is_grouped: bool) -> pa.Table:
+    starts, first = np.unique(_longs(group.column("start")), return_index=True)
+    values = np.asarray(group.column("value").to_numpy(), np.float64)[first]
+    numbers = _numbers(starts, window)
+    gaps = group.column("gaps")[0].as_py()
+    missing = np.setdiff1d(_numbers(np.array(gaps, np.int64), window), numbers)
     if is_grouped:
         missing = missing[(missing > numbers[0]) & (missing < numbers[-1])]
-    found = predict(numbers, answered["value"].to_numpy(np.float64), missing, method=method)
-    starts = missing * window.slide_microseconds + window.offset_microseconds
-    columns: dict[str, Any] = {
-        "kind": PREDICTION,
-        "query": query,
-        "key": [group["key"].iloc[0]] * len(missing),
-        "aggregate": group["aggregate"].iloc[0],
-        "value": found.values,
-        "standard_error": found.errors,
-        "rows_used": 0,
-        "exact": False,
-        "low": False,
-        "reason": f"predicted: {method}",
-        **_window_columns(starts, window),
+    found = predict(numbers, values, missing, method=method)
+    count = len(missing)
+    columns = {
+        "kind": pa.array([PREDICTION] * count, pa.string()),
+        "query": pa.array([query] * count, pa.string()),
+        "key": pa.array([group.column("key")[0].as_py()] * count, pa.list_(pa.string())),
+        "aggregate": pa.array([group.column("aggregate")[0].as_py()] * count, pa.string()),
+        "value": pa.array(found.values, from_pandas=True),
+        "standard_error": pa.array(found.errors, from_pandas=True),
+        "rows_used": pa.array(np.zeros(count, np.int64)),
+        "exact": pa.array(np.zeros(count, np.bool_)),
+        "low": pa.array(np.zeros(count, np.bool_)),
+        "reason": pa.array([f"predicted: {method}"] * count, pa.string()),
+        **_window_columns(missing * window.slide_microseconds + window.offset_microseconds, window),
     }
-    told = pd.DataFrame(columns, index=range(len(missing)))
-    return told.reindex(columns=[name for name, _ in ANSWER_SCHEMA])
+    schema = arrow_schema()
+    arrays = [
+        columns[field.name].cast(field.type) if field.name in columns else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _numbers(starts: Sequence[int] | pd.Series, window: WindowSpecification) -> np.ndarray[Any, np.dtype[np.int64]]:
-    found = np.asarray(starts, np.int64)
-    return np.asarray((found - window.offset_microseconds) // window.slide_microseconds, np.int64)
+def _longs(column: pa.ChunkedArray) -> Longs:
+    found: Longs = np.asarray(column.to_numpy(), np.int64)
+    return found
 
 
-def _window_columns(starts: np.ndarray[Any, np.dtype[np.int64]], window: WindowSpecification) -> dict[str, Any]:
+def _numbers(starts: Longs, window: WindowSpecification) -> Longs:
+    found: Longs = (starts - window.offset_microseconds) // window.slide_microseconds
+    return found
+
+
+def _window_columns(starts: Longs, window: WindowSpecification) -> dict[str, pa.Array]:
     ends = starts + window.size_microseconds
     if window.is_numbered:
         return {
-            "window_from": starts // MICROSECONDS_PER_NUMBER,
-            "window_until": ends // MICROSECONDS_PER_NUMBER,
+            "window_from": pa.array(starts // MICROSECONDS_PER_NUMBER),
+            "window_until": pa.array(ends // MICROSECONDS_PER_NUMBER),
         }
-    return {
-        "window_start": pd.to_datetime(starts, unit="us", utc=True),
-        "window_end": pd.to_datetime(ends, unit="us", utc=True),
-    }
+    return {"window_start": pa.array(starts), "window_end": pa.array(ends)}

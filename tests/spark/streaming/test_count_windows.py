@@ -18,6 +18,7 @@ from streamshed.network.stream import stream
 from streamshed.spark import answers, query_view
 from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import write_lines, write_parquet
+from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import PATIENCE_SECONDS, QUICK, Collected, wait_for_micro_batch
 
 FILES, ROWS = 6, 200
@@ -148,7 +149,7 @@ def test_what_was_shed_is_known_though_nobody_read_its_numbers(spark: SparkSessi
 
 
 def test_windows_along_numbers_are_dropped_whole(spark: SparkSession, tmp_path: Path) -> None:
-    """As a believed overload has it: no loop is forced here, and text tells no numbers beforehand."""
+    """Text tells no numbers beforehand: they are taken to go on as they did; what lies beyond is decided on later."""
     for file in range(BURST_FILES):
         lines = [json.dumps({"number": file * ROWS + index, "v": index}) for index in range(ROWS)]
         write_lines(tmp_path / "in" / f"{file}.json", lines)
@@ -156,14 +157,9 @@ def test_windows_along_numbers_are_dropped_whole(spark: SparkSession, tmp_path: 
     trades = stream("trades", source, number="number", identity=["number"])
     asked = trades.window(SLIDE).agg(n="count(*)", top="max(v)").query("q", mode="subset", max_gap=3)
     collected = Collected()
-    run = network(asked).start(
-        spark,
-        checkpoint=str(tmp_path / "checkpoint"),
-        sink=collected,
-        trigger="2 seconds",
-        partitions=1,
-        prior=LoadPrior(fixed_seconds=0.2, seconds_per_row=0.02, read_share=0.05),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        force_sampling(patch, lambda _: {}, kept_shares=lambda micro_batch: {"q": 0.4 if micro_batch < 9 else 1.0})
+        run = network(asked).start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=collected, **QUICK)
     with run:
         wait_for_micro_batch(run, BURST_FILES - 1)
         assert run.drain(PATIENCE_SECONDS)

@@ -7,7 +7,7 @@ from streamshed.control.guard import Clamp
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.query_rates import SizedRate
-from streamshed.planning.window_drop.drop_plan import UpcomingWindows
+from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.work_codes import work_shares
 

@@ -18,7 +18,7 @@ from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates, coming_work
-from streamshed.planning.window_drop.drop_plan import UpcomingWindows
+from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import believed_statistics

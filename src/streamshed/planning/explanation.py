@@ -19,15 +19,11 @@ from streamshed.planning.rate_policies import (
     RatePolicy,
     rate_policy_named,
 )
-from streamshed.planning.window_drop.drop_plan import (
-    PATIENCE,
-    UpcomingWindows,
-    drop_plan,
-    of_samples,
-    sampled_work,
-)
+from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.work_tree import Vector
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -250,13 +246,14 @@ def _chosen(
         rates = np.maximum(rates_of(tree, demands, work_seconds), _LEAST_RATE)
         return _Chosen(rates, windows={name: (one, 1.0) for name, one in droppable.items()})
     lasting = UpcomingWindows(drops=WindowDrops(queries={}, pressed=PATIENCE))
-    plan = drop_plan(tree, demands, droppable, work_seconds, rates_of, lasting)
-    needed, sampled = plan.needed_in_the_long_run, of_samples(demands)
+    tolerant = TolerantWork(tree, demands, droppable)
+    plan = drop_plan(tolerant, work_seconds, rates_of, lasting)
+    needed, sampled = plan.needed_in_the_long_run, list(tolerant.sampled)
     rates, seconds = np.ones(len(demands)), float(tree.node_seconds @ needed)
     if sampled:
-        rest, _ = sampled_work(tree, demands, needed)
+        rest, _ = tolerant.without(needed)
         left = max(0.0, work_seconds - seconds)
-        rates[sampled] = np.maximum(rates_of(rest, [demands[one] for one in sampled], left), _LEAST_RATE)
+        rates[sampled] = np.maximum(rates_of(rest, tolerant.sampled_demands, left), _LEAST_RATE)
         seconds += rest.load_seconds(rates[sampled])
     windows = {name: (one, plan.kept_shares[name]) for name, one in droppable.items()}
     return _Chosen(rates, needed, seconds, windows)

@@ -15,15 +15,10 @@ from streamshed.planning.network_load import network_load
 from streamshed.planning.placement import samplers
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
 from streamshed.planning.rate_policies import RatePolicy
-from streamshed.planning.window_drop.drop_plan import (
-    DropPlan,
-    UpcomingWindows,
-    drop_plan,
-    nothing_more_dropped,
-    of_samples,
-    sampled_work,
-)
+from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.drop_plan import DropPlan, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.work_tree import Vector, WorkTree
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -103,6 +98,11 @@ class ComingWork:
     sized: Mapping[str, SizedSampling] = field(default_factory=dict)
     droppable: Mapping[str, DroppableQuery] = field(default_factory=dict)
     upcoming: UpcomingWindows = field(default_factory=UpcomingWindows)
+
+    @property
+    def tolerant(self) -> TolerantWork:
+        """The same, as those see it who drop windows."""
+        return TolerantWork(self.tree, self.demands, self.droppable)
 
     @property
     def stream_seconds(self) -> dict[str, float]:
@@ -226,7 +226,7 @@ def kept_whole(work: ComingWork) -> QueryRates:
     found = _query_rates(work, [WHOLE] * len(demands))
     if not work.droppable:
         return found
-    windows = nothing_more_dropped(tree, demands, work.droppable, work.upcoming)
+    windows = nothing_more_dropped(work.tolerant, work.upcoming)
     shares = [0.0 if _is_idle(one, work, windows) else 1.0 for one in range(len(tree.nodes))]
     needed = np.maximum(windows.needed, shares)
     return replace(found, windows=windows, work_shares=_shares_done(work, needed), row_shares=_row_shares(work, needed))
@@ -240,17 +240,16 @@ def _is_idle(node: int, work: ComingWork, windows: DropPlan) -> bool:
 
 def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float) -> QueryRates:
     """Drop windows, and fill what that leaves with samples."""
-    tree, demands = work.tree, work.demands
-    windows = drop_plan(tree, demands, work.droppable, budget_seconds, policy, work.upcoming)
-    rest, places = sampled_work(tree, demands, windows.needed)
-    sampled = of_samples(demands)
-    codes = [WHOLE] * len(demands)
+    tolerant = work.tolerant
+    windows = drop_plan(tolerant, budget_seconds, policy, work.upcoming)
+    codes = [WHOLE] * len(work.demands)
     done = windows.needed.copy()
-    if sampled:
-        left = windows.seconds_left(tree, budget_seconds)
-        wanted = policy(rest, [demands[query] for query in sampled], left)
+    if tolerant.sampled:
+        rest, places = tolerant.without(windows.needed)
+        left = windows.seconds_left(work.tree, budget_seconds)
+        wanted = policy(rest, tolerant.sampled_demands, left)
         found = _rounded(wanted, lambda rates: rest.load_seconds(rates) <= left * (1 + _ROUNDING))
-        for query, code in zip(sampled, found, strict=True):
+        for query, code in zip(tolerant.sampled, found, strict=True):
             codes[query] = code
         shares = rest.shares(rest.node_rates(_rates(found)))
         for node, share in zip(places, shares.tolist(), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamshed.planning.window_drop.drop_plan import UpcomingWindows
+from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes, WindowDrops
 
 

@@ -11,7 +11,7 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.window_drop.drop_plan import UpcomingWindows
+from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.intake import Intake

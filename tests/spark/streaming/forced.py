@@ -11,7 +11,7 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import SizedRate
-from streamshed.planning.window_drop.drop_plan import advanced_drops
+from streamshed.planning.window_drop.decisions import advanced_drops
 from streamshed.planning.window_drop.droppable import droppable_queries
 
 SamplingCodes = Callable[[int], Mapping[str, int]]

@@ -10,17 +10,11 @@ import pytest
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.demand import Demand
 from streamshed.planning.least_error import least_error_rates
-from streamshed.planning.window_drop.drop_plan import (
-    PATIENCE,
-    UpcomingWindows,
-    drop_plan,
-    expected_needs,
-    nothing_more_dropped,
-    of_samples,
-    sampled_work,
-)
+from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.work_tree import WorkNode, WorkTree
 
 TREE = WorkTree(
@@ -48,6 +42,9 @@ def tolerant(batch: int = 9, size: int = 10, slide: int = 10) -> dict[str, Dropp
     return {"windows": one}
 
 
+BOTH = TolerantWork(TREE, [WINDOWS, SAMPLES], tolerant())
+
+
 def upcoming(**known: object) -> UpcomingWindows:
     return replace(UpcomingWindows(event_times={"rows": TIMES}), **known)  # type: ignore[arg-type]
 
@@ -57,7 +54,7 @@ ALONE = WorkTree((WorkNode(name="rows", parent=None, seconds=1.0), WorkNode(name
 
 @pytest.mark.parametrize("budget_seconds", [0.4, 1.0, 1.5])
 def test_of_tumbling_windows_the_share_is_kept_that_there_is_time_for(budget_seconds: float) -> None:
-    plan = drop_plan(ALONE, [WINDOWS], tolerant(), budget_seconds, least_error_rates, upcoming())
+    plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), budget_seconds, least_error_rates, upcoming())
     assert plan.kept_shares["windows"] == pytest.approx(budget_seconds / 2)
     assert float(ALONE.node_seconds @ plan.needed_in_the_long_run) == pytest.approx(budget_seconds)
     dropped = plan.drops.queries["7"].numbers()
@@ -66,9 +63,9 @@ def test_of_tumbling_windows_the_share_is_kept_that_there_is_time_for(budget_sec
 
 
 def test_time_goes_where_it_saves_most_error() -> None:
-    light = drop_plan(TREE, [WINDOWS, SAMPLES], tolerant(), 2.0, least_error_rates, upcoming())
+    light = drop_plan(BOTH, 2.0, least_error_rates, upcoming())
     heavy_windows = replace(WINDOWS, weight=3.0)
-    heavy = drop_plan(TREE, [heavy_windows, SAMPLES], tolerant(), 2.0, least_error_rates, upcoming())
+    heavy = drop_plan(replace(BOTH, demands=[heavy_windows, SAMPLES]), 2.0, least_error_rates, upcoming())
     assert 0.1 < light.kept_shares["windows"] < heavy.kept_shares["windows"] <= 1
     for plan in (light, heavy):
         assert float(TREE.node_seconds @ plan.needed_in_the_long_run) <= 2.0 + 1e-6
@@ -77,14 +74,14 @@ def test_time_goes_where_it_saves_most_error() -> None:
 
 def test_no_division_that_was_tried_is_better() -> None:
     """Brute force over shares of windows: what is left for samples is filled by the policy itself."""
-    plan = drop_plan(TREE, [WINDOWS, SAMPLES], tolerant(), 2.0, least_error_rates, upcoming())
+    plan = drop_plan(BOTH, 2.0, least_error_rates, upcoming())
 
     def loss(kept: float) -> float:
-        needed = expected_needs(TREE, [WINDOWS, SAMPLES], tolerant(), np.array([kept, 1.0]))
+        needed = BOTH.expected_needs(np.array([kept, 1.0]))
         left = 2.0 - float(TREE.node_seconds @ needed)
         if left < 0:
             return np.inf
-        rest, _ = sampled_work(TREE, [WINDOWS, SAMPLES], needed)
+        rest, _ = BOTH.without(needed)
         rate = max(float(least_error_rates(rest, [SAMPLES], left)[0]), 1e-8)
         return (1 - kept) + (SAMPLES.weight * SAMPLES.relative_error(rate)) ** 2
 
@@ -96,7 +93,7 @@ def test_a_query_is_shut_down_only_when_it_lasts_and_comes_back_when_there_is_ro
     windows = upcoming(steady_seconds=0.1)
     seen = []
     for _ in range(PATIENCE + 1):
-        plan = drop_plan(ALONE, [WINDOWS], tolerant(), 0.1, least_error_rates, windows)
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.1, least_error_rates, windows)
         windows = replace(windows, drops=plan.drops)
         seen.append(plan.kept_shares["windows"])
     assert seen[: PATIENCE - 1] == pytest.approx([0.1] * (PATIENCE - 1))
@@ -105,7 +102,7 @@ def test_a_query_is_shut_down_only_when_it_lasts_and_comes_back_when_there_is_ro
     windows = replace(windows, steady_seconds=1.0)
     back = []
     for _ in range(PATIENCE):
-        plan = drop_plan(ALONE, [WINDOWS], tolerant(), 1.0, least_error_rates, windows)
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 1.0, least_error_rates, windows)
         windows = replace(windows, drops=plan.drops)
         back.append(plan.kept_shares["windows"])
     assert back[:-1] == [0] * (PATIENCE - 1)
@@ -116,7 +113,7 @@ def test_one_late_micro_batch_shuts_nobody_down() -> None:
     """It has less time than its rows took to come: that says nothing of the long run."""
     windows = upcoming(steady_seconds=1.0)
     for _ in range(3 * PATIENCE):
-        plan = drop_plan(ALONE, [WINDOWS], tolerant(), 0.05, least_error_rates, windows)
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.05, least_error_rates, windows)
         windows = replace(windows, drops=plan.drops)
     assert plan.kept_shares["windows"] == pytest.approx(0.1)
 
@@ -129,7 +126,7 @@ def test_the_long_run_counts_where_epochs_are_longer_than_micro_batches(epoch: i
 
 
 def test_while_windows_are_kept_samples_keep_half_of_what_they_should_have() -> None:
-    plan = drop_plan(TREE, [WINDOWS, SAMPLES], tolerant(), 2.0, least_error_rates, upcoming())
+    plan = drop_plan(BOTH, 2.0, least_error_rates, upcoming())
     left = 2.0 - float(TREE.node_seconds @ plan.needed_in_the_long_run)
     all_kept = replace(plan, needed=np.array([1.0, 1.0, 0.0]))
     none_kept = replace(plan, needed=np.zeros(3))
@@ -138,8 +135,8 @@ def test_while_windows_are_kept_samples_keep_half_of_what_they_should_have() -> 
 
 
 def test_what_is_left_of_the_tree_is_the_work_nobody_else_has_done() -> None:
-    rest, places = sampled_work(TREE, [WINDOWS, SAMPLES], np.array([0.25, 0.25, 0.0]))
-    assert of_samples([WINDOWS, SAMPLES]) == [1]
+    rest, places = BOTH.without(np.array([0.25, 0.25, 0.0]))
+    assert BOTH.sampled == (1,)
     assert [(node.name, node.seconds, node.query) for node in rest.nodes] == [
         ("rows", 0.75, None),
         ("samples", 2.0, 0),
@@ -148,16 +145,18 @@ def test_what_is_left_of_the_tree_is_the_work_nobody_else_has_done() -> None:
 
 
 def test_calm_drops_nothing_more_and_forgets_queries_that_are_gone() -> None:
-    plan = drop_plan(ALONE, [WINDOWS], tolerant(), 0.5, least_error_rates, upcoming())
+    plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.5, least_error_rates, upcoming())
     gone = WindowDrops(queries={**plan.drops.queries, "8": plan.drops.queries["7"]}, pressed=3)
     later = EventTimes(opened=1500, carried_since=0, first=2000, last=2999)
-    still = nothing_more_dropped(ALONE, [WINDOWS], tolerant(), UpcomingWindows(event_times={"rows": later}, drops=gone))
+    still = nothing_more_dropped(
+        TolerantWork(ALONE, [WINDOWS], tolerant()), UpcomingWindows(event_times={"rows": later}, drops=gone)
+    )
     assert set(still.drops.queries) == {"7", "8"}
     assert still.drops.pressed == 0
     assert max(still.drops.queries["7"].numbers()) < 200
     far = replace(later, opened=9000, first=9000, last=9999)
     forgotten = nothing_more_dropped(
-        ALONE, [WINDOWS], tolerant(), UpcomingWindows(event_times={"rows": far}, drops=still.drops)
+        TolerantWork(ALONE, [WINDOWS], tolerant()), UpcomingWindows(event_times={"rows": far}, drops=still.drops)
     )
     assert set(forgotten.drops.queries) == {"7"}
     assert forgotten.kept_shares == {"windows": 1.0}

@@ -1,0 +1,91 @@
+"""Decisions on the windows that a micro-batch may bring, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from streamshed.planning.window_drop.droppable import DroppableQuery
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes, QueryDrops, WindowDrops
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpcomingWindows:
+    """What is known of windows when a micro-batch is planned.
+
+    Attributes:
+        event_times: By stream.
+        drops: What was decided before.
+        steady_seconds: What the work on the coming rows may take in the long run, however long the micro-batch that
+            is planned may take; None: nothing is known of that.
+    """
+
+    event_times: Mapping[str, EventTimes] = field(default_factory=dict)
+    drops: WindowDrops = NOTHING_DROPPED
+    steady_seconds: float | None = None
+
+    def seconds_for(self, queries: Iterable[DroppableQuery], budget_seconds: float) -> float:
+        """Return what may be filled with work while windows are chosen.
+
+        Where epochs are longer than micro-batches, one that is kept makes these late, and the next that is dropped lets
+        them catch up: how many are dropped follows from the long run. Else it follows from each micro-batch.
+        """
+        if self.steady_seconds is None:
+            return budget_seconds
+        spans = [
+            (one.epoch, times.last + 1 - times.first)
+            for one in queries
+            if (times := self.event_times.get(one.stream)) is not None
+        ]
+        are_short = all(2 * epoch <= span for epoch, span in spans)
+        return budget_seconds if are_short else max(budget_seconds, self.steady_seconds)
+
+
+def advanced_drops(
+    queries: Mapping[str, DroppableQuery], kept_shares: Mapping[str, float], upcoming: UpcomingWindows
+) -> WindowDrops:
+    """Decide on the windows that a micro-batch may bring.
+
+    Args:
+        queries: Those whose windows may be dropped, by name.
+        kept_shares: By query, which share of its windows it keeps; 0: it is shut down. Of queries with one definition,
+            the largest.
+        upcoming: What is known, and was decided before.
+    """
+    of_definition: dict[str, float] = {}
+    for name, share in kept_shares.items():
+        definition = str(queries[name].definition_id)
+        of_definition[definition] = max(share, of_definition.get(definition, 0.0))
+    by_definition = {str(one.definition_id): one for one in queries.values()}
+    decided = _still_open(upcoming, by_definition)
+    for definition, share in of_definition.items():
+        one = by_definition[definition]
+        times = upcoming.event_times.get(one.stream)
+        after = None if times is None else _after(one, decided.get(definition), times, share)
+        if after is not None:
+            decided[definition] = after
+    return replace(upcoming.drops, queries=decided)
+
+
+def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
+    """What was decided; of queries that are gone, as long as windows of theirs may be open."""
+    opened = min((times.opened for times in upcoming.event_times.values()), default=None)
+    return {
+        definition: one
+        for definition, one in upcoming.drops.queries.items()
+        if definition in known or opened is None or one.is_open_at(opened)
+    }
+
+
+def _after(query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float) -> QueryDrops | None:
+    known = QueryDrops.starting(query.coin, times) if before is None else _as_asked_now(before, query)
+    if known is None:
+        return None
+    if share <= 0:
+        return known.shut_down(times)
+    return known.back().advanced(times, drop_share=1 - share)
+
+
+def _as_asked_now(before: QueryDrops, query: DroppableQuery) -> QueryDrops:
+    """What was decided stays; what is still to be decided follows the query as it is now."""
+    return replace(before, coin=replace(before.coin, batch=query.batch, epoch=query.epoch, seed=query.coin.seed))

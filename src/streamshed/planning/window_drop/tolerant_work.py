@@ -1,0 +1,116 @@
+"""The work on rows where windows may be dropped: which of it windows need, and what is left for samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from streamshed.planning.demand import Demand
+from streamshed.planning.window_drop.droppable import DroppableQuery
+from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.retention import needed_share
+from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+
+
+@dataclass(frozen=True)
+class TolerantWork:
+    """The work on the rows of a micro-batch, and who tolerates what.
+
+    Attributes:
+        tree: The work.
+        demands: The queries, in the tree's order.
+        queries: Those whose windows may be dropped, by name.
+    """
+
+    tree: WorkTree
+    demands: Sequence[Demand]
+    queries: Mapping[str, DroppableQuery]
+
+    @cached_property
+    def sampled(self) -> tuple[int, ...]:
+        """The numbers of those that are answered from samples."""
+        return tuple(number for number, demand in enumerate(self.demands) if not demand.is_protected)
+
+    @property
+    def sampled_demands(self) -> list[Demand]:
+        """Those."""
+        return [self.demands[number] for number in self.sampled]
+
+    def expected_needs(self, kept: Vector) -> Vector:
+        """Return which share of the rows that reach a node is needed in the long run: 1 − e·(1 − m).
+
+        It is none for nodes that only samples ask for, and all where a query needs every row; see `window_shares`.
+
+        Args:
+            kept: Per demand, the share of its windows that is kept.
+        """
+
+        def needed(tolerant: Sequence[int]) -> float:
+            running = [query for query in tolerant if kept[query] > 0]
+            saved = (self._droppable(query).early_share_at(1 - float(kept[query])) for query in running)
+            return 1 - min(saved, default=1.0) * (1 - max((float(kept[query]) for query in running), default=0.0))
+
+        return self._of_nodes(needed)
+
+    def needs(self, drops: WindowDrops, event_times: Mapping[str, EventTimes]) -> Vector:
+        """Return the same of the micro-batch that is planned, in which just some windows are dropped.
+
+        Args:
+            drops: Which.
+            event_times: What is known of the rows' times, by stream.
+        """
+        unneeded = {definition: known.unneeded for definition, known in drops.queries.items()}
+        known_shares: dict[frozenset[str], float] = {}
+
+        def needed(tolerant: Sequence[int]) -> float:
+            own = [self._droppable(query) for query in tolerant]
+            names = frozenset(str(one.definition_id) for one in own)
+            if names not in known_shares:
+                times = event_times.get(own[0].stream)
+                first, last = (0, 0) if times is None else (times.first, max(times.first, times.last))
+                known_shares[names] = needed_share([unneeded.get(name, []) for name in sorted(names)], first, last)
+            return known_shares[names]
+
+        return self._of_nodes(needed)
+
+    def without(self, needed: Vector) -> tuple[WorkTree, tuple[int, ...]]:
+        """Return what is left of the tree for those that are answered from samples: the work on rows nobody else needs.
+
+        Args:
+            needed: Per node, the share of its rows that is worked on for others.
+
+        Returns:
+            The tree, whose queries are `sampled`, and per node of it, which node of the other it is.
+        """
+        members = {query: number for number, query in enumerate(self.sampled)}
+        places: dict[int, int] = {}
+        nodes: list[WorkNode] = []
+        for index, (node, below) in enumerate(zip(self.tree.nodes, self.tree.queries_below, strict=True)):
+            if any(query in members for query in below):
+                places[index] = len(nodes)
+                nodes.append(
+                    replace(
+                        node,
+                        parent=None if node.parent is None else places[node.parent],
+                        seconds=node.seconds * (1 - float(needed[index])),
+                        query=None if node.query is None else members[node.query],
+                    )
+                )
+        return WorkTree(tuple(nodes)), tuple(places)
+
+    def _of_nodes(self, needed: Callable[[Sequence[int]], float]) -> Vector:
+        """Per node, what those below it need whose windows may be dropped; all, where one needs every row."""
+        found = np.zeros(len(self.tree.nodes))
+        for node, below in enumerate(self.tree.queries_below):
+            tolerant = [query for query in below if self.demands[query].query in self.queries]
+            if any(self.demands[query].is_protected and query not in tolerant for query in below):
+                found[node] = 1.0
+            elif tolerant:
+                found[node] = needed(tolerant)
+        return found
+
+    def _droppable(self, query: int) -> DroppableQuery:
+        return self.queries[self.demands[query].query]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-import os
 import statistics
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,32 +25,24 @@ from streamshed.bench.accuracy_queries import (
 from streamshed.bench.accuracy_sizes import FULL, QUICK, AccuracySizes
 from streamshed.bench.burst_figures import percentile
 from streamshed.bench.burst_sizes import HEADROOM
-from streamshed.bench.calibration import Capacity, calibrated
+from streamshed.bench.calibration import Capacity, calibrated_on
 from streamshed.bench.contract import BenchOptions, BenchResult
 from streamshed.bench.dear_operators import microseconds_per_row
-from streamshed.bench.errors import UnfinishedBenchmarkError
+from streamshed.bench.fed_run import START_MICROSECONDS, FedRun, run_fed, staged_feed
 from streamshed.bench.networks import PacketSource
-from streamshed.bench.packet_input import packet_trace, stage_typed
+from streamshed.bench.packet_input import packet_trace
 from streamshed.bench.pictures import draw_accuracy
 from streamshed.bench.workplace import Workplace, bench_session, workplace
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
-from streamshed.traces.aligned_start import aligned_start
-from streamshed.traces.feed import Feeder
-from streamshed.traces.load_profile import constant_load
 from streamshed.traces.manifest import StagedFeed
-from streamshed.traces.stage import StagingOptions, stage
 from streamshed.traces.trace import Trace
 
 if TYPE_CHECKING:
-    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
     from streamshed.network.network import QueryNetwork
-    from streamshed.spark import Run
 
 POLICIES = ("uniform", "hoeffding", "least_error")
-_START_MICROSECONDS = 1_735_689_600_000_000
-_PATIENCE_SECONDS = 120.0
 
 
 @dataclass(slots=True)
@@ -111,7 +101,14 @@ def run(options: BenchOptions) -> BenchResult:
     with workplace() as place:
         trace = packet_trace(options)
         with bench_session("accuracy") as spark:
-            capacity = _capacity(spark, place, trace, sizes, options.progress)
+            capacity = calibrated_on(
+                trace,
+                spark,
+                place,
+                sizes,
+                network_over=_network_over,
+                progress=lambda step, share: options.progress(step, 0.15 * share),
+            )
             runs = _runs(spark, place, trace, sizes, capacity, options.progress)
     return BenchResult(
         figures=figures_of(runs, costs, capacity.rows_per_second(sizes.trigger_seconds)),
@@ -140,26 +137,6 @@ def figures_of(
     return figures | {f"{name}_microseconds": cost for name, cost in costs.items()}
 
 
-def _capacity(
-    spark: SparkSession, place: Workplace, trace: Trace, sizes: AccuracySizes, progress: Callable[[str, float], None]
-) -> Capacity:
-    files = stage_typed(
-        trace,
-        place.new("calibration"),
-        files=sizes.calibration_file_count,
-        rows_per_file=sizes.calibration_rows_per_file,
-        progress=lambda share: progress("staging", 0.02 * share),
-    )
-    return calibrated(
-        spark,
-        place,
-        sizes,
-        files=files,
-        network_over=_network_over,
-        progress=lambda share: progress("calibrating", 0.02 + 0.13 * share),
-    )
-
-
 def _network_over(watched: Path) -> QueryNetwork:
     return accuracy_network(PacketSource(watched=watched, known_hosts=watched))
 
@@ -175,29 +152,13 @@ def _runs(
     found: dict[tuple[str, float], Measured] = {}
     order = sizes.runs(POLICIES, DEFAULT_RATE_POLICY)
     for load, runs in itertools.groupby(order, key=operator.itemgetter(1)):
-        feed = _staged(
-            trace, place.new(f"load_{load:g}"), sizes, load * capacity.rows_per_second(sizes.trigger_seconds)
-        )
+        rows_per_second = load * capacity.rows_per_second(sizes.trigger_seconds)
+        feed = staged_feed(trace, place.new(f"load_{load:g}"), sizes, rows_per_second)
         exact = exact_answers([file.path for file in feed.files])
         for policy, _ in runs:
             progress(f"{policy} at load {load:g}", 0.15 + 0.85 * len(found) / len(order))
             found[policy, load] = _measured(spark, place, feed, sizes, capacity, exact, policy)
     return found
-
-
-def _staged(trace: Trace, folder: Path, sizes: AccuracySizes, rows_per_second: float) -> StagedFeed:
-    return stage(
-        trace,
-        constant_load(sizes.seconds * 1_000_000),
-        rows_per_second=rows_per_second,
-        watched=folder / "watched",
-        options=StagingOptions(
-            interval_microseconds=round(sizes.file_seconds * 1_000_000),
-            start_microseconds=_START_MICROSECONDS,
-            folder=folder / "staged",
-            workers=2,
-        ),
-    )
 
 
 def _measured(
@@ -209,56 +170,14 @@ def _measured(
     exact: ExactAnswers,
     policy: str,
 ) -> Measured:
-    from streamshed.spark import each_micro_batch, start
-
-    watched = place.new("packets")
-    watched.mkdir()
     answered = Answered()
-    rows = feed.rows / sizes.seconds * sizes.trigger_seconds
-    running = start(
-        _network_over(watched),
-        spark,
-        checkpoint=str(place.new("checkpoint")),
-        sink=each_micro_batch(answered.take),
-        trigger=f"{sizes.trigger_seconds} seconds",
-        headroom=HEADROOM,
-        policy=policy,
-        prior=capacity.prior(rows),
-    )
-    with running:
-        while running.status().micro_batch_id < 0:
-            running.await_termination(0.2)
-        begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
-        feeder = Feeder(feed, watched, speed=1.0, start_seconds=begun, place=os.link)
-        feeder.start()
-        while not feeder.join(0.2).finished:
-            pass
-        await_rows(running, feed.rows)
-        running.drain(_PATIENCE_SECONDS)
-        journal = running.journal()
-    return _judged(answered, exact, journal, sizes, begun)
+    run = run_fed(_network_over, spark, place, feed, answered.take, sizes=sizes, capacity=capacity, policy=policy)
+    return _judged(answered, exact, run, sizes)
 
 
-def await_rows(running: Run, rows: int) -> None:
-    """Wait until every row was taken: what comes once the windows are being closed would be late, and missing.
-
-    Raises:
-        UnfinishedBenchmarkError: That takes too long.
-    """
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while (taken := int(running.journal()["offered_rows"].sum())) < rows:
-        if time.monotonic() > deadline:
-            raise UnfinishedBenchmarkError(f"{taken} of {rows} rows were taken within {_PATIENCE_SECONDS:g} seconds")
-        running.await_termination(0.2)
-
-
-def _judged(
-    answered: Answered, exact: ExactAnswers, journal: pd.DataFrame, sizes: AccuracySizes, begun: float
-) -> Measured:
-    first = _START_MICROSECONDS // 1_000_000
-    warm = sizes.warm_up * sizes.trigger_seconds
-    ends = list(range(first + warm + WINDOW_SECONDS, first + sizes.seconds + 1))
-    fed = journal[(journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= begun + warm)]
+def _judged(answered: Answered, exact: ExactAnswers, run: FedRun, sizes: AccuracySizes) -> Measured:
+    first, fed = START_MICROSECONDS // 1_000_000, run.journal
+    ends = list(range(first + sizes.warm_up_seconds + WINDOW_SECONDS, first + sizes.seconds + 1))
     names = [query.name for query in SEVEN]
     expected = [float(np.sqrt(np.mean([errors[name] ** 2 for errors in fed["expected_errors"]]))) for name in names]
     return Measured(
@@ -267,7 +186,7 @@ def _judged(
         group_error=statistics.fmean(
             carrying_group_error(answered.groups.get(end, {}), exact.groups[end]) for end in ends
         ),
-        time_ratios=tuple((fed["processing_seconds"] / sizes.trigger_seconds).tolist()),
+        time_ratios=run.time_ratios,
         effective_sampling_rates={
             name: statistics.median(rates[name] for rates in fed["effective_sampling_rates"])
             for name in (*names, GROUPED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamshed.bench.run_sizes import CalibrationSizes
 from streamshed.traces.load_profile import LoadProfile, LoadStep
 
 BURST_FACTOR = 3.0
@@ -16,7 +17,7 @@ of which the larger part is fixed cost, it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurstSizes:
+class BurstSizes(CalibrationSizes):
     """How long and how much.
 
     Args:
@@ -26,11 +27,6 @@ class BurstSizes:
         after: Micro-batches at 1x behind it.
         event_speed: Seconds of event time per second of the clock, so that windows of ten minutes come and go.
         file_seconds: Seconds of the clock whose rows make one file.
-        calibration_rows_per_file: Rows of a file while the machine is calibrated.
-        calibration_warm_up: Micro-batches of `calibration_files[0]` files that do not count: many, since what they
-            cost beside their rows falls for the first few dozen.
-        calibration_files: Files of the micro-batches that do, in turn.
-        calibration_rounds: How many turns.
         runs_unshed: Whether our queries run a second time with nothing shed.
         left_out: What the full benchmark does beyond this.
     """
@@ -41,10 +37,6 @@ class BurstSizes:
     after: int
     event_speed: int
     file_seconds: float
-    calibration_rows_per_file: int
-    calibration_warm_up: int
-    calibration_files: tuple[int, ...]
-    calibration_rounds: int
     runs_unshed: bool
     left_out: tuple[str, ...] = ()
 
@@ -72,12 +64,6 @@ class BurstSizes:
         return LoadProfile(
             steps=tuple(LoadStep(duration_microseconds=count * micro_batch, factor=factor) for count, factor in steps)
         )
-
-    @property
-    def calibration_file_count(self) -> int:
-        """Files that are staged to calibrate."""
-        turn = sum(self.calibration_files)
-        return self.calibration_warm_up * self.calibration_files[0] + self.calibration_rounds * turn
 
 
 FULL = BurstSizes(

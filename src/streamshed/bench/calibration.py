@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from streamshed.bench.burst_feed import place_files
 from streamshed.bench.burst_sizes import CALM_LOAD, HEADROOM
@@ -16,6 +16,8 @@ from streamshed.bench.cost_fit import LinearCost, fit_cost
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.native import micro_batch_of
+from streamshed.bench.packet_input import stage_typed
+from streamshed.bench.run_sizes import CalibrationSizes
 from streamshed.bench.workplace import Workplace
 from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.statistics.load_prior import LoadPrior
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamshed.network.network import QueryNetwork
+    from streamshed.traces.trace import Trace
 
 Report = Callable[[], Sequence[MicroBatchTime]]
 """Returns the micro-batches with input that have finished."""
@@ -82,30 +85,6 @@ class Capacity:
         return self.unsheddable.seconds(rows) / self.cost.seconds(rows)
 
 
-class CalibrationSizes(Protocol):
-    """How much is measured."""
-
-    @property
-    def calibration_rows_per_file(self) -> int:
-        """Rows of a file."""
-
-    @property
-    def calibration_warm_up(self) -> int:
-        """Micro-batches of `calibration_files[0]` files that do not count."""
-
-    @property
-    def calibration_files(self) -> tuple[int, ...]:
-        """Files of the micro-batches that do, in turn."""
-
-    @property
-    def calibration_rounds(self) -> int:
-        """How many turns."""
-
-    @property
-    def calibration_file_count(self) -> int:
-        """Files in all."""
-
-
 def calibrated(
     spark: SparkSession,
     place: Workplace,
@@ -138,6 +117,46 @@ def calibrated(
         nearly_all_shed = _fed(report, watched, files, sizes, lambda share: progress(0.6 + 0.4 * share))
         unsheddable = fit_cost(nearly_all_shed, least_seconds_per_row=_LEAST_READ_SHARE * cost.seconds_per_row)
     return Capacity(cost=cost, unsheddable=unsheddable)
+
+
+def calibrated_on(
+    trace: Trace,
+    spark: SparkSession,
+    place: Workplace,
+    sizes: CalibrationSizes,
+    *,
+    network_over: Callable[[Path], QueryNetwork],
+    progress: Callable[[str, float], None],
+) -> Capacity:
+    """Stage rows of a trace, and measure what micro-batches of them cost.
+
+    Args:
+        trace: What is repeated.
+        spark: The session.
+        place: Where to work.
+        sizes: Sizes and numbers of the micro-batches.
+        network_over: Returns the network over a folder that is watched.
+        progress: Told what is done, and the share that is done.
+    """
+    files = stage_typed(
+        trace,
+        place.new("calibration"),
+        files=sizes.calibration_file_count,
+        rows_per_file=sizes.calibration_rows_per_file,
+        progress=lambda share: progress("staging", _STAGING * share),
+    )
+    return calibrated(
+        spark,
+        place,
+        sizes,
+        files=files,
+        network_over=network_over,
+        progress=lambda share: progress("calibrating", _STAGING + (1 - _STAGING) * share),
+    )
+
+
+_STAGING = 0.15
+"""The share of the time that staging takes."""
 
 
 @contextmanager

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from streamshed.answering.dropped_windows import SHUT_DOWN
-from streamshed.bench.accuracy import await_rows
 from streamshed.bench.burst_figures import percentile
 from streamshed.bench.burst_sizes import HEADROOM
-from streamshed.bench.calibration import Capacity, calibrated
+from streamshed.bench.calibration import Capacity, calibrated_on
 from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.fed_run import START_MICROSECONDS, run_fed, staged_feed
 from streamshed.bench.overhead import OverheadSizes, seconds_of_turns
 from streamshed.bench.packet_input import linked, packet_trace, stage_typed
 from streamshed.bench.ratios import interleaved, median_interval, paired_ratios
@@ -35,19 +33,12 @@ from streamshed.bench.windows_sizes import FULL, QUICK, WindowsSizes
 from streamshed.bench.workplace import Workplace, bench_session, workplace
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.savings import drop_share_for
-from streamshed.traces.aligned_start import aligned_start
-from streamshed.traces.feed import Feeder
-from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
-from streamshed.traces.stage import StagingOptions, stage
 from streamshed.traces.trace import Trace, read_trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RECORDINGS = ("fares", "net_events")
-_START_MICROSECONDS = 1_735_689_600_000_000
-_PATIENCE_SECONDS = 120.0
 EXCESS = 0.25
 """x of Figures 12 and 13: the load is 1 + x times what is sustained."""
 BATCH = 10
@@ -116,7 +107,14 @@ def run(options: BenchOptions) -> BenchResult:
     with workplace() as place, bench_session("windows") as spark:
         traces = _traces(options, sizes)
         first = next(iter(traces.values()))
-        capacity = _capacity(spark, place, first, sizes, options.progress)
+        capacity = calibrated_on(
+            first,
+            spark,
+            place,
+            sizes,
+            network_over=partial(windows_network, queries=MIXED),
+            progress=lambda step, share: options.progress(step, 0.12 * share),
+        )
         bench = _Bench(spark, place, sizes, capacity)
         total = len(traces) * len(sizes.loads) + len(_shapes(sizes))
         done = itertools.count()
@@ -237,26 +235,6 @@ def _times_of(trace: Trace) -> Trace:
     return Trace(table=trace.table.select([trace.time]), time=trace.time)
 
 
-def _capacity(
-    spark: SparkSession, place: Workplace, trace: Trace, sizes: WindowsSizes, progress: Callable[[str, float], None]
-) -> Capacity:
-    files = stage_typed(
-        trace,
-        place.new("calibration"),
-        files=sizes.calibration_file_count,
-        rows_per_file=sizes.calibration_rows_per_file,
-        progress=lambda share: progress("staging", 0.02 * share),
-    )
-    return calibrated(
-        spark,
-        place,
-        sizes,
-        files=files,
-        network_over=partial(windows_network, queries=MIXED),
-        progress=lambda share: progress("calibrating", 0.02 + 0.1 * share),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Bench:
     spark: SparkSession
@@ -266,61 +244,21 @@ class _Bench:
 
     def measured(self, trace: Trace, queries: Sequence[WindowsQuery], load: float) -> Course:
         """Replay a trace at a load factor, and judge what is delivered."""
-        from streamshed.spark import each_micro_batch, start
-
-        sizes = self.sizes
-        rows_per_second = load * self.capacity.rows_per_second(sizes.trigger_seconds)
-        feed = self._staged(trace, rows_per_second)
-        watched = self.place.new("rows")
-        watched.mkdir()
-        answered = Answered()
+        sizes, capacity, answered = self.sizes, self.capacity, Answered()
+        rows_per_second = load * capacity.rows_per_second(sizes.trigger_seconds)
+        feed = staged_feed(trace, self.place.new("feed"), sizes, rows_per_second)
+        network_over = partial(windows_network, queries=queries)
+        fed = run_fed(network_over, self.spark, self.place, feed, answered.take, sizes=sizes, capacity=capacity)
+        exact = exact_answers([file.path for file in feed.files], queries, sizes.seconds, START_MICROSECONDS)
+        since = START_MICROSECONDS + sizes.warm_up_seconds * 1_000_000
         rows = rows_per_second * sizes.trigger_seconds
-        running = start(
-            windows_network(watched, queries),
-            self.spark,
-            checkpoint=str(self.place.new("checkpoint")),
-            sink=each_micro_batch(answered.take),
-            trigger=f"{sizes.trigger_seconds} seconds",
-            headroom=HEADROOM,
-            prior=self.capacity.prior(rows),
-        )
-        with running:
-            while running.status().micro_batch_id < 0:
-                running.await_termination(0.2)
-            begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
-            feeder = Feeder(feed, watched, speed=1.0, start_seconds=begun, place=os.link)
-            feeder.start()
-            while not feeder.join(0.2).finished:
-                pass
-            await_rows(running, feed.rows)
-            running.drain(_PATIENCE_SECONDS)
-            journal = running.journal()
-        exact = exact_answers([file.path for file in feed.files], queries, sizes.seconds, _START_MICROSECONDS)
-        warm = sizes.warm_up * sizes.trigger_seconds
-        fed = journal[(journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= begun + warm)]
-        since = _START_MICROSECONDS + warm * 1_000_000
         return Course(
             delivered={
                 one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=answered.shut)
                 for one in queries
             },
-            ideal=sustained_share(self.capacity, rows, HEADROOM * sizes.trigger_seconds),
-            time_ratios=tuple((fed["processing_seconds"] / sizes.trigger_seconds).tolist()),
-        )
-
-    def _staged(self, trace: Trace, rows_per_second: float) -> StagedFeed:
-        sizes, folder = self.sizes, self.place.new("feed")
-        return stage(
-            trace,
-            constant_load(sizes.seconds * 1_000_000),
-            rows_per_second=rows_per_second,
-            watched=folder / "watched",
-            options=StagingOptions(
-                interval_microseconds=round(sizes.file_seconds * 1_000_000),
-                start_microseconds=_START_MICROSECONDS,
-                folder=folder / "staged",
-                workers=2,
-            ),
+            ideal=sustained_share(capacity, rows, HEADROOM * sizes.trigger_seconds),
+            time_ratios=fed.time_ratios,
         )
 
 

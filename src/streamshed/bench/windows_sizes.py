@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamshed.bench.run_sizes import RunSizes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WindowsSizes:
+class WindowsSizes(RunSizes):
     """How long and how much.
 
     Args:
@@ -14,14 +16,6 @@ class WindowsSizes:
         window_sizes: ω of the runs of [T06] Figure 12, in tenths of a second, tumbling.
         slides: δ of those of Figure 13, in tenths of a second, ω being the largest of them.
         selectivities: Of Table 4: what window drop costs while nothing is dropped.
-        trigger_seconds: The trigger interval.
-        warm_up: Micro-batches at the beginning of a run that do not count.
-        micro_batches: Those that do.
-        file_seconds: Seconds whose rows make one file.
-        calibration_rows_per_file: Rows of a file while the machine is calibrated.
-        calibration_warm_up: Micro-batches of `calibration_files[0]` files that do not count.
-        calibration_files: Files of the micro-batches that do, in turn.
-        calibration_rounds: How many turns.
         left_out: What the full benchmark does beyond this.
     """
 
@@ -29,26 +23,7 @@ class WindowsSizes:
     window_sizes: tuple[int, ...]
     slides: tuple[int, ...]
     selectivities: tuple[float, ...]
-    trigger_seconds: int
-    warm_up: int
-    micro_batches: int
-    file_seconds: float
-    calibration_rows_per_file: int
-    calibration_warm_up: int
-    calibration_files: tuple[int, ...]
-    calibration_rounds: int
     left_out: tuple[str, ...] = ()
-
-    @property
-    def seconds(self) -> int:
-        """How long a run is fed."""
-        return (self.warm_up + self.micro_batches) * self.trigger_seconds
-
-    @property
-    def calibration_file_count(self) -> int:
-        """Files that are staged to calibrate."""
-        turn = sum(self.calibration_files)
-        return self.calibration_warm_up * self.calibration_files[0] + self.calibration_rounds * turn
 
 
 FULL = WindowsSizes(

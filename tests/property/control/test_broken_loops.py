@@ -12,8 +12,7 @@ from streamshed.control.regulator import RegulatorSettings
 from streamshed.simulator.engine import Controller
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.promises import broken, run_burst
-from tests.property.control.test_bursts import PLAIN
-from tests.property.control.worlds import World
+from tests.property.control.worlds import PLAIN, World
 
 WORLDS = [
     replace(

@@ -4,20 +4,7 @@ import pytest
 from hypothesis import given
 
 from tests.property.control.promises import broken, run_burst
-from tests.property.control.worlds import World, worlds
-
-PLAIN = World(
-    headroom=0.8,
-    fixed_share=0.1,
-    seconds_per_row=1e-6,
-    read_share=0.05,
-    fixed_wrong_by=1.0,
-    row_wrong_by=1.0,
-    calm=0.5,
-    overload=5.0,
-    calm_micro_batches=0,
-    offset_seconds=0.0,
-)
+from tests.property.control.worlds import PLAIN, World, worlds
 
 
 @given(worlds())

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant
 from streamshed.statistics.load_prior import LoadPrior
-from tests.property.control.test_bursts import PLAIN
-from tests.property.control.worlds import INTERVAL, Trace, World, codes, worlds
+from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, worlds
 
 EXAMPLES = settings(max_examples=40)
 

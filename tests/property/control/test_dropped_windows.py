@@ -14,7 +14,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.network.network import network
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
-from tests.property.control.worlds import STREAM, Trace, World, worlds
+from tests.property.control.worlds import PLAIN, STREAM, Trace, World, worlds
 from tests.unit.planning.networks import rows_of
 
 
@@ -86,18 +86,7 @@ def test_gaps_are_as_short_as_asked_and_as_many_windows_are_kept_as_there_is_wor
     assert kept == pytest.approx(done / sum(one.offered_rows[STREAM] for one in steady[:-1]), abs=0.05)
 
 
-STEADY = World(
-    headroom=0.8,
-    fixed_share=0.1,
-    seconds_per_row=1e-6,
-    read_share=0.05,
-    fixed_wrong_by=1.0,
-    row_wrong_by=1.0,
-    calm=0.5,
-    overload=1.9,
-    calm_micro_batches=10,
-    offset_seconds=0.0,
-)
+STEADY = replace(PLAIN, overload=1.9, calm_micro_batches=10)
 
 
 @pytest.mark.parametrize(("window_seconds", "batch"), [(5, 3), (20, 5)])

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant, ramp, square_wave
 from tests.property.control.promises import run_burst
-from tests.property.control.test_bursts import PLAIN
-from tests.property.control.worlds import INTERVAL, Trace, World, codes, reversals, worlds
+from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, reversals, worlds
 
 EXAMPLES = settings(max_examples=40)
 

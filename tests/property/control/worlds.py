@@ -107,6 +107,21 @@ class World:
         return during[too_big[0] :] if too_big else []
 
 
+PLAIN = World(
+    headroom=0.8,
+    fixed_share=0.1,
+    seconds_per_row=1e-6,
+    read_share=0.05,
+    fixed_wrong_by=1.0,
+    row_wrong_by=1.0,
+    calm=0.5,
+    overload=5.0,
+    calm_micro_batches=0,
+    offset_seconds=0.0,
+)
+"""Nothing is wrongly believed, and no calm comes before the burst."""
+
+
 def factors(largest: float) -> st.SearchStrategy[float]:
     """Factors from 1/largest to largest, alike on both sides."""
     return st.floats(-1, 1).map(lambda power: float(largest**power))

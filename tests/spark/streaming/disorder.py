@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from streamshed.network.sources import folder
+from streamshed.network.stream import Stream, stream
 from tests.spark.exactness.tables import EPOCH, SPAN_SECONDS, Tables
 from tests.spark.streaming.files import write_parquet
 
@@ -33,7 +35,7 @@ class Arrivals:
     folders: dict[str, Path]
 
 
-def arrive(tables: Tables, seed: int, folder: Path) -> Arrivals:
+def arrive(tables: Tables, seed: int, path: Path) -> Arrivals:
     """Write the rows of tables into files: most in order, a fifth within the watermark, a tenth beyond it.
 
     Every file ends with a row at the end of its time, so that all streams have one watermark.
@@ -41,7 +43,7 @@ def arrive(tables: Tables, seed: int, folder: Path) -> Arrivals:
     chance = random.Random(seed)
     streams: dict[str, pa.Table] = {}
     file_of: dict[str, dict[int, int]] = {}
-    folders = {name: folder / "arriving" / name for name in tables.streams}
+    folders = {name: path / "arriving" / name for name in tables.streams}
     for name, table in tables.streams.items():
         streams[name] = pa.concat_tables([table, _last_rows(table.schema)])
         file_of[name] = _files(streams[name], chance)
@@ -50,9 +52,22 @@ def arrive(tables: Tables, seed: int, folder: Path) -> Arrivals:
     return Arrivals(replace(tables, streams=streams, folders=folders), file_of, folders)
 
 
-def write_closing_file(folder: Path, schema: pa.Schema) -> None:
+def streams_of(arrivals: Arrivals) -> dict[str, Stream]:
+    """The streams over the folders, one file per micro-batch."""
+    return {
+        name: stream(
+            name,
+            folder(where, "parquet", max_files_per_micro_batch=1),
+            time="ts",
+            watermark=f"{WATERMARK_SECONDS} seconds",
+        )
+        for name, where in arrivals.folders.items()
+    }
+
+
+def write_closing_file(where: Path, schema: pa.Schema) -> None:
     """Add a file with one row so much later that it closes all windows before it."""
-    write_parquet(folder / f"{FILES}.parquet", _row(schema, -1, EPOCH + timedelta(seconds=_CLOSING_SECONDS)))
+    write_parquet(where / f"{FILES}.parquet", _row(schema, -1, EPOCH + timedelta(seconds=_CLOSING_SECONDS)))
 
 
 def late_watermark(file: int) -> datetime:

@@ -15,15 +15,13 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.network import network
 from streamshed.network.query import AnswerMode, Query
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
 from tests.spark.exactness.build import build_query, build_relations
 from tests.spark.exactness.comparison import Answer, first_difference
 from tests.spark.exactness.generator import generate
 from tests.spark.exactness.oracle import Expected, Place
 from tests.spark.exactness.specification import QuerySpec
 from tests.spark.exactness.tables import EPOCH, make_tables
-from tests.spark.streaming.disorder import FILES, WATERMARK_SECONDS, Arrivals, arrive, write_closing_file
+from tests.spark.streaming.disorder import FILES, Arrivals, arrive, streams_of, write_closing_file
 from tests.spark.streaming.files import EPOCH_MICROSECONDS
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
@@ -69,15 +67,7 @@ def outcome(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ou
 def _run(
     queries: tuple[QuerySpec, ...], arrivals: Arrivals, spark: SparkSession, path: Path, collected: Collected
 ) -> Mapping[str, Query]:
-    streams = {
-        name: stream(
-            name,
-            folder(where, "parquet", max_files_per_micro_batch=1),
-            time="ts",
-            watermark=f"{WATERMARK_SECONDS} seconds",
-        )
-        for name, where in arrivals.folders.items()
-    }
+    streams = streams_of(arrivals)
     relations = build_relations(arrivals.tables, spark)
     chance = random.Random(FIRST_SEED)
     asked = {}

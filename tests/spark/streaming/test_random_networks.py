@@ -13,8 +13,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.network.network import network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
 from streamshed.network.window import WindowSpecification
 from tests.spark.exactness.build import build_query, build_relations
 from tests.spark.exactness.comparison import Answer, first_difference, rows_difference
@@ -24,10 +22,10 @@ from tests.spark.exactness.specification import QuerySpec
 from tests.spark.exactness.tables import EPOCH, Tables, make_tables
 from tests.spark.streaming.disorder import (
     FILES,
-    WATERMARK_SECONDS,
     Arrivals,
     arrive,
     late_watermark,
+    streams_of,
     write_closing_file,
 )
 from tests.spark.streaming.files import EPOCH_MICROSECONDS
@@ -83,15 +81,7 @@ def _original(name: str) -> str:
 def _run(
     queries: tuple[QuerySpec, ...], arrivals: Arrivals, spark: SparkSession, path: Path, collected: Collected
 ) -> None:
-    streams = {
-        name: stream(
-            name,
-            folder(where, "parquet", max_files_per_micro_batch=1),
-            time="ts",
-            watermark=f"{WATERMARK_SECONDS} seconds",
-        )
-        for name, where in arrivals.folders.items()
-    }
+    streams = streams_of(arrivals)
     relations = build_relations(arrivals.tables, spark)
     whole = network(*[build_query(query, streams, relations) for query in queries])
     run = whole.start(spark, checkpoint=str(path / "ours"), sink=collected, advisory=True, unscalable="keep", **QUICK)

@@ -35,15 +35,17 @@ class DroppedWindows:
 
     def includes(self, starts: Longs) -> Truths:
         """Tell which windows are dropped, by their starts, microseconds."""
-        return _within(self._numbers(starts), self.dropped)
+        return _within(window_numbers(self.window, starts), self.dropped)
 
     def includes_shut(self, starts: Longs) -> Truths:
         """Tell which windows are dropped because the query was shut down."""
-        return _within(self._numbers(starts), self.shut)
+        return _within(window_numbers(self.window, starts), self.shut)
 
-    def _numbers(self, starts: Longs) -> Longs:
-        numbers: Longs = (starts - self.window.offset_microseconds) // self.window.slide_microseconds
-        return numbers
+
+def window_numbers(window: WindowSpecification, starts: Longs) -> Longs:
+    """Return the numbers k of windows by their starts θ + kδ, microseconds."""
+    numbers: Longs = (starts - window.offset_microseconds) // window.slide_microseconds
+    return numbers
 
 
 def is_dropped(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> Truths:

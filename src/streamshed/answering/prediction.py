@@ -56,10 +56,7 @@ def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "l
         >>> told.values.tolist()
         [3.0, 4.0]
     """
-    if method not in _METHODS:
-        raise InvalidNetworkError(
-            f'unknown method "{method}", known are: {", ".join(_METHODS)}{near_miss(method, _METHODS)}'
-        )
+    check_method(method)
     if not len(numbers) or not len(missing):
         nothing = np.full(len(missing), np.nan)
         return Predicted(nothing, nothing)
@@ -75,8 +72,19 @@ def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "l
     return Predicted(found, errors)
 
 
-_METHODS = {"linear": (1,), "local": NEIGHBORS}
+def check_method(method: str) -> None:
+    """Refuse a method that there is not.
 
+    Raises:
+        InvalidNetworkError: There is no such method.
+    """
+    if method not in _METHODS:
+        raise InvalidNetworkError(
+            f'unknown method "{method}", known are: {", ".join(_METHODS)}{near_miss(method, _METHODS)}'
+        )
+
+
+_METHODS = {"linear": (1,), "local": NEIGHBORS}
 
 _JUDGED_ANEW = 10
 """After so many more answers, how far off predictions are is found out anew."""

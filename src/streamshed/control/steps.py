@@ -197,6 +197,7 @@ def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBat
 
 
 _LEAST_SECONDS = 1e-3
+"""No micro-batch takes less."""
 
 
 def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:

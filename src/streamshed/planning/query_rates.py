@@ -261,10 +261,12 @@ def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float)
 
 
 def _row_shares(work: ComingWork, done: Vector) -> dict[str, float]:
+    """Of streams some of whose queries tolerate gaps."""
+    tolerant = {one.stream for one in work.droppable.values()}
     return {
         stream: float(done[node])
         for node, (stream, one) in enumerate(zip(work.streams, work.tree.nodes, strict=True))
-        if one.parent is None
+        if one.parent is None and stream in tolerant
     }
 
 

@@ -125,12 +125,31 @@ def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] =
     return Gates(streams, codes, tuple(_passes(gating, of_size) for of_size in by_size))
 
 
+def words_of(gating: Gating, wanted: Sequence[bool]) -> tuple[int, ...]:
+    """Return the words of what a row passes that just some intakes want; see `Gates.passes`.
+
+    Args:
+        gating: Where the intakes are.
+        wanted: Per intake, whether it wants the row.
+
+    >>> words_of(Gating(((0, 1),), {}, ((1,),)), [True, False])
+    (1, 0)
+    """
+    codes = _codes_by_word(gating, [int(not is_wanted) for is_wanted in wanted])
+    return tuple(_word(word, 0) for word in codes)
+
+
 def _passes(gating: Gating, intake_codes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    words = _codes_by_word(gating, intake_codes)
+    return tuple(tuple(_word(word, level) for word in words) for level in range(LEVELS))
+
+
+def _codes_by_word(gating: Gating, intake_codes: Sequence[int]) -> list[list[int]]:
+    """The codes of what each bit of each word stands for."""
     words = [[intake_codes[intake] for intake in bits] for bits in gating.classes]
     gated = [*gating.instruction_codes(intake_codes)]
     gated += [intake_codes[intake] for intake in gating.row_queries.values()]
-    words += [gated[first : first + WORD_BITS] for first in range(0, len(gated), WORD_BITS)]
-    return tuple(tuple(_word(word, level) for word in words) for level in range(LEVELS))
+    return words + [gated[first : first + WORD_BITS] for first in range(0, len(gated), WORD_BITS)]
 
 
 def _written(codes: Sequence[int]) -> str:

@@ -39,11 +39,13 @@ def measured(
         state_seconds: What tasks took over groups in state.
     """
     known = {} if sums is None else sums
-    is_whole = all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
+    thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
+    is_whole = not thinned and all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
     found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
     return Measured(
         calls={address: cost for address, cost, _ in found},
         call_rates={address: sampling_rate for address, _, sampling_rate in found},
+        thinned=thinned,
         windows={
             (output.query, output.aggregate): known[output.definition_id, output.slot]
             for output in outputs

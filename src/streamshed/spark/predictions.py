@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, GAP, PREDICTION, arrow_schema
-from streamshed.answering.prediction import predict
+from streamshed.answering.dropped_windows import window_numbers
+from streamshed.answering.prediction import check_method, predict
 from streamshed.answering.window_partials import Longs
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork
@@ -38,7 +39,7 @@ def predictions(answers: DataFrame, network: QueryNetwork, query_name: str, *, m
     names = [query.name for query in network.queries if query.aggregate is not None]
     if query_name not in names:
         raise InvalidNetworkError(f'no query "{query_name}" with aggregates{near_miss(query_name, names)}')
-    predict(np.array([0]), np.array([0.0]), np.array([1]), method=method)
+    check_method(method)
     aggregate = network.query(query_name).aggregate
     if aggregate is None:
         raise TypeError("a set-valued query has no windows")
@@ -58,9 +59,9 @@ def predictions(answers: DataFrame, network: QueryNetwork, query_name: str, *, m
 def _predicted(group: pa.Table, query: str, window: WindowSpecification, method: str, *, is_grouped: bool) -> pa.Table:
     starts, first = np.unique(_longs(group.column("start")), return_index=True)
     values = np.asarray(group.column("value").to_numpy(), np.float64)[first]
-    numbers = _numbers(starts, window)
+    numbers = window_numbers(window, starts)
     gaps = group.column("gaps")[0].as_py()
-    missing = np.setdiff1d(_numbers(np.array(gaps, np.int64), window), numbers)
+    missing = np.setdiff1d(window_numbers(window, np.array(gaps, np.int64)), numbers)
     if is_grouped:
         missing = missing[(missing > numbers[0]) & (missing < numbers[-1])]
     found = predict(numbers, values, missing, method=method)
@@ -88,11 +89,6 @@ def _predicted(group: pa.Table, query: str, window: WindowSpecification, method:
 
 def _longs(column: pa.ChunkedArray) -> Longs:
     found: Longs = np.asarray(column.to_numpy(), np.int64)
-    return found
-
-
-def _numbers(starts: Longs, window: WindowSpecification) -> Longs:
-    found: Longs = (starts - window.offset_microseconds) // window.slide_microseconds
     return found
 
 

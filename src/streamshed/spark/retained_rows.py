@@ -9,7 +9,7 @@ from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import retention_table
-from streamshed.sharing.gating import NEVER, Gating
+from streamshed.sharing.gating import NEVER, Gating, words_of
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import WORD_BITS
 
@@ -60,7 +60,7 @@ def retained_rows(
     told: dict[tuple[bool, ...], tuple[tuple[int, ...], float]] = {}
     for needed in set(table.needed):
         wanted = [any(query is None or needed[query] for query in of_intake) for of_intake in users]
-        told[needed] = _words(gating, wanted), _largest_rate(gating, codes, wanted, by_rate=by_rate)
+        told[needed] = words_of(gating, wanted), _largest_rate(gating, codes, wanted, by_rate=by_rate)
     slots = [told[needed] for needed in table.needed]
     return RetainedRows(
         table.base, table.step, tuple(words for words, _ in slots), tuple(sampling_rate for _, sampling_rate in slots)
@@ -77,14 +77,6 @@ def _index(definitions: Sequence[str], definition_id: int) -> int | None:
     """Where a query is among those that drop windows; None: it is not."""
     name = str(definition_id)
     return definitions.index(name) if name in definitions else None
-
-
-def _words(gating: Gating, wanted: Sequence[bool]) -> tuple[int, ...]:
-    words = [[wanted[intake] for intake in bits] for bits in gating.classes]
-    gates = [any(wanted[intake] for intake in users) if users else True for users in gating.instructions]
-    gates += [wanted[intake] for intake in gating.row_queries.values()]
-    words += [gates[first : first + WORD_BITS] for first in range(0, len(gates), WORD_BITS)]
-    return tuple(sum(1 << bit for bit, is_set in enumerate(word) if is_set) for word in words)
 
 
 def _largest_rate(gating: Gating, codes: Sequence[int], wanted: Sequence[bool], *, by_rate: bool) -> float:

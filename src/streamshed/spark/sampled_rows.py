@@ -174,7 +174,7 @@ def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> Da
 
 
 def _is_timed_before_parsing(stream: Stream) -> bool:
-    """Whether event time, or what identifies a row, is in no text: then rows that nobody needs are not parsed."""
+    """Whether event time and what identifies a row are in no text: then rows that nobody needs are not parsed."""
     is_text = stream.parse is not None and any(column.name == stream.time for column in stream.parse.schema)
     return not is_text and stream.time.lower() in _delivered(stream) and _is_known_before_parsing(stream)
 

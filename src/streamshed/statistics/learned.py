@@ -86,12 +86,11 @@ class LearnedStatistics:
         latest = {name: {"rows": float(rows), "seconds": elapsed_seconds} for name, rows in offered_rows.items()}
         calls = dict(self.calls)
         for address, cost in measured.calls.items():
-            told = {
-                "reached": cost.rows / measured.call_rates.get(address, 1.0),
-                "rows": cost.rows,
-                "seconds": cost.seconds,
-            }
-            told["offered"] = float(offered_rows.get(address.split(" > ")[0], 0))
+            stream = address.split(" > ")[0]
+            told = {"rows": cost.rows, "seconds": cost.seconds}
+            if stream not in measured.thinned:
+                told["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
+                told["offered"] = float(offered_rows.get(stream, 0))
             calls[address] = _faded(calls.get(address, {}), told)
         values = dict(self.values)
         for (query, aggregate), sums in measured.windows.items():

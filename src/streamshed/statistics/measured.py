@@ -82,6 +82,7 @@ class Measured:
     Attributes:
         calls: By address of the operator (`Node.address`) that calls a user function.
         call_rates: The effective sampling rate before each of these.
+        thinned: Streams of whose rows some belonged to dropped windows only: how many reach an operator tells nothing.
         windows: By query and aggregate, sums over the windows that it answered.
         passed: By address of the operator, what a few of its rows tell of it, or the rows that were answers themselves.
         state_seconds: What tasks took over groups in state, all together; None: not all rows were kept.
@@ -92,6 +93,7 @@ class Measured:
 
     calls: Mapping[str, CallCost] = field(default_factory=dict)
     call_rates: Mapping[str, float] = field(default_factory=dict)
+    thinned: frozenset[str] = frozenset()
     windows: Mapping[tuple[str, str], WindowSums] = field(default_factory=dict)
     passed: Mapping[str, Passed] = field(default_factory=dict)
     state_seconds: float | None = None

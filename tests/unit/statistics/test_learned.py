@@ -108,6 +108,14 @@ def test_selectivities_are_those_of_all_rows_at_whatever_rate(rate: float) -> No
     assert selectivity == pytest.approx(0.3)
 
 
+def test_where_windows_are_dropped_functions_tell_what_a_row_costs_but_not_how_many_reach_them() -> None:
+    """The windows that are kept tell that still."""
+    thinned = replace(told(reached=30.0, seconds_per_row=2e-5), thinned=frozenset({"ticks"}))
+    selectivity, seconds, _ = known(after(*[told(reached=300.0)] * 3, *[thinned] * 60))
+    assert selectivity == pytest.approx(0.3)
+    assert seconds == pytest.approx((2e-5 + CALL_SECONDS) / 2, rel=0.05)
+
+
 @pytest.mark.parametrize("speed", [0.5, 1.0, 10.0])
 def test_event_time_may_go_by_faster_than_the_clock(speed: float) -> None:
     """As where a recording is played: its windows hold the rows of so much less time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,10 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
     ]
     rows = [_observed(spark, known, index) for index, known in enumerate(streams)]
     rows.append(carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"), F.lit(0).alias("class_id")))
-    reports = [report_of(progress, streams) for progress in _progress(rows, tmp_path / "checkpoint", 4)]
+    # A stream of so many rows a second offers its first ones once a whole second is over, however many micro-batches
+    # that takes.
+    progress = _progress(rows, tmp_path / "checkpoint", lambda found: found["batchId"] >= 4 and _ticks(found) > 0)
+    reports = [report_of(found, streams) for found in progress]
     assert [report.micro_batch_id for report in reports] == list(range(len(reports)))
     assert [report.offered_rows["long"] for report in reports[:4]] == [2, 2, 2, 0]
     assert [report.offered_rows["short"] for report in reports[:4]] == [5, 5, 5, 0]
@@ -45,7 +48,12 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
         assert report.offered_rows == report.admitted_rows
         assert report.offered_rows["frame"] == 7
         assert report.processing_seconds > 0
-    assert sum(report.offered_rows["ticks"] for report in reports) > 0
+    assert sum(report.offered_rows["ticks"] for report in reports) % 1000 == 0
+    assert reports[-1].offered_rows["ticks"] > 0
+
+
+def _ticks(progress: Mapping[str, Any]) -> int:
+    return sum(source["numInputRows"] for source in progress["sources"] if "Rate" in source["description"])
 
 
 def _observed(spark: SparkSession, known: Stream, index: int) -> DataFrame:
@@ -63,7 +71,7 @@ def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) 
     carriers = carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"))
     for number, columns in enumerate([_of_one_class(), _of_several_classes()]):
         rows = observed(marked.select(F.col("ts").alias("event_time"), *columns), 0).select("event_time")
-        progress = _progress([rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", 2)
+        progress = _progress([rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", lambda found: found["batchId"] >= 2)
         reports = [report_of(found, [known]) for found in progress]
         assert [report.admitted_rows["s"] for report in reports[:3]] == [3, 3, 0]
         assert [_seconds(report.earliest_event) for report in reports[:3]] == [3, 4, None]
@@ -84,12 +92,16 @@ def _seconds(events: Mapping[str, int]) -> float | None:
     return (events["s"] - EPOCH_MICROSECONDS) / SECOND if events else None
 
 
-def _progress(rows: list[DataFrame], checkpoint: Path, last: int) -> list[dict[str, Any]]:
+def _progress(rows: list[DataFrame], checkpoint: Path, ends: Callable[[Any], bool]) -> list[dict[str, Any]]:
+    """The reports of all micro-batches up to the first that ``ends`` says yes to."""
     writer = functools.reduce(DataFrame.unionByName, rows).writeStream.format("noop")
     running = writer.option("checkpointLocation", str(checkpoint)).trigger(processingTime="100 milliseconds").start()
     try:
-        while running.lastProgress is None or running.lastProgress["batchId"] < last:
+        while True:
+            found = [json.loads(progress.json) for progress in running.recentProgress]
+            last = next((at for at, progress in enumerate(found) if ends(progress)), None)
+            if last is not None:
+                return found[: last + 1]
             assert not running.awaitTermination(1)
-        return [json.loads(progress.json) for progress in running.recentProgress if progress["batchId"] <= last]
     finally:
         running.stop()

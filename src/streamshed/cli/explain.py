@@ -50,17 +50,18 @@ def explain(
     from streamshed.statistics.guess import believed_statistics
 
     document = load_network(file)
+    foundation = document.network.foundation
     if statistics is None:
         show_note("costs and selectivities are guessed (--statistics gives those that were measured)")
-        known = believed_statistics(document.network, None)
+        known = believed_statistics(foundation, None)
     else:
         given = _read(statistics)
-        for stranger in strangers(document.network, given):
+        for stranger in strangers(foundation, given):
             show_note(f"{statistics}: {stranger}")
-        known = believed_statistics(document.network, given)
+        known = believed_statistics(foundation, given)
     found = ExplainedNetwork(
         planned(
-            document.network,
+            foundation,
             known,
             load_factor=load,
             policy=policy,

@@ -8,7 +8,6 @@ from dataclasses import replace
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.network import QueryNetwork
-from streamshed.network.node import Node
 from streamshed.network.operators import Apply
 from streamshed.planning.network_load import network_load
 from streamshed.statistics.guess import believed_statistics
@@ -84,7 +83,7 @@ def _leveled(
                 rest += node.seconds
         work_seconds = rows * work_seconds_per_row[stream.name]
         scales[stream.name] = max(0.0, work_seconds - measured) / rest if rest > 0 else 1.0
-    names = {node.address: node.stream.name for node in network.nodes if isinstance(node, Node)}
+    names = {node.address: node.stream.name for node in network.row_nodes}
     return replace(
         known,
         streams={

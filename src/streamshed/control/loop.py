@@ -32,7 +32,7 @@ class ControlLoop:
     def __init__(self, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]) -> None:
         if settings.unscalable == "refuse":
             policy_named(settings.policy).check(network)
-        self._network = network
+        self._network = network.foundation
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class ControlLoop:
 
     @property
     def network(self) -> QueryNetwork:
-        """What runs."""
+        """What runs on the rows of streams."""
         return self._network
 
     @property

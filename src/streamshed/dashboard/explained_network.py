@@ -75,10 +75,11 @@ def explain_network(
         >>> [(one.query, one.goal, one.meets_goal) for one in found.explanation.outlooks]
         [('total', '10 % at 95 %', True)]
     """
+    foundation = network.foundation
     return ExplainedNetwork(
         explain(
-            network,
-            believed_statistics(network, statistics),
+            foundation,
+            believed_statistics(foundation, statistics),
             load_factor=load,
             policy=policy,
             trigger_interval_seconds=parse_duration(trigger) / 1e6,

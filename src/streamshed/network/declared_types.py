@@ -50,6 +50,33 @@ def aggregate_problem(name: str, call: AggregateCall, columns: Mapping[str, str 
     return None if _head(kind) in _NUMBERS else f"{complaint}: cast it to a number first?"
 
 
+def aggregate_type(call: AggregateCall, columns: Mapping[str, str | None]) -> str | None:
+    """Return the type of an aggregate, where it follows from declared types; None where only Spark knows it.
+
+    Example:
+        >>> from streamshed.network.aggregate import parse_aggregate
+        >>> columns = {"size": "int", "host": "string"}
+        >>> [aggregate_type(parse_aggregate(text), columns) for text in ("sum(size)", "max(host)", "avg(size * 2)")]
+        ['bigint', 'string', 'double']
+    """
+    argument = None if call.argument is None else declared_type(call.argument, columns)
+    match call.kind:
+        case AggregateKind.COUNT | AggregateKind.DISTINCT:
+            return "bigint"
+        case AggregateKind.MIN | AggregateKind.MAX:
+            return argument
+        case AggregateKind.SUM:
+            return _SUMMED.get(argument or "")
+        case _:
+            return "double"
+
+
+_SUMMED = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "bigint"),
+    **dict.fromkeys(("float", "double"), "double"),
+}
+
+
 def key_problem(name: str, expression: Expression, columns: Mapping[str, str | None]) -> str | None:
     """Tell that rows cannot be grouped by a column of its type; None where they can, or only Spark will know."""
     kind = declared_type(expression, columns)

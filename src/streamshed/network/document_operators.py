@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.network.columns import declared_name, duplicate_names, normal_type
+from streamshed.network.document_aggregates import read_aggregate
 from streamshed.network.document_lookups import read_join, read_semijoin, with_columns
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_sql import SqlReader
@@ -50,6 +51,8 @@ class OperatorReader:
         if is_given(place, body, "semijoin"):
             relation = self._relation(place.at("semijoin"), text_at(body, "semijoin"))
             return read_semijoin(place, body, node, relation)
+        if is_given(place, body, "aggregates"):
+            return self._aggregate(place, body, node)
         return None
 
     def filter(self, place: Place, text: str | None, node: Node | None) -> Node | None:
@@ -76,6 +79,10 @@ class OperatorReader:
         duplicates = duplicate_names(body)
         place.at("map").report_all(list(body), duplicates)
         return make_map(node, sound) if len(sound) == len(body) > 0 and not duplicates else with_columns(node, body)
+
+    def _aggregate(self, place: Place, body: Mapping[str, object], node: Node | None) -> Node | None:
+        """Read an aggregate; where it has problems, what is below it is checked for nothing that needs columns."""
+        return read_aggregate(place, body, node, self.sql)
 
     def _relation(self, place: Place, name: str | None) -> Relation | None:
         if name is not None and name not in self.relations:

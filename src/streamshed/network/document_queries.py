@@ -2,25 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from functools import partial
 
-from streamshed.network.aggregate import AggregateCall, AggregateKind
-from streamshed.network.columns import declared_name
+from streamshed.network.document_aggregates import read_aggregate
 from streamshed.network.document_operators import OperatorReader
-from streamshed.network.document_problem import Place, problems_of
-from streamshed.network.document_sql import SqlReader
-from streamshed.network.document_values import is_given, length_at, mapping_at, text_at
-from streamshed.network.expression import parse_expression, quoted
+from streamshed.network.document_problem import Place
+from streamshed.network.document_values import is_given, text_at
 from streamshed.network.gap import GapTolerance, gap_tolerance
 from streamshed.network.goal import ErrorGoal, error_goal
-from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
-from streamshed.network.problems import unknown_column
 from streamshed.network.query import AnswerMode, Query
-from streamshed.network.window import WindowSpecification
-
-_COUNT = AggregateCall(AggregateKind.COUNT, None)
 
 
 def read_query(
@@ -41,26 +32,17 @@ def read_query(
     if (named_wrongly := name_problem("query", name)) is not None:
         place.report_all(name, [named_wrongly])
     rows = operators.filter(place.at("where"), text_at(body, "where"), node)
-    window = _read_window(
-        place.at("window"), mapping_at(body, "window"), is_numbered=None if rows is None else rows.stream.is_numbered
-    )
-    keys = _read_keys(place.at("by"), body, rows, operators.sql)
-    calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, operators.sql)
+    aggregate = read_aggregate(place, body, rows, operators.sql)
     weight = _read_weight(place.at("weight"), body.get("weight", 1))
     goal = _read_goal(place.at("max_error"), body.get("max_error"))
     gap = _read_gap(place.at("max_gap"), body.get("max_gap"))
-    if rows is None or named_wrongly or weight is None or keys is None or calls is None:
+    if rows is None or named_wrongly or weight is None:
         return None
-    asked: Node | Aggregate = rows
+    asked: Node = rows
     if is_given(place, body, "window") or is_given(place, body, "aggregates"):
-        if window is None or not calls:
+        if aggregate is None:
             return None
-        if problems := problems_of(lambda: Aggregate(rows, window, keys, calls)):
-            for problem in problems:
-                part = "by" if ': the key "' in problem else "aggregates"
-                place.at(part).report_all([*mapping_at(body, part)] or body.get(part), [problem])
-            return None
-        asked = Aggregate(rows, window, keys, calls)
+        asked = aggregate
     priority, mode = body.get("priority"), text_at(body, "mode") or AnswerMode.APPROXIMATE
     return place.attempt(
         name,
@@ -68,87 +50,6 @@ def read_query(
             name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode), goal, gap
         ),
     )
-
-
-def _read_window(place: Place, body: Mapping[str, object], *, is_numbered: bool | None) -> WindowSpecification | None:
-    size, slide, offset = (length_at(place, body, key, is_numbered=is_numbered) for key in ("size", "slide", "offset"))
-    sound = not any(is_given(place, body, key) and body.get(key) is None for key in ("slide", "offset"))
-    if size is None:
-        return None
-    has_numbers = bool(is_numbered)
-    tumbling = place.at("size").attempt(body["size"], lambda: WindowSpecification(size, size, 0, has_numbers))
-    if tumbling is None:
-        return None
-    if not sound or (slide is None and "slide" in body) or (offset is None and "offset" in body):
-        return None
-    return place.at("slide").attempt(
-        body.get("slide"),
-        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0, has_numbers),
-    )
-
-
-def _read_keys(
-    place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
-) -> tuple[GroupKey, ...] | None:
-    items = body.get("by", [])
-    if place.is_unusable or not isinstance(items, list):
-        return None
-    keys = []
-    for index, item in enumerate(items):
-        if isinstance(item, str):
-            keys.append(_column_key(place.at(index), item, node))
-        elif isinstance(item, dict):
-            keys += [_sql_key(place.at(index, name), name, text, node, sql) for name, text in item.items()]
-        else:
-            keys.append(None)
-    found = tuple(key for key in keys if key is not None)
-    return found if len(found) == len(keys) else None
-
-
-def _column_key(place: Place, name: str, node: Node | None) -> GroupKey | None:
-    if node is not None and declared_name(name, node.columns) is None:
-        place.report_all(name, [unknown_column(name, node.columns)])
-        return None
-    return _key(place, name, GroupKey(name, parse_expression(quoted(name))), node)
-
-
-def _sql_key(place: Place, name: str, text: object, node: Node | None, sql: SqlReader) -> GroupKey | None:
-    expression = sql.expression(place, text) if isinstance(text, str) else None
-    if expression is None:
-        return None
-    return _key(place, text, GroupKey(name, expression), node)
-
-
-def _key(place: Place, written: object, key: GroupKey, node: Node | None) -> GroupKey | None:
-    """Report what the model says of a key by itself."""
-    call = ("b" if key.name.lower().startswith("a") else "a", _COUNT)
-    problems = () if node is None else problems_of(lambda: Aggregate(node, _some_window(node), (key,), (call,)))
-    place.report_all(written, problems)
-    return None if problems else key
-
-
-def _read_calls(
-    place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
-) -> tuple[NamedCall, ...] | None:
-    calls: list[NamedCall] = []
-    sound = True
-    for name, text in body.items():
-        here = place.at(name)
-        call = sql.aggregate(here, text) if isinstance(text, str) else None
-        problems: tuple[str, ...] = ()
-        if call is not None and node is not None:
-            problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, call),)))
-            here.report_all(text, problems)
-        if call is None or problems:
-            sound = False
-        else:
-            calls.append((name, call))
-    return tuple(calls) if sound else None
-
-
-def _some_window(node: Node) -> WindowSpecification:
-    """A window to check with what does not depend on it."""
-    return WindowSpecification(1, 1, 0, node.stream.is_numbered)
 
 
 def _read_goal(place: Place, goal: object) -> ErrorGoal | None:

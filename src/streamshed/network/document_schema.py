@@ -19,7 +19,7 @@ from streamshed.network.schema_forms import (
     text,
     whole_number,
 )
-from streamshed.network.schema_operators import APPLY, FILTER, LOOKUP, MAP, QUERY, SEMIJOIN, WINDOW
+from streamshed.network.schema_operators import AGGREGATE, APPLY, FILTER, LOOKUP, MAP, QUERY, SEMIJOIN, WINDOW
 from streamshed.network.schema_streams import FOLDER, RATE, RELATION, STREAM, parse
 
 DOCUMENT_VERSION = 1
@@ -66,7 +66,7 @@ _RUN = mapping(
 )
 _OPERATOR = {
     "description": "What becomes of the rows of a stream or another operator.",
-    "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "apply")],
+    "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "apply", "aggregate")],
 }
 
 DOCUMENT_SCHEMA: Schema = {
@@ -86,7 +86,8 @@ DOCUMENT_SCHEMA: Schema = {
             ),
             "queries": by_name("The queries, by name.", reference("query"), minProperties=1),
             "max_depth": whole_number(
-                "How many aggregates may follow one another, now and in later versions under the same checkpoint.",
+                "How many aggregates may follow one another, now and in later versions under the same checkpoint;"
+                " those of the queries do in any case.",
                 minimum=1,
                 default=1,
             ),
@@ -110,6 +111,7 @@ DOCUMENT_SCHEMA: Schema = {
         "lookup": LOOKUP,
         "semijoin": SEMIJOIN,
         "apply": APPLY,
+        "aggregate": AGGREGATE,
         "query": QUERY,
         "window": WINDOW,
         "run": _RUN,

@@ -93,10 +93,10 @@ def _node_names(network: QueryNetwork) -> dict[Node, str]:
     names: dict[Node, str] = {}
     taken = {stream.name.lower() for stream in network.streams}
     counts: Counter[str] = Counter()
-    for node in network.nodes:
+    for node in network.row_nodes:
         if isinstance(node, Stream):
             names[node] = node.name
-        elif isinstance(node, Node):
+        else:
             stem = f"{node.stream.name}_{type(node).__name__.lower()}"
             counts[stem] += 1
             while f"{stem}_{counts[stem]}".lower() in taken:
@@ -167,6 +167,8 @@ def _operator(node: Node, names: Mapping[Node, str]) -> _Body:
             return _changed(body, {"negate": False})
         case Lookup(input, relation, on, added):
             return {"from": names[input], "lookup": relation.name, "on": dict(on), "columns": list(added)}
+        case Aggregate(input):
+            return {"from": names[input], **_aggregate(node)}
         case Apply(input, function, arguments, into, returns):
             body = {"from": names[input], "apply": function.name, "columns": list(arguments)}
             return body | {"into": into, "returns": returns}
@@ -185,7 +187,7 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
 
 
 def _aggregate(aggregate: Aggregate) -> _Body:
-    window = aggregate.window
+    window = aggregate.over
     lengths = {
         "size": window.size_microseconds,
         "slide": window.slide_microseconds,

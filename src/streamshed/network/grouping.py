@@ -1,27 +1,28 @@
 """Windows, group keys and aggregates over the rows of a node."""
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamshed.network.aggregate import AggregateCall, parse_aggregate
-from streamshed.network.declared_types import aggregate_problem, key_problem
+from streamshed.network.declared_types import aggregate_problem, aggregate_type, declared_type, key_problem
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.numbering import parse_length
-from streamshed.network.operators import place
+from streamshed.network.operators import Operator, place
 from streamshed.network.problems import Problems, declared_columns, unknown_columns
-from streamshed.network.view_columns import view_problems
+from streamshed.network.view_columns import view_problems, window_columns
 from streamshed.network.window import WindowSpecification
 
 if TYPE_CHECKING:
     from streamshed.network.gap import GapTolerance
     from streamshed.network.goal import ErrorGoal
     from streamshed.network.query import AnswerMode, Query
-    from streamshed.network.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +37,22 @@ NamedCall: TypeAlias = tuple[str, AggregateCall]
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregate:
+class Aggregate(Operator):
     """Aggregates over each window, and each group in it, of the rows of `input`.
+
+    Its answers are rows, too: they can be filtered, mapped, looked up, and aggregated once more. Such a row has the
+    columns that the answer has, and its time is the start of its window ([T06] §3.2). A window without rows has no
+    answer to be handed on.
 
     Attributes:
         input: Where the rows come from.
-        window: The windows over event time, or numbers.
+        over: The windows over event time, or numbers.
         keys: What rows are grouped by, in order; empty: all rows of a window are one group.
         aggregates: (name, call), in order.
     """
 
     input: Node
-    window: WindowSpecification
+    over: WindowSpecification
     keys: tuple[GroupKey, ...]
     aggregates: tuple[NamedCall, ...]
 
@@ -57,7 +62,7 @@ class Aggregate:
         for expression in self._expressions:
             problems.add_all(unknown_columns(expression, self.input.columns))
         problems.add_all(_type_problems(self))
-        if self.window.is_numbered != self.stream.is_numbered:
+        if self.over.is_numbered != self.stream.is_numbered:
             problems.add("windows lie along numbers if, and only if, its stream has them")
         problems.raise_if_any()
         columns = self.input.columns
@@ -66,10 +71,25 @@ class Aggregate:
         calls = ((name, _declared_call(call, columns)) for name, call in self.aggregates)
         object.__setattr__(self, "aggregates", tuple(calls))
 
-    @property
-    def stream(self) -> "Stream":
-        """The stream that its rows come from."""
-        return self.input.stream
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """Where the window begins and ends, the keys, the aggregates."""
+        before = self.input.columns
+        kind = "bigint" if self.over.is_numbered else "timestamp"
+        columns: dict[str, str | None] = dict.fromkeys(window_columns(is_numbered=self.over.is_numbered), kind)
+        columns |= {key.name: declared_type(key.expression, before) for key in self.keys}
+        return MappingProxyType(columns | {name: aggregate_type(call, before) for name, call in self.aggregates})
+
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
+        """The columns of the keys, and of the aggregates that are used."""
+        used_calls = (call.columns for name, call in self.aggregates if name in used)
+        return frozenset().union(*(key.expression.columns for key in self.keys), *used_calls)
+
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
+        """The windows, the keys, and the aggregates that are used, with their names."""
+        calls = sorted((name.lower(), call.canonical) for name, call in self.aggregates if name in used)
+        keys = tuple((key.name.lower(), key.expression.canonical) for key in self.keys)
+        return ("aggregate", self._window_defined, keys, tuple(calls))
 
     @property
     def used_columns(self) -> frozenset[str]:
@@ -77,24 +97,23 @@ class Aggregate:
         return frozenset().union(*(expression.columns for expression in self._expressions))
 
     @cached_property
-    def definition(self) -> tuple[object, ...]:
+    def asked(self) -> tuple[object, ...]:
         """What it does, without its input and its names, the same in every process and release."""
-        window = self.window
         return (
             "aggregate",
-            (window.size_microseconds, window.slide_microseconds, window.offset_microseconds),
+            self._window_defined,
             tuple(key.expression.canonical for key in self.keys),
             tuple(call.canonical for _, call in self.aggregates),
         )
 
+    @property
+    def _window_defined(self) -> tuple[int, int, int]:
+        return (self.over.size_microseconds, self.over.slide_microseconds, self.over.offset_microseconds)
+
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What equality compares."""
-        return (self.window, self.keys, self.aggregates, self.input)
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.key)
+        return (self.over, self.keys, self.aggregates, self.input)
 
     @property
     def _expressions(self) -> list[Expression]:
@@ -130,24 +149,10 @@ class Aggregate:
 
         return make_query(name, self, weight, priority, mode, max_error, max_gap)
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Aggregate):
-            return NotImplemented
-        return self._hash == other._hash and self.key == other.key
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __getstate__(self) -> dict[str, object]:
-        """Leave out what is cached: hashes hold in one process only."""
-        return {name: self.__dict__[name] for name in ("input", "window", "keys", "aggregates")}
-
     def __str__(self) -> str:
         by = f" by {', '.join(key.name for key in self.keys)}" if self.keys else ""
         calls = ", ".join(f"{name} = {call}" for name, call in self.aggregates)
-        return f"{calls} over {self.window}{by}"
+        return f"{calls} over {self.over}{by}"
 
 
 @dataclass(frozen=True)
@@ -243,7 +248,7 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
                 yield f'the {kind} "{name}" is given twice'
             seen.add(name.lower())
     keys, calls = [key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates]
-    yield from view_problems(keys, calls, is_numbered=aggregate.window.is_numbered)
+    yield from view_problems(keys, calls, is_numbered=aggregate.over.is_numbered)
 
 
 def _type_problems(aggregate: Aggregate) -> Iterator[str]:

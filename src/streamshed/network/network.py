@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.foundation import chains
 from streamshed.network.given import is_a, is_whole_number
-from streamshed.network.grouping import Aggregate
 from streamshed.network.lookup import Lookup
 from streamshed.network.node import Node
 from streamshed.network.query import Query
@@ -39,7 +39,8 @@ class QueryNetwork:
 
     Attributes:
         queries: The queries, in the order given.
-        max_depth: How many aggregates may follow one another, now and later under the same checkpoint.
+        max_depth: How many aggregates may follow one another, now and later under the same checkpoint; those of its
+            queries do in any case, see `depth`.
         joins: Whether streams may be joined, likewise.
     """
 
@@ -56,13 +57,28 @@ class QueryNetwork:
             raise InvalidNetworkError(*problems)
 
     @cached_property
-    def nodes(self) -> tuple[Node | Aggregate, ...]:
+    def nodes(self) -> tuple[Node, ...]:
         """The distinct nodes of all queries, each after its input; equal nodes written separately are one."""
-        found: dict[Node | Aggregate, None] = {}
+        found: dict[Node, None] = {}
         for query in self.queries:
-            found.update(dict.fromkeys(query.rows.path))
-            found[query.node] = None
+            found.update(dict.fromkeys(query.node.path))
         return tuple(found)
+
+    @cached_property
+    def row_nodes(self) -> tuple[Node, ...]:
+        """Those of them that hand rows on, to operators, aggregates or whoever asks for the rows themselves."""
+        handing_on = {node for query in self.queries for node in query.rows.path}
+        return tuple(node for node in self.nodes if node in handing_on)
+
+    @cached_property
+    def foundation(self) -> "QueryNetwork":
+        """What it asks of its streams: of nested aggregates the first, see `Foundation`."""
+        return QueryNetwork(tuple(first for first, *_ in chains(self.queries)), self.max_depth, self.joins)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many aggregates may follow one another."""
+        return max(self.max_depth, *(len(query.windows) for query in self.queries))
 
     @cached_property
     def streams(self) -> tuple[Stream, ...]:
@@ -114,7 +130,8 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
 
     Args:
         *queries: The queries; those that ask the same share their work.
-        max_depth: How many aggregates may follow one another, now and later under the same checkpoint.
+        max_depth: How many aggregates may follow one another, now and later under the same checkpoint; needed only
+            where later queries are to be nested deeper than these.
         joins: Whether streams may be joined, likewise.
 
     Raises:
@@ -140,7 +157,7 @@ def _later(module: str, function: str) -> Callable[..., Any]:
 
 def _stranger(thing: object) -> str:
     text = f"a network is made of queries, got {type(thing).__name__}: {thing}"
-    if isinstance(thing, Node | Aggregate):
+    if isinstance(thing, Node):
         return f'{text} (is .query("name") missing at its end?)'
     return text
 

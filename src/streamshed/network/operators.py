@@ -209,6 +209,13 @@ def make_apply(
     return Apply(node, reference, names or (), into, returns)
 
 
+def last_aggregate(node: Node) -> Node | None:
+    """Return the last aggregate on the way to a node, whose answers its rows are; None: they are a stream's."""
+    from streamshed.network.grouping import Aggregate
+
+    return next((above for above in reversed(node.path) if isinstance(above, Aggregate)), None)
+
+
 def place(node: Node, operator: str) -> str:
     """Say where an operator stands, for messages."""
     return f'stream "{node.stream.name}", {operator}'
@@ -216,7 +223,10 @@ def place(node: Node, operator: str) -> str:
 
 def written_problems(name: str, node: Node) -> list[str]:
     """Tell if a column cannot be written: event time, which windows and watermark both need, and reserved names."""
-    if name.lower() == node.stream.time.lower():
+    if (aggregated := last_aggregate(node)) is not None:
+        if name.lower() == next(iter(aggregated.columns)):
+            return [f'"{name}" is the time of the answers of "{aggregated}" and cannot be replaced']
+    elif name.lower() == node.stream.time.lower():
         what, argument = ("number", "number") if node.stream.is_numbered else ("event time", "time")
         return [f'"{name}" is the {what} and cannot be replaced: declare another column as {argument}= of the stream']
     reserved = reserved_problem("column", name)

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import cast
 
 from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.aggregate import AggregateKind
 from streamshed.network.gap import DEFAULT_GAP, GapTolerance, gap_tolerance
 from streamshed.network.given import is_a, is_number, is_whole_number
 from streamshed.network.goal import ErrorGoal, error_goal
@@ -19,8 +20,10 @@ from streamshed.network.node import Node
 from streamshed.network.problems import Problems
 from streamshed.network.selection import definition_of
 from streamshed.network.stream import Stream
+from streamshed.network.window import WindowSpecification
 
 _DEFINITION_FORMAT = 1
+_ESTIMATED = frozenset({AggregateKind.QUANTILE, AggregateKind.DISTINCT})
 
 
 class AnswerMode(StrEnum):
@@ -53,7 +56,7 @@ class Query:
     """
 
     name: str
-    node: Node | Aggregate
+    node: Node
     weight: float = 1.0
     priority: int = 0
     mode: AnswerMode = AnswerMode.APPROXIMATE
@@ -64,7 +67,7 @@ class Query:
         problems = Problems(f'query "{self.name}"')
         if (problem := name_problem("query", self.name)) is not None:
             problems.add(problem)
-        if not is_a(self.node, Node, Aggregate):
+        if not is_a(self.node, Node):
             problems.add(f"it asks for rows of a node, or for the answers of .window(...).agg(...), got {self.node!r}")
         if not is_number(self.weight) or not _is_weight(self.weight):
             problems.add(f"its weight must be a finite number of at least 0, got {self.weight!r}")
@@ -74,8 +77,10 @@ class Query:
         goal = None if self.max_error is None else problems.attempt(lambda: error_goal(self.max_error))
         if goal is not None and mode is not None and mode is not AnswerMode.APPROXIMATE:
             problems.add(f"max_error is for approximate answers, but its mode is {mode}")
-        if goal is not None and isinstance(self.node, Node):
+        if goal is not None and self._asks_for_rows:
             problems.add("max_error is for aggregates, but it asks for the rows themselves")
+        if is_a(self.node, Node):
+            problems.add_all(self._nesting_problems())
         gap = None if self.max_gap is None else problems.attempt(lambda: gap_tolerance(self.max_gap))
         if gap is not None:
             problems.add_all(self._gap_problems(gap, mode))
@@ -88,17 +93,51 @@ class Query:
     def _gap_problems(self, gap: GapTolerance, mode: AnswerMode | None) -> Iterator[str]:
         if mode is not None and mode is not AnswerMode.SUBSET:
             yield f'max_gap is for queries in mode subset, but its mode is {mode}: write mode="subset"?'
-        if isinstance(self.node, Node):
+        if self._asks_for_rows:
             yield "max_gap is for aggregates, but it asks for the rows themselves"
-        elif is_a(self.node, Aggregate) and self.node.window.is_numbered and gap.windows is None:
+        elif isinstance(self.node, Aggregate) and self.node.over.is_numbered and gap.windows is None:
             yield f"its windows lie along numbers: max_gap is a number of windows, got {gap}"
+
+    def _nesting_problems(self) -> Iterator[str]:
+        below = [node for node in self.rows.path if isinstance(node, Aggregate)]
+        if below and self._asks_for_rows:
+            yield (
+                f'it asks for rows that are answers of "{below[-1]}": ask for that aggregate itself,'
+                " or aggregate its answers"
+            )
+        for aggregate in below:
+            for name, call in aggregate.aggregates:
+                if call.kind in _ESTIMATED:
+                    yield (
+                        f'it aggregates answers of "{aggregate}", but {name} is an estimate even when nothing is shed:'
+                        f" no answer that rests on a {call.kind} could be called exact"
+                    )
+
+    @property
+    def _asks_for_rows(self) -> bool:
+        return is_a(self.node, Node) and not isinstance(self.node, Aggregate)
+
+    @property
+    def windows(self) -> tuple[WindowSpecification, ...]:
+        """The windows of the aggregates on the way from its stream to it, the one next to the stream first."""
+        return tuple(node.over for node in self.node.path if isinstance(node, Aggregate))
 
     @property
     def gap_windows(self) -> int:
         """B: the most windows that may be dropped one after the other; 0: none may ever be."""
         if self.mode is not AnswerMode.SUBSET or self.aggregate is None:
             return 0
-        return (self.max_gap or DEFAULT_GAP).windows_of(self.aggregate.window)
+        return (self.max_gap or DEFAULT_GAP).windows_of(self.aggregate.over)
+
+    @property
+    def asked_definition_id(self) -> int:
+        """The `definition_id` of whose windows are decided on; of what others ask of a stream, see `Foundation`."""
+        return self.definition_id
+
+    @property
+    def asked_windows(self) -> tuple[WindowSpecification, ...]:
+        """The `windows` on the way to those that are decided on."""
+        return self.windows
 
     @property
     def aggregate(self) -> Aggregate | None:
@@ -135,7 +174,7 @@ class Query:
 
 def make_query(
     name: str,
-    node: Node | Aggregate,
+    node: Node,
     weight: float,
     priority: int,
     mode: AnswerMode | str,

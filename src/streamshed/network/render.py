@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
-from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.stream import Stream
@@ -19,7 +18,7 @@ class NodeSnapshot:
         kind: "stream", "filter", "map", "lookup", "apply" or "aggregate".
         label: What it does, on one line.
         input: The id of its input; None for streams.
-        columns: Type by column name after it; empty for aggregates.
+        columns: Type by column name after it.
     """
 
     id: str
@@ -126,14 +125,12 @@ def to_json(picture: NetworkSnapshot) -> str:
     return json.dumps(asdict(picture), indent=2, ensure_ascii=False)
 
 
-def _node_snapshot(node: Node | Aggregate, ids: Mapping[Node | Aggregate, str]) -> NodeSnapshot:
+def _node_snapshot(node: Node, ids: Mapping[Node, str]) -> NodeSnapshot:
     kind = type(node).__name__.lower()
     if isinstance(node, Stream):
         label = f"{node} ({node.windowing})"
         return NodeSnapshot(ids[node], kind, label, None, dict(node.columns))
-    columns = {} if isinstance(node, Aggregate) else dict(node.columns)
-    above = node.input if isinstance(node, Aggregate) else node.path[-2]
-    return NodeSnapshot(ids[node], kind, str(node), ids[above], columns)
+    return NodeSnapshot(ids[node], kind, str(node), ids[node.path[-2]], dict(node.columns))
 
 
 def _branches(picture: NetworkSnapshot, root: str) -> Iterator[str]:

@@ -88,33 +88,48 @@ APPLY = mapping(
     "into",
     "returns",
 )
+_BY = {
+    "type": "array",
+    "items": {
+        "type": ["string", "object"],
+        "additionalProperties": sql("What to group by, SQL.", "src_port div 1000"),
+        "minLength": 1,
+        "minProperties": 1,
+        "maxProperties": 1,
+    },
+    "uniqueItems": True,
+    "default": [],
+    "description": "What rows are grouped by: columns, or {name: SQL}.",
+    "examples": [["subnet", {"port_class": "src_port div 1000"}]],
+}
+_AGGREGATES = by_name(
+    "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
+    "percentile_approx, approx_count_distinct.",
+    sql("The call.", "sum(size)"),
+    minProperties=1,
+    examples=[{"bytes": "sum(size)", "packets": "count(*)"}],
+)
+AGGREGATE = mapping(
+    "Aggregates over windows, whose answers are rows: the columns of the windows' bounds, of the keys and of the "
+    "aggregates; their time is the start of the window.",
+    {
+        "aggregates": _AGGREGATES,
+        "from": FROM,
+        "window": reference("window"),
+        "by": _BY,
+    },
+    "aggregates",
+    "from",
+    "window",
+)
 QUERY = mapping(
     "A query: aggregates over windows, or, without `window` and `aggregates`, the rows themselves.",
     {
         "from": FROM,
         "where": sql("Only the rows for which this predicate is true; by default all.", "size >= 1000"),
         "window": reference("window"),
-        "by": {
-            "type": "array",
-            "items": {
-                "type": ["string", "object"],
-                "additionalProperties": sql("What to group by, SQL.", "src_port div 1000"),
-                "minLength": 1,
-                "minProperties": 1,
-                "maxProperties": 1,
-            },
-            "uniqueItems": True,
-            "default": [],
-            "description": "What rows are grouped by: columns, or {name: SQL}.",
-            "examples": [["subnet", {"port_class": "src_port div 1000"}]],
-        },
-        "aggregates": by_name(
-            "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
-            "percentile_approx, approx_count_distinct.",
-            sql("The call.", "sum(size)"),
-            minProperties=1,
-            examples=[{"bytes": "sum(size)", "packets": "count(*)"}],
-        ),
+        "by": _BY,
+        "aggregates": _AGGREGATES,
         "weight": number("How much its error counts beside that of others.", minimum=0, default=1),
         "priority": whole_number("Queries of higher priority are shed last.", default=0),
         "mode": choice(

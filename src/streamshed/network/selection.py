@@ -32,7 +32,7 @@ def selection(node: Node) -> tuple[Operator, ...]:
     return (*above, _below(above, node))
 
 
-def definition_of(node: Node | Aggregate) -> tuple[tuple[object, ...], ...]:
+def definition_of(node: Node) -> tuple[tuple[object, ...], ...]:
     """Define what is asked of a node or an aggregate, the same in every process and release.
 
     Operators, assignments and columns that do not matter for it are left out; how neighboring filters are cut
@@ -54,7 +54,7 @@ def definition_of(node: Node | Aggregate) -> tuple[tuple[object, ...], ...]:
     return tuple(reversed(steps))
 
 
-def stream_columns_used(node: Node | Aggregate) -> tuple[str, ...]:
+def stream_columns_used(node: Node) -> tuple[str, ...]:
     """Return the columns of the stream that a node or aggregate depends on, sorted."""
     used = _columns_asked(node)
     rows = node.input if isinstance(node, Aggregate) else node
@@ -63,13 +63,13 @@ def stream_columns_used(node: Node | Aggregate) -> tuple[str, ...]:
     return tuple(sorted(used))
 
 
-def _asked(node: Node | Aggregate) -> tuple[object, ...]:
+def _asked(node: Node) -> tuple[object, ...]:
     if isinstance(node, Aggregate):
-        return node.definition
+        return node.asked
     return ("rows", *(name.lower() for name in node.columns))
 
 
-def _columns_asked(node: Node | Aggregate) -> frozenset[str]:
+def _columns_asked(node: Node) -> frozenset[str]:
     return node.used_columns if isinstance(node, Aggregate) else frozenset(node.columns)
 
 
@@ -90,6 +90,6 @@ def _below(above: tuple[Operator, ...], node: Operator) -> Operator:
     """The operator with the canonical form of its input."""
     top: Node = above[-1] if above else node.stream
     match node:
-        case Map() | Lookup() | Apply():
+        case Map() | Lookup() | Apply() | Aggregate():
             return replace(node, input=top)
     raise TypeError(f"no operator over rows: {type(node).__name__}")

@@ -113,7 +113,7 @@ def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
         >>> strangers(ticks, NetworkStatistics(queries={"row": QueryStatistics()}))
         ['there is no query "row" (did you mean "rows"?)']
     """
-    addresses = [node.address for node in network.nodes if isinstance(node, Node)]
+    addresses = [node.address for node in network.row_nodes]
     there = {
         "stream": (known.streams, [stream.name for stream in network.streams]),
         "operator": (known.operators, addresses),
@@ -137,9 +137,8 @@ class _Builder:
         self._place: dict[Node, int] = {}
 
     def built(self, *, large_values: bool, counted_rows: bool) -> NetworkLoad:
-        for node in self._network.nodes:
-            if isinstance(node, Node):
-                self._add_operator(node)
+        for node in self._network.row_nodes:
+            self._add_operator(node)
         for number, query in enumerate(self._network.queries):
             self._add_query(number, query)
         reading = sum(self._rows(stream) * self._of(stream).read_seconds_per_row for stream in self._network.streams)
@@ -194,7 +193,7 @@ class _Builder:
                 continue
             both = CountedDemand(
                 demand=demands[number],
-                rows_of_window=self._rows_within(query.stream, query.aggregate.window, self._reach[node]),
+                rows_of_window=self._rows_within(query.stream, query.aggregate.over, self._reach[node]),
                 is_scaled=self._is_worst_scaled(query),
             )
             if both.is_worth_while:
@@ -330,7 +329,7 @@ class _Builder:
             return known.groups.rows_of_smallest(CARRYING_SHARE) * self._fuller_windows(query.stream)
         if query.aggregate is None:
             return 0.0
-        return self._rows_within(query.stream, query.aggregate.window, self._reach[query.rows])
+        return self._rows_within(query.stream, query.aggregate.over, self._reach[query.rows])
 
     def _rows_within(self, stream: Stream, window: WindowSpecification, reach: float) -> float:
         """The rows of a stream in a window, or the share of them that come to a place."""

@@ -47,7 +47,9 @@ def check_scalable(network: QueryNetwork) -> None:
     ]
     if problems:
         raise UnsheddableQueryError(
-            "; ".join(problems) + '. Either give the query mode="exact" (it is then never shed), or run with'
+            "; ".join(problems)
+            + '. Either give the query mode="exact" (it is then never shed) or mode="subset" (some of'
+            " its windows are dropped whole, the others are exact), or run with"
             ' unscalable="keep" (the same for all such queries), or leave the aggregate out'
         )
 
@@ -73,8 +75,12 @@ def least_shares(network: QueryNetwork, statistics: Statistics) -> dict[str, flo
     return {stream.name: statistics.least_shares.get(stream.name, 0.0) for stream in network.streams}
 
 
+_NESTED = "it is of answers of another aggregate, which would be estimates"
+
+
 def _unscalable(query: Query) -> tuple[tuple[str, AggregateKind, str], ...]:
     if not isinstance(query.node, Aggregate):
         return ()
-    obstacles = ((name, call.kind, obstacle(call.kind)) for name, call in query.node.aggregates)
+    nested = _NESTED if len(query.windows) > 1 else None
+    obstacles = ((name, call.kind, nested or obstacle(call.kind)) for name, call in query.node.aggregates)
     return tuple((name, kind, reason) for name, kind, reason in obstacles if reason is not None)

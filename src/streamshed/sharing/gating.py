@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.intake import Share
@@ -29,12 +29,15 @@ class Gating:
         row_queries: Per set-valued query (`Query.definition_id`), the intake.
         instructions: Per instruction, the intakes that ask for it; none: it has no gate.
         shares: Per intake, the values of queries that are answered from its rows.
+        askers: Per aggregate that is there for others over its answers (`Query.definition_id`), the queries that rest
+            on it.
     """
 
     classes: tuple[tuple[int, ...], ...]
     row_queries: Mapping[int, int]
     instructions: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[Share, ...], ...] = ()
+    askers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def is_counting(self, intake: int) -> bool:
         """Return whether its rows are only counted."""

@@ -104,7 +104,12 @@ class StreamWork:
         definition_ids = dict.fromkeys(query.definition_id for query in self.row_queries)
         row_queries = {definition_id: next(numbers) for definition_id in definition_ids}
         shares = tuple(intake.shares for intake in self.intakes)
-        return Gating(classes, row_queries, instruction_users(self.program, self.intakes), shares)
+        askers: dict[int, dict[int, None]] = {}
+        for slot in self.slots:
+            if slot.query.asked_definition_id != slot.query.definition_id:
+                askers.setdefault(slot.query.definition_id, {})[slot.query.asked_definition_id] = None
+        resting = {definition: tuple(own) for definition, own in askers.items()}
+        return Gating(classes, row_queries, instruction_users(self.program, self.intakes), shares, resting)
 
     def _of_bit(self, class_index: int, bit: int) -> Intake:
         sharing_class = self.classes[class_index]
@@ -141,7 +146,7 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
         if query.aggregate is None:
             continue
         place = program.places[query.rows]
-        of_query = _slots(query, query.aggregate, place)
+        of_query = aggregate_slots(query, query.aggregate, place)
         slots += of_query
         for slot in of_query:
             is_apart = apart and query.gap_windows > 0
@@ -176,8 +181,8 @@ def _dimensions(program: StreamProgram) -> dict[str, str]:
     return {test.column: ALWAYS if test.sql == ALWAYS else dimension(test.sql) for test in tests}
 
 
-def _slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:
-    """One slot per distinct argument, in the order given; count(*) rides on the first."""
+def aggregate_slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:
+    """Return one slot per distinct argument, in the order given; count(*) rides on the first."""
     keys = tuple(physical(key.expression, place) for key in aggregate.keys)
     arguments: dict[str, str] = {}
     for _, call in aggregate.aggregates:
@@ -200,7 +205,7 @@ def _counted_share(rows: CountedRows, aggregate: Aggregate, place: Place) -> Sha
         conditions=tuple(sorted((*place.conditions, rows.test))),
         definition_id=rows.query.definition_id,
         slot=rows.slot,
-        window=aggregate.window,
+        window=aggregate.over,
     )
 
 
@@ -215,7 +220,7 @@ def _probe_share(probe: Probe, program: StreamProgram) -> Share:
         conditions=tuple(sorted((*program.places[probe.node].conditions, PROBED))),
         definition_id=probe.query.definition_id,
         slot=probe.slot,
-        window=aggregate.window,
+        window=aggregate.over,
     )
 
 
@@ -231,5 +236,5 @@ def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place, *, is_apart:
         conditions=tuple(sorted((*place.conditions, *([TOLERANT] if is_apart else [])))),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
-        window=aggregate.window,
+        window=aggregate.over,
     )

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from streamshed.network.expression import Expression, conjuncts, parse_expression, rename_columns
+from streamshed.network.grouping import Aggregate
 from streamshed.network.lookup import Lookup
 from streamshed.network.node import Node
 from streamshed.network.operators import Apply, Filter, Map
+from streamshed.network.selection import definition_of
 from streamshed.network.stream import Stream
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Place, StreamProgram, Test
 from streamshed.sharing.totality import is_total
@@ -29,6 +31,30 @@ def resolve_stream(stream: Stream, nodes: Iterable[Node]) -> StreamProgram:
     for node in nodes:
         line.place(node)
     return StreamProgram(stream, tuple(line.instructions.values()), line.places)
+
+
+def resolve_answers(stream: Stream, aggregates: Iterable[Aggregate], nodes: Iterable[Node]) -> StreamProgram:
+    """Lay the operators over answers of aggregates of a stream out, as `resolve_stream` does those over its rows.
+
+    An answer comes in columns named after the aggregate, and after each of its columns: `answer_place` tells them.
+
+    Args:
+        stream: The stream that all of it comes from.
+        aggregates: Those whose answers are rows.
+        nodes: Nodes below them, with no aggregate between.
+    """
+    line = _Line(stream)
+    for aggregate in aggregates:
+        line.begin(aggregate)
+    for node in nodes:
+        line.place(node)
+    return StreamProgram(stream, tuple(line.instructions.values()), line.places)
+
+
+def answer_place(aggregate: Aggregate) -> Place:
+    """Return where the answers of an aggregate stand as rows; a row is there if the only condition is true."""
+    identity = ("answer", repr(definition_of(aggregate)))
+    return Place({name: _name(*identity, name.lower()) for name in aggregate.columns}, (_name(*identity),))
 
 
 def physical(expression: Expression, place: Place) -> str:
@@ -51,6 +77,11 @@ class _Line:
         self.instructions: dict[str, Instruction] = {}
         self.places: dict[Node, Place] = {}
         self._types = dict(stream.columns)
+
+    def begin(self, aggregate: Aggregate) -> None:
+        place = answer_place(aggregate)
+        self.places[aggregate] = place
+        self._types |= {column: aggregate.columns[name] for name, column in place.columns.items()}
 
     def place(self, node: Node) -> Place:
         if node not in self.places:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +12,15 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.answering.answer_schema import ANSWER_DDL, UNREADABLE
+from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
 from streamshed.answering.dropped_windows import DroppedWindows, is_carried, is_dropped
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.sharing.intake import Share
+from streamshed.spark.finished_answers import Feed, Listener
+from streamshed.spark.nested_windows import Nested, ending_of
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id, partition_id, query_id
 from streamshed.spark.set_aside import SetAside
@@ -38,8 +41,10 @@ class TaskSummary:
     sums: Mapping[Share, WindowSums]
 
 
-Summaries = dict[tuple[int, int], TaskSummary]
-"""By micro-batch and partition: what a task that is run again says replaces what it said."""
+Summaries = dict[tuple[int, int, int], TaskSummary]
+"""By micro-batch, level and partition: what a task that is run again says replaces what it said."""
+
+_LAST_LEVEL = 0
 
 
 class SummariesParam(AccumulatorParam[Summaries]):
@@ -60,19 +65,20 @@ def new_summaries(spark: SparkSession) -> Accumulator[Summaries]:
     return spark.sparkContext.accumulator(nothing, SummariesParam())
 
 
-def answer_frame(partials: DataFrame, answering: Answering) -> DataFrame:
+def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = MappingProxyType({})) -> DataFrame:
     """Turn window partials into rows of the answer schema, those that could not be read among them.
 
     Args:
         partials: What `compiled_partials` returns.
         answering: Of the network.
+        nested: Its queries over answers of others, and those between.
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield from answering.answers(WindowPartials(batch))
 
-    return _flat(partials).mapInArrow(answered, ANSWER_DDL)
+    return _flat(partials, nested).mapInArrow(answered, ANSWER_DDL)
 
 
 def streaming_answer_frame(
@@ -81,6 +87,7 @@ def streaming_answer_frame(
     client: PlanClient | None,
     set_aside: str,
     summaries: Accumulator[Summaries],
+    nested: Nested = MappingProxyType({}),
 ) -> DataFrame:
     """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
 
@@ -90,6 +97,7 @@ def streaming_answer_frame(
         client: Asks for the plan of a micro-batch, which tells what was shed of late; None: nothing is ever shed.
         set_aside: Folder for rows that could not be read.
         summaries: Told what each partition answered, when all of it is computed.
+        nested: The network's queries over answers of others, and those between.
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -110,9 +118,37 @@ def streaming_answer_frame(
                 else:
                     yield answers
         SetAside(set_aside, query_id(), number).put(partition, unreadable)
-        summaries.add({(number, partition): TaskSummary(added(told), summed(sums))})
+        summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(told), summed(sums))})
 
-    return _flat(partials).mapInArrow(answered, ANSWER_DDL)
+    return _flat(partials, nested).mapInArrow(answered, ANSWER_DDL)
+
+
+def listener_of(
+    feeds: Sequence[Feed], level: int, client: PlanClient | None, summaries: Accumulator[Summaries]
+) -> Listener:
+    """Return who tells the sums over windows whose answers are rows of a level.
+
+    While any of the queries that rest on an aggregate drops windows, nothing is told of it: not all of its rows are
+    there.
+
+    Args:
+        feeds: Its aggregates.
+        level: The level's number.
+        client: As in `streaming_answer_frame`.
+        summaries: What is told to.
+    """
+    askers = {feed.definition_id: feed.askers for feed in feeds}
+
+    def told(partials: WindowPartials) -> None:
+        number = micro_batch_id()
+        plan = None if client is None else client.plan(number)
+        dropping = frozenset() if plan is None else dropped_windows(plan.drops).keys()
+        thinned = [definition for definition, own in askers.items() if not dropping.isdisjoint(own)]
+        is_whole = ~np.isin(partials.longs("definition_id"), thinned)
+        sums = window_sums(partials.take(np.flatnonzero(is_whole)))
+        summaries.add({(number, level, partition_id()): TaskSummary({}, sums)})
+
+    return told
 
 
 def dropped_windows(drops: WindowDrops) -> dict[int, DroppedWindows]:
@@ -130,6 +166,8 @@ def _answered(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -
     return partials.take(np.flatnonzero(~told_nothing)) if told_nothing.any() else partials
 
 
-def _flat(partials: DataFrame) -> DataFrame:
-    ends = F.unix_micros("closes").alias("window_end")
+def _flat(partials: DataFrame, nested: Nested) -> DataFrame:
+    closes, is_answer = F.unix_micros("closes"), F.col("kind") == ANSWER
+    ends = F.when(is_answer, ending_of(nested, F.col("definition_id"), F.col("window_start"), closes)).otherwise(closes)
+    ends = (ends if nested else closes).alias("window_end")
     return partials.select(ends, *[name for name in partials.columns if name != "closes"])

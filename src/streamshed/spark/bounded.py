@@ -9,12 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.answering.answering import Answering
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.network import QueryNetwork
+from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.stream import Stream
 from streamshed.spark.answer_stage import answer_frame
-from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
+from streamshed.spark.compiled_network import compile_network, compiled_partials, needed_layout
 from streamshed.spark.relation_frame import read_relations
-from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import require_utc
 from streamshed.spark.source_frame import bounded_frame, folder_frame
 
@@ -40,23 +39,22 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
     names = [stream.name for stream in network.streams]
     if unknown := [name for name in given if name not in names]:
         raise InvalidNetworkError(*(f'no stream "{name}"{near_miss(name, names)}' for name in unknown))
-    domains = [_domain_answers(network, domain.streams, spark, given) for domain in network.time_domains]
+    domains = [_domain_answers(network, domain, spark, given) for domain in network.time_domains]
     return functools.reduce(DataFrame.unionByName, domains)
 
 
 def _domain_answers(
-    network: QueryNetwork, streams: tuple[Stream, ...], spark: SparkSession, given: Mapping[str, DataFrame]
+    network: QueryNetwork, domain: TimeDomain, spark: SparkSession, given: Mapping[str, DataFrame]
 ) -> DataFrame:
-    sources = {stream.name: _source(spark, stream, given) for stream in streams}
-    compiled = [compile_stream(stream, network.queries, sources[stream.name], Admission()) for stream in streams]
-    for stream in compiled:
-        read_relations(stream.work.program.instructions)
+    sources = [_source(spark, stream, given) for stream in domain.streams]
+    compiled = compile_network(network, domain, sources, spark)
+    read_relations(compiled.instructions)
     layout = needed_layout(compiled)
-    classes = [sharing_class for stream in compiled for sharing_class in stream.work.classes]
-    rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled}
+    classes = [sharing_class for stream in compiled.streams for sharing_class in stream.work.classes]
+    rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled.streams}
     partials = compiled_partials(compiled, rows, classes, layout)
-    outputs = outputs_of_streams(compiled)
-    return answer_frame(partials, Answering(outputs, confidence=0.95, is_numbered=streams[0].is_numbered))
+    answering = Answering(compiled.outputs, confidence=0.95, is_numbered=domain.is_numbered)
+    return answer_frame(partials, answering, compiled.nested)
 
 
 def _source(spark: SparkSession, stream: Stream, given: Mapping[str, DataFrame]) -> DataFrame:

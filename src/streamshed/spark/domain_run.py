@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -18,17 +19,16 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.quantization import sampling_rate_of
-from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
+from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
 from streamshed.spark.checkpoint_reader import is_written, query_id, watermark_milliseconds
-from streamshed.spark.compiled import (
-    CompiledStream,
-    compile_stream,
+from streamshed.spark.compiled_network import (
+    CompiledNetwork,
+    compile_network,
     compiled_partials,
     needed_layout,
-    outputs_of_streams,
     readings,
-    types_of_streams,
+    types_of_network,
 )
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
@@ -101,16 +101,12 @@ class DomainRun:
         self._spark_folder = self._folder.below("spark")
         self._sources = [streaming_frame(spark, stream) for stream in domain.streams]
         self._before = read_manifest(self._folder)
-        trial = [
-            compile_stream(stream, network.queries, source, Admission())
-            for stream, source in zip(domain.streams, self._sources, strict=True)
-        ]
-        for compiled in trial:
-            read_relations(compiled.work.program.instructions)
-        self._works = {compiled.work.stream.name: compiled.work for compiled in trial}
+        trial = compile_network(network, domain, self._sources, spark)
+        read_relations(trial.instructions)
+        self._works = {compiled.work.stream.name: compiled.work for compiled in trial.streams}
         self.manifest = self._continued(trial)
-        self._outputs = outputs_of_streams(trial)
-        self._answering = Answering(self._outputs, settings.confidence, is_numbered=domain.is_numbered)
+        self._outputs = trial.row_outputs
+        self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
         self._call_costs = new_call_costs(spark)
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
@@ -165,12 +161,14 @@ class DomainRun:
         """Start the streaming query, whose tasks ask `client` for its plans."""
         self._folder.write_text(FILE, self.manifest.to_json())
         summaries = new_summaries(self._spark)
+        compiled = self._compiled(client)
         answers = streaming_answer_frame(
-            self._streaming_partials(client),
+            self._streaming_partials(compiled, client, summaries),
             self._answering,
             client,
             f"{self._settings.checkpoint}/set_aside",
             summaries,
+            compiled.nested,
         )
         self._writer = MicroBatchWriter(
             self._sink,
@@ -205,15 +203,15 @@ class DomainRun:
         )
         return PlanningAhead(questions, self._settings.control.trigger_interval_seconds)
 
-    def _continued(self, trial: Sequence[CompiledStream]) -> Manifest:
+    def _continued(self, trial: CompiledNetwork) -> Manifest:
         return continued(
             self._before,
             self._network,
             self.domain,
             layout=needed_layout(trial).extended(*_reserved(self._settings.layout)),
             partitions=self._settings.partitions,
-            classes=[sharing_class for stream in trial for sharing_class in stream.work.classes],
-            types=types_of_streams(trial),
+            classes=[sharing_class for stream in trial.streams for sharing_class in stream.work.classes],
+            types=types_of_network(trial),
             watermark=self._watermark(),
         )
 
@@ -233,23 +231,37 @@ class DomainRun:
 
     def _facts(self) -> DomainFacts:
         sizes = [member.window.size_microseconds for kept in self.manifest.classes for member in kept.members]
+        sizes += [sum(window.size_microseconds for window in query.windows) for query in self._network.queries]
         interval = self._settings.control.trigger_interval_seconds
         intakes = {name: work.intakes for name, work in self._works.items()}
         return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval)
 
-    def _streaming_partials(self, client: PlanClient) -> DataFrame:
-        compiled = [
-            compile_stream(
-                stream,
-                self._network.queries,
-                source,
-                Admission(plan_table(self._spark, client, stream, self._works[stream.name].gating)),
-                self._call_costs,
-            )
-            for stream, source in zip(self.domain.streams, self._sources, strict=True)
+    def _compiled(self, client: PlanClient) -> CompiledNetwork:
+        admissions = [
+            Admission(plan_table(self._spark, client, stream, self._works[stream.name].gating))
+            for stream in self.domain.streams
         ]
-        rows = watermarked_rows(self._spark, compiled, self.manifest.layout)
-        return compiled_partials(compiled, rows, self.manifest.classes, self.manifest.layout)
+        return compile_network(
+            self._network,
+            self.domain,
+            self._sources,
+            self._spark,
+            admissions=admissions,
+            depth=self.manifest.max_depth,
+            costs=self._call_costs,
+        )
+
+    def _streaming_partials(
+        self, compiled: CompiledNetwork, client: PlanClient, summaries: Accumulator[Summaries]
+    ) -> DataFrame:
+        rows = watermarked_rows(self._spark, compiled.streams, self.manifest.layout)
+        return compiled_partials(
+            compiled,
+            rows,
+            self.manifest.classes,
+            self.manifest.layout,
+            lambda level: listener_of(compiled.levels[level - 1].feeds, level, client, summaries),
+        )
 
     def _last_report(self) -> MicroBatchReport | None:
         if self._query is None:

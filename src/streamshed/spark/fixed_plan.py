@@ -14,7 +14,7 @@ from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.planning.quantization import code_of
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
-from streamshed.spark.compiled import compile_stream, compiled_partials, needed_layout, outputs_of_streams
+from streamshed.spark.compiled_network import CompiledNetwork, compile_network, compiled_partials, needed_layout
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
@@ -62,39 +62,32 @@ def start_fixed(
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
         summaries = new_summaries(spark)
-        partials, answering = _compiled(network, spark, sampling, confidence)
-        answers = streaming_answer_frame(partials, answering, None, f"{checkpoint}/set_aside", summaries)
+        compiled = _compiled(network, spark, sampling)
+        layout = needed_layout(compiled)
+        rows = watermarked_rows(spark, compiled.streams, layout)
+        classes = [sharing_class for one in compiled.streams for sharing_class in one.work.classes]
+        partials = compiled_partials(compiled, rows, classes, layout)
+        answering = Answering(compiled.outputs, confidence=confidence, is_numbered=network.time_domains[0].is_numbered)
+        answers = streaming_answer_frame(
+            partials, answering, None, f"{checkpoint}/set_aside", summaries, compiled.nested
+        )
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
         return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
 
 
-def _compiled(
-    network: QueryNetwork,
-    spark: SparkSession,
-    sampling: FixedSampling | None,
-    confidence: float,
-) -> tuple[DataFrame, Answering]:
-    streams = network.time_domains[0].streams
-    compiled = [
-        compile_stream(
-            stream,
-            network.queries,
-            streaming_frame(spark, stream),
-            Admission(
-                _plan(spark, stream_work(stream, network.queries), sampling),
-                tuple(sorted({one.column for one in sampling.sized.values()})) if sampling is not None else (),
-            ),
-        )
-        for stream in streams
-    ]
-    layout = needed_layout(compiled)
-    rows = watermarked_rows(spark, compiled, layout)
-    classes = [sharing_class for one in compiled for sharing_class in one.work.classes]
-    answering = Answering(
-        outputs_of_streams(compiled), confidence=confidence, is_numbered=compiled[0].work.stream.is_numbered
+def _compiled(network: QueryNetwork, spark: SparkSession, sampling: FixedSampling | None) -> CompiledNetwork:
+    domain, queries = network.time_domains[0], network.foundation.queries
+    sized = () if sampling is None else tuple(sorted({one.column for one in sampling.sized.values()}))
+    return compile_network(
+        network,
+        domain,
+        [streaming_frame(spark, stream) for stream in domain.streams],
+        spark,
+        admissions=[
+            Admission(_plan(spark, stream_work(stream, queries), sampling), sized) for stream in domain.streams
+        ],
     )
-    return compiled_partials(compiled, rows, classes, layout), answering
 
 
 def _plan(spark: SparkSession, work: StreamWork, sampling: FixedSampling | None) -> DataFrame | None:

@@ -58,7 +58,7 @@ class Manifest:
 
     Attributes:
         streams: Name and kind of source of each stream, in the order in which Spark numbers its sources.
-        max_depth: Of the network.
+        max_depth: How many aggregates may follow one another.
         joins: Of the network.
         partitions: State partitions per stage.
         layout: What the state holds.
@@ -189,7 +189,7 @@ def continued(
     streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
     present = tuple(RememberedClass(c.class_id, c.members) for c in classes)
     if before is None:
-        return Manifest(streams, network.max_depth, network.joins, partitions, layout, present, types)
+        return Manifest(streams, network.depth, network.joins, partitions, layout, present, types)
     problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
     problems += [
         f'the network now needs the state family "{family}", which the checkpoint was not made with: {_NEW_CHECKPOINT};'
@@ -209,7 +209,7 @@ def continued(
     kept = {definition_id: found for definition_id, found in before.types.items() if definition_id in in_state}
     return Manifest(
         streams,
-        network.max_depth,
+        before.max_depth,
         network.joins,
         before.partitions,
         before.layout,
@@ -244,10 +244,16 @@ def _stream_problems(before: Sequence[tuple[str, str]], now: Sequence[tuple[str,
 
 def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
     problems = []
-    if network.max_depth != before.max_depth:
+    if network.depth > before.max_depth:
+        deeper = [query.name for query in network.queries if len(query.windows) > before.max_depth]
+        why = (
+            f'query "{deeper[0]}" has {network.depth} aggregates that follow one another'
+            if deeper
+            else (f"max_depth is {network.depth}")
+        )
         problems.append(
-            f"max_depth was {before.max_depth} and is {network.max_depth}, but it fixes the number of stages:"
-            f" {_NEW_CHECKPOINT}"
+            f"{why}, but the checkpoint was made for {before.max_depth}, which fixes the number of stages:"
+            f" {_NEW_CHECKPOINT}; max_depth={network.depth} at the first start lets such queries come later"
         )
     if network.joins != before.joins:
         problems.append(f"joins was {before.joins} and is {network.joins}: {_NEW_CHECKPOINT}")

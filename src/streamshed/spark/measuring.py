@@ -67,7 +67,7 @@ def _passed(work: StreamWork, sums: Mapping[Share, WindowSums]) -> Iterator[tupl
             continue
         rows = 0.0 if probed is None else ONE_IN * probed.rows
         windows = beside.windows if probed is None else beside.windows | probed.windows
-        yield probe.node.address, Passed(rows, len(windows), query.aggregate.window.size_microseconds / 1e6)
+        yield probe.node.address, Passed(rows, len(windows), query.aggregate.over.size_microseconds / 1e6)
     for query in work.row_queries:
         yield query.rows.address, Passed(sums.get((query.definition_id, 0), WindowSums()).rows)
 

@@ -83,7 +83,7 @@ class MicroBatchWriter:
         else:
             self._write_persisted(answers, micro_batch_id)
         told, self._told.value = self._told.value, {}
-        of_tasks = [task for (of, _), task in told.items() if of == micro_batch_id]
+        of_tasks = [task for (of, *_), task in told.items() if of == micro_batch_id]
         summary = added(task.answers for task in of_tasks)
         unreadable = sum(tally.rows for (kind, _), tally in summary.items() if kind == UNREADABLE)
         with self._lock:

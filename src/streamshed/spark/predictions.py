@@ -43,7 +43,7 @@ def predictions(answers: DataFrame, network: QueryNetwork, query_name: str, *, m
     aggregate = network.query(query_name).aggregate
     if aggregate is None:
         raise TypeError("a set-valued query has no windows")
-    window, is_grouped = aggregate.window, bool(aggregate.keys)
+    window, is_grouped = aggregate.over, bool(aggregate.keys)
     start = F.col("window_from") * MICROSECONDS_PER_NUMBER if window.is_numbered else F.unix_micros("window_start")
     own = answers.where(F.col("query") == query_name).withColumn("start", start)
     gaps = own.where(F.col("kind") == GAP).agg(F.sort_array(F.collect_set("start")).alias("gaps"))

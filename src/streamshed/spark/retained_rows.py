@@ -10,6 +10,7 @@ from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import retention_table
 from streamshed.sharing.gating import NEVER, Gating, words_of
+from streamshed.sharing.intake import Share
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import WORD_BITS
 
@@ -56,7 +57,9 @@ def retained_rows(
     if not definitions:
         return None
     table = retention_table([unneeded[definition] for definition in definitions])
-    users = [[_index(definitions, share[0]) for share in shares] for shares in gating.shares]
+    users = [
+        [_index(definitions, asker) for share in shares for asker in _askers(gating, share)] for shares in gating.shares
+    ]
     told: dict[tuple[bool, ...], tuple[tuple[int, ...], float]] = {}
     for needed in set(table.needed):
         wanted = [any(query is None or needed[query] for query in of_intake) for of_intake in users]
@@ -68,9 +71,13 @@ def retained_rows(
 
 
 def _dropped_definitions(gating: Gating, unneeded: Mapping[str, Sequence[NeededRows]]) -> dict[str, None]:
-    return dict.fromkeys(
-        str(definition) for shares in gating.shares for definition, _ in shares if str(definition) in unneeded
-    )
+    askers = (asker for shares in gating.shares for share in shares for asker in _askers(gating, share))
+    return dict.fromkeys(str(definition) for definition in askers if str(definition) in unneeded)
+
+
+def _askers(gating: Gating, share: Share) -> tuple[int, ...]:
+    """The queries whose windows tell whether the rows behind a value are needed."""
+    return gating.askers.get(share[0], (share[0],))
 
 
 def _index(definitions: Sequence[str], definition_id: int) -> int | None:

@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, LATE, UNREADABLE
+from streamshed.network.window import WindowSpecification
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
-from streamshed.sharing.probes import is_probe
-from streamshed.sharing.sharing_class import Member, SharingClass
+from streamshed.sharing.sharing_class import Member
 from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
+from streamshed.spark.nested_windows import Nested, closing_of
 from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 
 _MOST_EMPTY_WINDOWS = 10_000
 """A jump of event time over more windows than this leaves the oldest of them without empty answers."""
 
 
-def routed(
-    slices: DataFrame,
-    classes: Sequence[Routed],
-    present: Sequence[SharingClass],
-    tolerant: AbstractSet[int] = frozenset(),
-) -> DataFrame:
+@dataclass(frozen=True)
+class CarriedWindows:
+    """Windows of a value of a query that a carrier tells of.
+
+    Attributes:
+        definition_id: `Query.definition_id`.
+        slot: Of the value.
+        window: The windows.
+        is_grouped: Whether the query is.
+        beyond: So much later than they end they may need rows, as answers of others come later than they are stamped.
+    """
+
+    definition_id: int
+    slot: int
+    window: WindowSpecification
+    is_grouped: bool
+    beyond: int = 0
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What carriers tell of.
+
+    Attributes:
+        windows: By stream.
+        nested: Of queries over answers of others, all windows on the way to them.
+    """
+
+    windows: Mapping[str, Sequence[CarriedWindows]]
+    nested: Nested
+
+
+def routed(slices: DataFrame, classes: Sequence[Routed], carried: Carried) -> DataFrame:
     """Copy the partials of slices to every window of every query that they belong to.
 
     A row that came late, when its own slice was closed, has traveled in a slice still open, and goes to the windows
@@ -37,15 +64,14 @@ def routed(
     Args:
         slices: What `slice_partials` returns.
         classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
-        present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
-        tolerant: `Query.definition_id` of queries whose windows may be dropped: a carrier tells of all their windows.
+        carried: The windows that carriers tell of, whether rows fell into them or not.
 
     Returns:
-        The columns of `slices` with `route`, `kind`, `window_start` and `window_end` (microseconds) and `missed`,
+        The columns of `slices` with `route`, `kind`, `window_start`, `window_end` (when it closes) and `missed`,
         the windows that a copy of kind "late" stands for. What is no answer has no window: both its ends are the end
         of the slice it has traveled in.
     """
-    wanted = slices.select("*", F.explode(_routes(classes, present, tolerant)).alias("route")).where(
+    wanted = slices.select("*", F.explode(_routes(classes, carried)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
     closes = F.unix_micros("closes")
@@ -64,10 +90,11 @@ def routed(
     )
     of_kind = started.withColumn("kind", kind).where(F.col("kind").isNotNull())
     is_answer = F.col("kind") == ANSWER
+    closing = closing_of(carried.nested, F.col("route.definition_id"), F.col("start"), F.col("start") + size)
     return of_kind.withColumns(
         {
             "window_start": F.when(is_answer, F.col("start")).otherwise(closes),
-            "window_end": F.when(is_answer, F.col("start") + size).otherwise(closes),
+            "window_end": F.when(is_answer, closing).otherwise(closes),
             "missed": F.when(is_answer, F.lit(1)).otherwise(F.greatest((F.col("skipped") / slide), F.lit(1))),
         }
     )
@@ -101,30 +128,18 @@ def _closed_before_it_came() -> Column:
     return F.when(came_late, F.least(closed, F.col("last") - F.col("first") + slide)).otherwise(F.lit(0).cast("bigint"))
 
 
-def _routes(classes: Sequence[Routed], present: Sequence[SharingClass], tolerant: AbstractSet[int]) -> Column:
+def _routes(classes: Sequence[Routed], carried: Carried) -> Column:
     """The queries that a row of slices goes to: an array of (bit, query, slot, role, window)."""
     by_class: list[tuple[object, object]] = [(UNREADABLE_CLASS, [_NOWHERE])]
     by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
     routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
-    by_stream: dict[object, list[object]] = {}
-    for sharing_class in present:
-        valued = (
-            member
-            for member in sharing_class.members
-            if role_of(member.slot) is Role.VALUES and not is_probe(member.slot)
-        )
-        is_grouped = bool(sharing_class.keys)
-        members = [
-            _route(replace(member, bit=0), is_grouped=is_grouped)
-            for member in valued
-            if not is_grouped or member.definition_id in tolerant
-        ]
-        if members:
-            by_stream.setdefault(sharing_class.stream, []).extend(members)
+    by_stream: list[tuple[object, object]] = [
+        (stream, [_carried_route(one) for one in windows]) for stream, windows in carried.windows.items()
+    ]
     if not by_stream:
         return routes
-    carried = F.element_at(literal_map(list(by_stream.items()), "string", _ROUTES), F.col("key_text"))
-    return F.when(F.col("class_id") == CARRIER_CLASS, carried).otherwise(routes)
+    told = F.element_at(literal_map(by_stream, "string", _ROUTES), F.col("key_text"))
+    return F.when(F.col("class_id") == CARRIER_CLASS, told).otherwise(routes)
 
 
 _ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "role", "is_grouped", "size", "slide", "offset")
@@ -132,15 +147,33 @@ _ROUTES = f"array<struct<{', '.join(f'{name}: bigint' for name in _ROUTE_FIELDS)
 _NOWHERE = dict.fromkeys(_ROUTE_FIELDS, 0) | {"bit_mask": 1, "size": 1, "slide": 1}
 
 
-def _route(member: Member, *, is_grouped: bool = False) -> dict[str, int]:
-    window = member.window
+def _route(member: Member) -> dict[str, int]:
     return {
         "bit": member.bit,
         "bit_mask": 1 << member.bit,
         "definition_id": member.definition_id,
         "slot": value_slot(member.slot),
         "role": int(role_of(member.slot)),
-        "is_grouped": int(is_grouped),
+        "is_grouped": 0,
+        **_lengths(member.window),
+    }
+
+
+def _carried_route(windows: CarriedWindows) -> dict[str, int]:
+    return {
+        "bit": 0,
+        "bit_mask": 1,
+        "definition_id": windows.definition_id,
+        "slot": windows.slot,
+        "role": int(Role.VALUES),
+        "is_grouped": int(windows.is_grouped),
+        **_lengths(windows.window),
+        "size": windows.window.size_microseconds + windows.beyond,
+    }
+
+
+def _lengths(window: WindowSpecification) -> dict[str, int]:
+    return {
         "size": window.size_microseconds,
         "slide": window.slide_microseconds,
         "offset": window.offset_microseconds,

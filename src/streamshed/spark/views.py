@@ -11,17 +11,17 @@ from pyspark.sql import types as T
 
 from streamshed.answering.answer_schema import ANSWER, ROW
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.aggregate import AggregateKind
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
 from streamshed.network.view_columns import EXACT_COLUMN, bound_columns, window_columns
-from streamshed.spark.compiled import CompiledStream, compile_stream
+from streamshed.sharing.network_work import AggregateSlot
+from streamshed.spark.compiled import CompiledStream
+from streamshed.spark.compiled_network import compile_network
+from streamshed.spark.nested_levels import Types
 from streamshed.spark.row_answers import TIMES
-from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.slot_types import aggregate_type, typed_text
 from streamshed.spark.source_frame import empty_frame
-
-_LARGEST_PRECISION = 38
 
 
 def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> DataFrame:
@@ -49,19 +49,20 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
         raise InvalidNetworkError(f'no query "{query_name}"{near_miss(query_name, names)}')
     query = network.query(query_name)
     source = empty_frame(answers.sparkSession, query.stream)
-    compiled = compile_stream(query.stream, [query], source, Admission())
+    alone = QueryNetwork((query,))
+    compiled = compile_network(alone, alone.time_domains[0], [source], answers.sparkSession)
     own = answers.where(F.col("query") == query_name)
     if query.aggregate is None:
-        return _row_view(own, query, compiled)
-    return _window_view(own, query.aggregate, compiled)
+        return _row_view(own, query, compiled.streams[0])
+    slots, types = zip(*((slot, types) for slot, types in compiled.typed_slots if slot.query == query), strict=True)
+    return _window_view(own, query.aggregate, slots, types[0])
 
 
-def _window_view(answers: DataFrame, aggregate: Aggregate, compiled: CompiledStream) -> DataFrame:
+def _window_view(answers: DataFrame, aggregate: Aggregate, slots: Sequence[AggregateSlot], types: Types) -> DataFrame:
     keys = [key.name for key in aggregate.keys]
-    slot = compiled.work.slots[0]
-    types = compiled.values.types
+    slot = slots[0]
     of_key = [typed_text(F.col("__key")[index], types[sql]).alias(keys[index]) for index, sql in enumerate(slot.keys)]
-    arguments = {slot.aggregate: slot.value for slot in compiled.work.slots}
+    arguments = {slot.aggregate: slot.value for slot in slots}
     figures = []
     for call_name, call in aggregate.aggregates:
         argument = arguments[call_name] if call.argument is not None else None
@@ -72,7 +73,7 @@ def _window_view(answers: DataFrame, aggregate: Aggregate, compiled: CompiledStr
             _only(call_name, F.col("lower")).alias(lower),
             _only(call_name, F.col("upper")).alias(upper),
         ]
-    windows = window_columns(is_numbered=aggregate.window.is_numbered)
+    windows = window_columns(is_numbered=aggregate.over.is_numbered)
     grouped = answers.where(F.col("kind") == ANSWER).groupBy(*windows, F.col("key").alias("__key"))
     rows = grouped.agg(*figures, F.bool_and("exact").alias(EXACT_COLUMN))
     plain = [F.col(f"`{column}`") for call, _ in aggregate.aggregates for column in (call, *bound_columns(call))]
@@ -86,37 +87,6 @@ def _row_view(answers: DataFrame, query: Query, compiled: CompiledStream) -> Dat
     row = F.from_json("value_text", schema, TIMES).alias("row")
     read = answers.where(F.col("kind") == ROW).select(row, "sampling_rate", "exact")
     return read.select("row.*", "sampling_rate", "exact")
-
-
-def aggregate_type(kind: AggregateKind, argument: T.DataType | None) -> T.DataType:
-    """Return the type in which a view shows an aggregate.
-
-    Args:
-        kind: The aggregate.
-        argument: Type of what is aggregated; None for count(*).
-    """
-    match kind, argument:
-        case AggregateKind.COUNT, _:
-            return T.LongType()
-        case AggregateKind.SUM, T.DecimalType():
-            return T.DecimalType(min(argument.precision + 10, _LARGEST_PRECISION), argument.scale)
-        case AggregateKind.SUM, T.IntegralType():
-            return T.LongType()
-        case ((AggregateKind.MIN | AggregateKind.MAX), T.DataType()):
-            return argument
-        case _:
-            return T.DoubleType()
-
-
-def typed_text(text: Column, kind: T.DataType) -> Column:
-    """Read a value back from the text of it in an answer."""
-    match kind:
-        case T.BinaryType():
-            return F.unhex(text)
-        case T.ArrayType() | T.StructType() | T.MapType():
-            return text
-        case _:
-            return text.cast(kind)
 
 
 def _value(kind: T.DataType) -> Column:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,7 +16,7 @@ from streamshed.spark.manifest import Routed
 from streamshed.spark.sampling_codes import sampling_rate
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.sketches import Sketches, merged_sketches, sketch_names
-from streamshed.spark.slice_routing import routed
+from streamshed.spark.slice_routing import Carried, routed
 from streamshed.spark.state_key import UNGROUPED, told
 from streamshed.spark.state_layout import StateLayout
 
@@ -30,23 +29,23 @@ def window_partials(
     present: Sequence[SharingClass],
     layout: StateLayout,
     sketches: Sketches,
-    tolerant: AbstractSet[int] = frozenset(),
+    carried: Carried,
 ) -> DataFrame:
     """Merge the partials of slices into those of the windows that hold them.
 
     Args:
         slices: What `slice_partials` returns.
         classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
-        present: Those of the network that runs; their ungrouped queries are answered for windows without rows, too.
+        present: Those of the network that runs.
         layout: The state layout.
         sketches: Who asks for which.
-        tolerant: `Query.definition_id` of queries whose windows may be dropped.
+        carried: The windows that carriers tell of.
 
     Returns:
         One row per window, query and value slot (kind "answer"), per query with late rows ("late"), and per
         unreadable row ("unreadable").
     """
-    copies = routed(slices, classes, present, tolerant)
+    copies = routed(slices, classes, carried)
     counts = any(role_of(member.slot) for known in [*present, *classes] for member in known.members)
     is_value = F.col("route.role") == int(Role.VALUES) if counts else None
     keyed = copies.select(

@@ -46,7 +46,7 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
         >>> guessed_statistics(network(ticks.query("rows"))).operators
         {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08)}
     """
-    operators = [node for node in network.nodes if isinstance(node, Node) and not isinstance(node, Stream)]
+    operators = [node for node in network.row_nodes if not isinstance(node, Stream)]
     shared, own = _slicing(network)
     return NetworkStatistics(
         fixed_seconds=FIXED_SECONDS,
@@ -80,7 +80,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
     if given is None:
         return guessed
     costless = {stream.name for stream in network.streams if not _tells_costs(network, given, stream)}
-    stream_of = {node.address: node.stream.name for node in network.nodes if isinstance(node, Node)}
+    stream_of = {node.address: node.stream.name for node in network.row_nodes}
     streams, operators, queries = dict(guessed.streams), dict(guessed.operators), dict(guessed.queries)
     for name, guess in guessed.streams.items():
         known = given.streams.get(name, guess)
@@ -104,7 +104,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
 
 def _tells_costs(network: QueryNetwork, given: NetworkStatistics, stream: Stream) -> bool:
     """Whether something that is given of the work on a stream's rows costs something."""
-    nodes = [node for node in network.nodes if isinstance(node, Node) and node.stream == stream]
+    nodes = [node for node in network.row_nodes if node.stream == stream]
     operators = [given.operators[node.address] for node in nodes if node.address in given.operators]
     queries = [
         given.queries[query.name] for query in network.queries if query.stream == stream and query.name in given.queries

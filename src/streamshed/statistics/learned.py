@@ -115,7 +115,7 @@ class LearnedStatistics:
             network: The network.
             believed: What is known without measurements; what it says of other networks is left out.
         """
-        nodes = [node for node in network.nodes if isinstance(node, Node)]
+        nodes = network.row_nodes
         reach = reach_between(network, self._measured_reach(network), believed.operators)
         operators = {
             node.address: self._operator(node, believed.operators.get(node.address, OperatorStatistics()), reach)
@@ -225,7 +225,7 @@ class LearnedStatistics:
     def _measured_reach(self, network: QueryNetwork) -> dict[Node, float]:
         """The share of its stream's rows that a function was given, or a query has taken in."""
         reach: dict[Node, float] = {}
-        for node in network.nodes:
+        for node in network.row_nodes:
             sums = self.calls.get(node.address, {}) if isinstance(node, Apply) else {}
             if isinstance(node, Apply) and sums.get("offered", 0) > 0:
                 reach[node] = sums["reached"] / sums["offered"]
@@ -233,9 +233,9 @@ class LearnedStatistics:
             share = self._share_of_rows(query)
             if share is not None:
                 reach[query.rows] = max(share, reach.get(query.rows, 0.0))
-        for node in network.nodes:
-            share = self._share_passed(node) if isinstance(node, Node) else None
-            if share is not None and isinstance(node, Node):
+        for node in network.row_nodes:
+            share = self._share_passed(node)
+            if share is not None:
                 reach.setdefault(node, share)
         return reach
 
@@ -256,7 +256,7 @@ class LearnedStatistics:
         sums = self._of_query(query)
         if sums is None or not sums.get("windows") or arriving is None:
             return None
-        return sums["rows"] / sums["windows"] / (query.aggregate.window.size_microseconds / 1e6) / arriving
+        return sums["rows"] / sums["windows"] / (query.aggregate.over.size_microseconds / 1e6) / arriving
 
     def _of_windows(self, stream: Stream) -> dict[str, float]:
         """What was learned of a stream that says how many rows are in a window of it."""

@@ -47,8 +47,8 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
     least = _least(network, known, believed)
     needed = {above for node in measured for above in node.path}
     reach: dict[Node, float] = {}
-    for node in network.nodes:
-        if not isinstance(node, Node) or node not in needed:
+    for node in network.row_nodes:
+        if node not in needed:
             continue
         if node in known:
             reach[node] = known[node]

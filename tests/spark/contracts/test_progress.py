@@ -53,7 +53,8 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
 
 
 def _ticks(progress: Mapping[str, Any]) -> int:
-    return sum(source["numInputRows"] for source in progress["sources"] if "Rate" in source["description"])
+    sources = progress["sources"]
+    return sum(source["numInputRows"] for source in sources if source["description"].startswith("RateStream"))
 
 
 def _observed(spark: SparkSession, known: Stream, index: int) -> DataFrame:
@@ -71,7 +72,9 @@ def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) 
     carriers = carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"))
     for number, columns in enumerate([_of_one_class(), _of_several_classes()]):
         rows = observed(marked.select(F.col("ts").alias("event_time"), *columns), 0).select("event_time")
-        progress = _progress([rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", lambda found: found["batchId"] >= 2)
+        progress = _progress(
+            [rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", lambda found: found["batchId"] >= 2
+        )
         reports = [report_of(found, [known]) for found in progress]
         assert [report.admitted_rows["s"] for report in reports[:3]] == [3, 3, 0]
         assert [_seconds(report.earliest_event) for report in reports[:3]] == [3, 4, None]

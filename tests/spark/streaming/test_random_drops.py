@@ -122,7 +122,7 @@ def test_no_gap_is_longer_than_allowed(outcome: Outcome) -> None:
     for query in outcome.tolerant:
         window = outcome.asked[query.name].aggregate
         assert window is not None
-        slide = window.window.slide_microseconds
+        slide = window.over.slide_microseconds
         numbers = sorted(start // slide for start in _gaps(outcome, query.name))
         runs = [len(list(run)) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
         assert max(runs, default=0) <= outcome.asked[query.name].gap_windows, query.name

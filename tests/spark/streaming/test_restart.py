@@ -198,6 +198,11 @@ def _deeper(path: Path) -> QueryNetwork:
     return network(*_after(path).queries, max_depth=2)
 
 
+def _nested(path: Path) -> QueryNetwork:
+    counts = _events(path).window("10 seconds").agg(n="count(*)")
+    return network(counts.window("1 minute").agg(most="max(n)").query("most", mode="exact"))
+
+
 def _joining(path: Path) -> QueryNetwork:
     return network(*_after(path).queries, joins=True)
 
@@ -233,7 +238,10 @@ REFUSALS = {
     "one stream more": Refusal(
         IncompatibleCheckpointError, 'stream "more" is new.*start with a new checkpoint', _two_streams
     ),
-    "deeper": Refusal(IncompatibleCheckpointError, "max_depth was 1 and is 2.*new checkpoint", _deeper),
+    "deeper": Refusal(IncompatibleCheckpointError, "max_depth is 2.*made for 1.*new checkpoint", _deeper),
+    "nested": Refusal(
+        IncompatibleCheckpointError, 'query "most" has 2 aggregates that follow.*new checkpoint.*max_depth=2', _nested
+    ),
     "joining": Refusal(IncompatibleCheckpointError, "joins was False and is True.*new checkpoint", _joining),
     "a state family": Refusal(
         IncompatibleCheckpointError, r'family "decimals".*reserve=\["decimals"\]', _with_decimals

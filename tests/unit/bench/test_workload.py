@@ -78,5 +78,5 @@ def test_a_number_of_queries_that_cannot_be(count: int) -> None:
 def test_a_grouped_network_has_one_tumbling_query(tmp_path: Path) -> None:
     (query,) = grouped_network(typed_packets(source(tmp_path)), 1000).queries
     assert query.aggregate is not None
-    assert query.aggregate.window.size_microseconds == query.aggregate.window.slide_microseconds
+    assert query.aggregate.over.size_microseconds == query.aggregate.over.slide_microseconds
     assert len(query.aggregate.keys) == 1

@@ -28,7 +28,7 @@ def test_an_example_is_a_valid_document(file: Path) -> None:
 def test_seven_ungrouped_queries_over_windows_of_1_5_and_10_minutes_every_10_seconds(name: str) -> None:
     aggregates = [query.aggregate for query in example(name).queries]
     assert len(aggregates) == 7
-    windows = [aggregate.window for aggregate in aggregates if aggregate is not None and not aggregate.keys]
+    windows = [aggregate.over for aggregate in aggregates if aggregate is not None and not aggregate.keys]
     assert len(windows) == 7
     assert {window.size_microseconds // MINUTE for window in windows} == {1, 5, 10}
     assert {window.slide_microseconds for window in windows} == {10_000_000}

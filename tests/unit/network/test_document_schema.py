@@ -31,6 +31,7 @@ SECTIONS = {
     "lookup": "Lookup",
     "semijoin": "Semijoin",
     "apply": "Apply",
+    "aggregate": "Aggregate",
     "query": "Query",
     "window": "Window",
     "run": "Run",

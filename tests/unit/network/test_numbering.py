@@ -24,7 +24,7 @@ def test_lengths_are_numbers() -> None:
     one = trades(watermark=10)
     assert one.is_numbered
     assert one.windowing == "number n, watermark 10"
-    window = one.window(1000, every=100, offset=5).agg(n="count(*)").window
+    window = one.window(1000, every=100, offset=5).agg(n="count(*)").over
     assert window == WindowSpecification(1_000_000, 100_000, 5_000, is_numbered=True)
     assert str(window) == "1000 every 100 offset 5"
 

@@ -28,7 +28,7 @@ def drops(**dropped: tuple[tuple[int, int], ...]) -> WindowDrops:
     for name, runs in dropped.items():
         aggregate = queries[name].aggregate
         assert aggregate is not None
-        coin = GapCoin(1, 9, aggregate.window, 10)
+        coin = GapCoin(1, 9, aggregate.over, 10)
         found[str(queries[name].definition_id)] = QueryDrops(coin=coin, dropped=runs)
     return WindowDrops(queries=found)
 

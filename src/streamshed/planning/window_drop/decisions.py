@@ -78,7 +78,7 @@ def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) 
 
 
 def _after(query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float) -> QueryDrops | None:
-    known = QueryDrops.starting(query.coin, times) if before is None else _as_asked_now(before, query)
+    known = QueryDrops.starting(query.coin, times, query.below) if before is None else _as_asked_now(before, query)
     if known is None:
         return None
     if share <= 0:

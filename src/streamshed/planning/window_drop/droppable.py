@@ -10,6 +10,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin
+from streamshed.planning.window_drop.provenance import extent
 
 SEED = 1
 """One for all queries: they drop at the same time, so that rows are there that none of them needs."""
@@ -28,6 +29,7 @@ class DroppableQuery:
         definition_id: `Query.definition_id`; queries with the same one have the same answers, and miss the same.
         stream: Name of its stream.
         window: Of it.
+        below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
         batch: B: the most windows that may be dropped one after the other.
         epoch: How long the windows that are decided on together begin, microseconds.
         weight: What each of its windows is worth.
@@ -40,11 +42,17 @@ class DroppableQuery:
     batch: int
     epoch: int
     weight: float
+    below: tuple[WindowSpecification, ...] = ()
 
     @property
     def early_share(self) -> float:
         """The share of a dropped epoch whose rows belong to dropped windows only, where its neighbors are kept."""
-        return early_share_of_epoch(self.window, self.batch, self.epoch)
+        return early_share_of_epoch(self.reach, self.batch, self.epoch)
+
+    @property
+    def reach(self) -> WindowSpecification:
+        """What its windows need, as windows over the stream's rows; of windows of nested aggregates at most."""
+        return reach_of((*self.below, self.window))
 
     def early_share_at(self, drop_share: float) -> float:
         """Return the same where the share p of epochs is dropped: then some follow one another.
@@ -90,6 +98,20 @@ def early_share_of_epoch(window: WindowSpecification, batch: int, epoch: int) ->
     return max(0.0, 1 - overlap / epoch)
 
 
+def reach_of(windows: Sequence[WindowSpecification]) -> WindowSpecification:
+    """Return windows over a stream's rows that hold what windows of nested aggregates need.
+
+    Args:
+        windows: Those of the aggregates, the one next to the stream first.
+
+    >>> reach_of([WindowSpecification(3, 2), WindowSpecification(3, 3)])
+    WindowSpecification(size_microseconds=5, slide_microseconds=3, offset_microseconds=0, is_numbered=False)
+    """
+    outermost, deviation = windows[-1], extent(windows)
+    size = outermost.size_microseconds + deviation.beyond - deviation.lead
+    return replace(outermost, size_microseconds=max(size, outermost.slide_microseconds))
+
+
 def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     """Return the queries whose windows may be dropped.
 
@@ -110,7 +132,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     """
     tolerant: dict[int, list[Query]] = {}
     for query in network.queries:
-        tolerant.setdefault(query.definition_id, []).append(query)
+        tolerant.setdefault(query.asked_definition_id, []).append(query)
     found = [
         _droppable(query, min(other.gap_windows for other in alike))
         for alike in tolerant.values()
@@ -121,17 +143,16 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
 
 
 def _droppable(query: Query, batch: int) -> DroppableQuery:
-    if query.aggregate is None:
-        raise TypeError("a set-valued query has no windows")
-    window = query.aggregate.window
+    *below, window = query.asked_windows
     return DroppableQuery(
         query=query.name,
-        definition_id=query.definition_id,
+        definition_id=query.asked_definition_id,
         stream=query.stream.name,
         window=window,
         batch=batch,
-        epoch=_epoch(window, batch),
+        epoch=_epoch(reach_of(query.asked_windows), batch),
         weight=query.weight,
+        below=tuple(below),
     )
 
 
@@ -161,4 +182,4 @@ def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]
 def _served(query: DroppableQuery, epoch: int) -> float:
     """What an epoch saves a query, as a share of what its own would."""
     most = query.early_share
-    return 1.0 if most <= 0 else early_share_of_epoch(query.window, query.batch, epoch) / most
+    return 1.0 if most <= 0 else early_share_of_epoch(query.reach, query.batch, epoch) / most

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
-from streamshed.planning.window_drop.provenance import NeededRows
+from streamshed.planning.window_drop.provenance import NeededRows, extent
 from streamshed.planning.window_drop.retention import unneeded_times
 from streamshed.planning.window_drop.runs import Runs, numbers_in, runs_of
 
@@ -50,6 +50,7 @@ class QueryDrops:
         drop_share: p, as low as it was since windows were last abandoned.
         shut: Those of them that were dropped because the query was shut down.
         is_shut_down: Whether it is.
+        below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
     """
 
     coin: GapCoin
@@ -57,14 +58,17 @@ class QueryDrops:
     drop_share: float = 0.0
     shut: Runs = ()
     is_shut_down: bool = False
+    below: tuple[WindowSpecification, ...] = ()
 
     @classmethod
-    def starting(cls, coin: GapCoin, times: EventTimes) -> QueryDrops | None:
+    def starting(
+        cls, coin: GapCoin, times: EventTimes, below: tuple[WindowSpecification, ...] = ()
+    ) -> QueryDrops | None:
         """Begin with the first window all of whose rows, and gap, will be seen; None: no event was seen yet."""
         if times.carried_since is None:
             return None
         begins = max(times.carried_since, times.opened)
-        return cls(coin=replace(coin, next_window=_first_from(coin.window, begins)))
+        return cls(coin=replace(coin, next_window=_first_from(coin.window, begins)), below=below)
 
     def advanced(self, times: EventTimes, *, drop_share: float) -> QueryDrops:
         """Decide on all windows that begin up to the last event time that is expected.
@@ -93,7 +97,7 @@ class QueryDrops:
 
     def shut_down(self, times: EventTimes) -> QueryDrops:
         """Drop all windows that are open or begin up to the last event time that is expected."""
-        first_open = _first_open(self.coin.window, times.opened)
+        first_open = self._first_open(times.opened)
         last = max(_last_until(self.coin.window, times.last), self.coin.next_window - 1)
         begins = max(first_open, last - MOST_DECIDED + 1)
         if self.is_shut_down:
@@ -110,7 +114,7 @@ class QueryDrops:
     @property
     def unneeded(self) -> list[NeededRows]:
         """The event times that belong to dropped windows only."""
-        return unneeded_times([self.coin.window], self.numbers())
+        return unneeded_times([*self.below, self.coin.window], self.numbers())
 
     def is_dropped(self, number: int) -> bool:
         """Tell whether a window is dropped."""
@@ -118,7 +122,7 @@ class QueryDrops:
 
     def is_open_at(self, watermark: int) -> bool:
         """Tell whether any of the dropped windows is open at a watermark."""
-        return bool(self.dropped) and self.dropped[-1][1] >= _first_open(self.coin.window, watermark)
+        return bool(self.dropped) and self.dropped[-1][1] >= self._first_open(watermark)
 
     def numbers(self) -> list[int]:
         """Return the numbers of the dropped windows."""
@@ -135,12 +139,18 @@ class QueryDrops:
 
     def _first_with_rows_to_come(self, times: EventTimes) -> int:
         """Number of the first window of which enough is still to come for a drop to save anything."""
-        window = self.coin.window
-        least = times.first + round(ALMOST_DONE * window.size_microseconds)
-        return _first_open(window, max(times.opened, least))
+        least = times.first + round(ALMOST_DONE * self.coin.window.size_microseconds)
+        return self._first_open(max(times.opened, least))
+
+    def _first_open(self, watermark: int) -> int:
+        """Number of the first window that may not be answered yet: it ends after the watermark, as does what it needs.
+
+        Answers of other aggregates come when their own windows end, later than they are stamped.
+        """
+        return _first_open(self.coin.window, watermark - extent([*self.below, self.coin.window]).beyond)
 
     def _with(self, coin: GapCoin, dropped: set[int], shut: set[int], opened: int) -> QueryDrops:
-        oldest = _first_open(coin.window, opened) - coin.batch - 1
+        oldest = self._first_open(opened) - coin.batch - 1
         known, of_shut = (runs_of(number for number in some if number >= oldest) for some in (dropped, shut))
         return replace(self, coin=coin, dropped=known, shut=of_shut)
 
@@ -181,6 +191,7 @@ def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
         drop_share=told["drop_share"],
         shut=tuple((first, last) for first, last in told["shut"]),
         is_shut_down=told["is_shut_down"],
+        below=tuple(WindowSpecification(**window) for window in told["below"]),
     )
 
 

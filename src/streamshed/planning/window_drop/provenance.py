@@ -7,6 +7,7 @@ as many ticks as there could be at most, Σω − (k−1); between the stamps th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,6 +54,47 @@ def needed_rows(windows: Sequence[WindowSpecification], start: int) -> NeededRow
     if len(needs) < 2:
         return _between(below, first, last, period)
     return NeededRows(needs[0].start, needs[-1].end)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far what a window needs deviates from the window itself, at most.
+
+    Attributes:
+        lead: So much later than the window what it needs begins, at least, microseconds.
+        beyond: So much later than the window what it needs ends, at most.
+    """
+
+    lead: int
+    beyond: int
+
+
+def extent(windows: Sequence[WindowSpecification]) -> Extent:
+    """Return how far `needed_rows` deviates from the windows of the outermost of some nested aggregates.
+
+    The stamps of answers, φ + jδ, and the starts of windows over them, θ + kδ', differ by multiples of gcd(δ, δ') and a
+    constant. So of two aggregates it is exact, [T06] Table 2 where that gcd is one tick; of more it is a bound.
+
+    Args:
+        windows: As there.
+
+    Example:
+        >>> extent([WindowSpecification(3, 2), WindowSpecification(3, 3)])
+        Extent(lead=0, beyond=2)
+        >>> extent([WindowSpecification(10, 10), WindowSpecification(100, 100)])
+        Extent(lead=0, beyond=0)
+    """
+    *below, outermost = windows
+    if not below:
+        return Extent(0, 0)
+    inner, further = below[-1], extent(below)
+    common = math.gcd(inner.slide_microseconds, outermost.slide_microseconds)
+    starts_apart = inner.offset_microseconds - outermost.offset_microseconds
+    unused = (outermost.size_microseconds - 1 - starts_apart) % common
+    return Extent(
+        lead=starts_apart % common + further.lead,
+        beyond=inner.size_microseconds - 1 - unused + further.beyond,
+    )
 
 
 def _between(below: Sequence[WindowSpecification], first: int, last: int, period: int) -> NeededRows | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from streamshed.network.window import WindowSpecification
@@ -38,12 +39,13 @@ def unneeded_times(windows: Sequence[WindowSpecification], dropped: Collection[i
         >>> unneeded_times([WindowSpecification(5, 2)], [3, 4, 5, 9])
         [NeededRows(start=9, end=12)]
     """
-    found = []
+    found: dict[NeededRows, None] = {}
+    without = frozenset(dropped)
     for first, last in runs_of(dropped):
-        before, after = _next_needed(windows, first - 1, -1), _next_needed(windows, last + 1, 1)
+        before, after = (_next_needed(windows, *way, without) for way in ((first - 1, -1), (last + 1, 1)))
         if before is not None and after is not None and before.end < after.start:
-            found.append(NeededRows(before.end, after.start))
-    return found
+            found[NeededRows(before.end, after.start)] = None
+    return list(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +101,15 @@ def retention_table(unneeded: Sequence[Sequence[NeededRows]]) -> RetentionTable:
     return RetentionTable(base, step, tuple(map(tuple, needed)))
 
 
-def _next_needed(windows: Sequence[WindowSpecification], number: int, step: int) -> NeededRows | None:
-    """What the next window is made of that is made of anything, from a number on; None: there is none near."""
+def _next_needed(
+    windows: Sequence[WindowSpecification], number: int, step: int, dropped: AbstractSet[int]
+) -> NeededRows | None:
+    """What the next kept window is made of that is made of anything, from a number on; None: there is none near."""
     outermost = windows[-1]
     for further in range(_FURTHEST):
-        start = outermost.offset_microseconds + (number + further * step) * outermost.slide_microseconds
-        if (found := needed_rows(windows, start)) is not None:
+        index = number + further * step
+        start = outermost.offset_microseconds + index * outermost.slide_microseconds
+        if index not in dropped and (found := needed_rows(windows, start)) is not None:
             return found
     return None
 

@@ -34,7 +34,7 @@ def test_each_has_a_meaning_and_its_plain_counterpart(network: QueryNetwork) -> 
 def test_the_counterparts_ask_for_the_same_windows_and_aggregates(network: QueryNetwork) -> None:
     for query in network.queries:
         assert query.aggregate
-        window, sql = query.aggregate.window, EXACT_SQL[query.name]
+        window, sql = query.aggregate.over, EXACT_SQL[query.name]
         durations = [window.size_microseconds, window.slide_microseconds]
         texts = [format_duration(duration) for duration in dict.fromkeys(durations)]
         assert re.findall(r"'(\d+ seconds)'", sql) == texts

@@ -1,0 +1,125 @@
+"""Reading the windows, keys and aggregates of a document, of queries and of operators."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from streamshed.network.aggregate import AggregateCall, AggregateKind
+from streamshed.network.columns import declared_name
+from streamshed.network.document_problem import Place, problems_of
+from streamshed.network.document_sql import SqlReader
+from streamshed.network.document_values import is_given, length_at, mapping_at
+from streamshed.network.expression import parse_expression, quoted
+from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
+from streamshed.network.node import Node
+from streamshed.network.problems import unknown_column
+from streamshed.network.window import WindowSpecification
+
+_COUNT = AggregateCall(AggregateKind.COUNT, None)
+
+
+def read_aggregate(place: Place, body: Mapping[str, object], rows: Node | None, sql: SqlReader) -> Aggregate | None:
+    """Read `window`, `by` and `aggregates`.
+
+    Args:
+        place: Where they stand, and where their problems go.
+        body: What the document says there, as far as its shape is right.
+        rows: What is aggregated; None: not known, so that columns are not checked.
+        sql: Parses SQL.
+
+    Returns:
+        The aggregate; None where it has problems, or nothing is aggregated.
+    """
+    window = _read_window(
+        place.at("window"), mapping_at(body, "window"), is_numbered=None if rows is None else rows.stream.is_numbered
+    )
+    keys = _read_keys(place.at("by"), body, rows, sql)
+    calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, sql)
+    if rows is None or window is None or keys is None or not calls:
+        return None
+    if problems := problems_of(lambda: Aggregate(rows, window, keys, calls)):
+        for problem in problems:
+            part = "by" if ': the key "' in problem else "aggregates"
+            place.at(part).report_all([*mapping_at(body, part)] or body.get(part), [problem])
+        return None
+    return Aggregate(rows, window, keys, calls)
+
+
+def _read_window(place: Place, body: Mapping[str, object], *, is_numbered: bool | None) -> WindowSpecification | None:
+    size, slide, offset = (length_at(place, body, key, is_numbered=is_numbered) for key in ("size", "slide", "offset"))
+    sound = not any(is_given(place, body, key) and body.get(key) is None for key in ("slide", "offset"))
+    if size is None:
+        return None
+    has_numbers = bool(is_numbered)
+    tumbling = place.at("size").attempt(body["size"], lambda: WindowSpecification(size, size, 0, has_numbers))
+    if tumbling is None:
+        return None
+    if not sound or (slide is None and "slide" in body) or (offset is None and "offset" in body):
+        return None
+    return place.at("slide").attempt(
+        body.get("slide"),
+        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0, has_numbers),
+    )
+
+
+def _read_keys(
+    place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
+) -> tuple[GroupKey, ...] | None:
+    items = body.get("by", [])
+    if place.is_unusable or not isinstance(items, list):
+        return None
+    keys = []
+    for index, item in enumerate(items):
+        if isinstance(item, str):
+            keys.append(_column_key(place.at(index), item, node))
+        elif isinstance(item, dict):
+            keys += [_sql_key(place.at(index, name), name, text, node, sql) for name, text in item.items()]
+        else:
+            keys.append(None)
+    found = tuple(key for key in keys if key is not None)
+    return found if len(found) == len(keys) else None
+
+
+def _column_key(place: Place, name: str, node: Node | None) -> GroupKey | None:
+    if node is not None and declared_name(name, node.columns) is None:
+        place.report_all(name, [unknown_column(name, node.columns)])
+        return None
+    return _key(place, name, GroupKey(name, parse_expression(quoted(name))), node)
+
+
+def _sql_key(place: Place, name: str, text: object, node: Node | None, sql: SqlReader) -> GroupKey | None:
+    expression = sql.expression(place, text) if isinstance(text, str) else None
+    if expression is None:
+        return None
+    return _key(place, text, GroupKey(name, expression), node)
+
+
+def _key(place: Place, written: object, key: GroupKey, node: Node | None) -> GroupKey | None:
+    """Report what the model says of a key by itself."""
+    call = ("b" if key.name.lower().startswith("a") else "a", _COUNT)
+    problems = () if node is None else problems_of(lambda: Aggregate(node, _some_window(node), (key,), (call,)))
+    place.report_all(written, problems)
+    return None if problems else key
+
+
+def _read_calls(
+    place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
+) -> tuple[NamedCall, ...] | None:
+    calls: list[NamedCall] = []
+    sound = True
+    for name, text in body.items():
+        here = place.at(name)
+        call = sql.aggregate(here, text) if isinstance(text, str) else None
+        problems: tuple[str, ...] = ()
+        if call is not None and node is not None:
+            problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, call),)))
+            here.report_all(text, problems)
+        if call is None or problems:
+            sound = False
+        else:
+            calls.append((name, call))
+    return tuple(calls) if sound else None
+
+
+def _some_window(node: Node) -> WindowSpecification:
+    """A window to check with what does not depend on it."""
+    return WindowSpecification(1, 1, 0, node.stream.is_numbered)

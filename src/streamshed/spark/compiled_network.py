@@ -1,0 +1,232 @@
+"""A time domain of a network as DataFrames: its streams, and what is done with their answers, level by level."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.accumulators import Accumulator
+from pyspark.sql import DataFrame, SparkSession
+
+from streamshed.answering.output import Output
+from streamshed.answering.value_kind import Carriage, ValueKind
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.foundation import Foundation
+from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop.provenance import extent
+from streamshed.sharing.counted_rows import Role, role_of
+from streamshed.sharing.instructions import Instruction
+from streamshed.sharing.large_values import sized_of_stream
+from streamshed.sharing.network_work import AggregateSlot
+from streamshed.sharing.probes import is_probe
+from streamshed.spark.call_costs import CallCosts
+from streamshed.spark.compiled import CompiledStream, compile_stream
+from streamshed.spark.finished_answers import Listener
+from streamshed.spark.manifest import Routed
+from streamshed.spark.nested_levels import CompiledLevel, Types, compile_levels
+from streamshed.spark.row_answers import row_partials
+from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.sketches import Sketches
+from streamshed.spark.slice_partials import slice_partials
+from streamshed.spark.slice_placement import placed
+from streamshed.spark.slice_routing import Carried, CarriedWindows
+from streamshed.spark.slot_types import DISPERSIONS
+from streamshed.spark.state_layout import StateLayout
+from streamshed.spark.window_partials import window_partials
+
+_EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
+
+
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """A time domain, analyzed.
+
+    Attributes:
+        streams: Its streams.
+        levels: What is done with answers that are rows of further aggregates.
+    """
+
+    streams: tuple[CompiledStream, ...]
+    levels: tuple[CompiledLevel, ...]
+
+    @cached_property
+    def outputs(self) -> tuple[Output, ...]:
+        """What its queries ask of the window partials."""
+        foundations = self.foundations
+        own = (output for output in self.row_outputs if output.definition_id not in foundations)
+        return (*own, *(output for level in self.levels for output in level.outputs))
+
+    @cached_property
+    def row_outputs(self) -> tuple[Output, ...]:
+        """What is computed from rows: of queries over nested aggregates, the first of these."""
+        return tuple(output for stream in self.streams for output in stream.outputs)
+
+    @property
+    def all_outputs(self) -> tuple[Output, ...]:
+        """What is computed at all."""
+        feeds = (output for level in self.levels for feed in level.feeds for output in feed.outputs)
+        return (*self.row_outputs, *feeds, *self.outputs)
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """All that is done with rows and answers."""
+        for stream in self.streams:
+            yield from stream.work.program.instructions
+        for level in self.levels:
+            for program in level.level.programs:
+                yield from program.instructions
+
+    @cached_property
+    def foundations(self) -> frozenset[int]:
+        """`Query.definition_id` of what is computed only for queries over its answers."""
+        queries = (slot.query for stream in self.streams for slot in stream.work.slots)
+        return frozenset(query.definition_id for query in queries if isinstance(query, Foundation))
+
+    @property
+    def nested(self) -> dict[int, Sequence[WindowSpecification]]:
+        """The windows on the way to aggregates over answers, by their `Query.definition_id`."""
+        return {definition: windows for level in self.levels for definition, windows in level.nested.items()}
+
+    @property
+    def typed_slots(self) -> Iterator[tuple[AggregateSlot, Types]]:
+        """The aggregates of queries, of rows and of answers, with the types of their keys and values."""
+        for stream in self.streams:
+            for slot in stream.work.slots:
+                yield slot, stream.values.types
+        for level in self.levels:
+            for slot in level.slots:
+                yield slot, level.types
+
+    @property
+    def carried(self) -> Carried:
+        """What carriers tell of windows: of all of ungrouped queries, and of those that may drop some."""
+        tolerant = {slot.query.definition_id for slot, _ in self.typed_slots if slot.query.gap_windows}
+        routes: dict[str, list[CarriedWindows]] = {}
+        for stream, is_grouped, windows in self._windows_asked():
+            if not is_grouped or windows.definition_id in tolerant:
+                routes.setdefault(stream, []).append(windows)
+        return Carried({stream: tuple(own) for stream, own in routes.items()}, self.nested)
+
+    def _windows_asked(self) -> Iterator[tuple[str, bool, CarriedWindows]]:
+        """Stream, whether grouped, and windows of each value of a query."""
+        for stream in self.streams:
+            for sharing_class in stream.work.classes:
+                for member in sharing_class.members:
+                    is_value = role_of(member.slot) is Role.VALUES and not is_probe(member.slot)
+                    if is_value and member.definition_id not in self.foundations:
+                        is_grouped = bool(sharing_class.keys)
+                        windows = CarriedWindows(member.definition_id, member.slot, member.window, is_grouped)
+                        yield sharing_class.stream, is_grouped, windows
+        for level in self.levels:
+            for one in level.level.nestings:
+                is_grouped, beyond = bool(one.aggregate.keys), extent(one.windows).beyond
+                for slot in {slot.slot for slot in one.slots} if one.is_asked else ():
+                    windows = CarriedWindows(one.taker.definition_id, slot, one.windows[-1], is_grouped, beyond)
+                    yield one.taker.stream.name, is_grouped, windows
+
+
+def compile_network(
+    network: QueryNetwork,
+    domain: TimeDomain,
+    sources: Sequence[DataFrame],
+    spark: SparkSession,
+    *,
+    admissions: Sequence[Admission] = (),
+    depth: int = 1,
+    costs: Accumulator[CallCosts] | None = None,
+) -> CompiledNetwork:
+    """Lay the queries over the streams of a time domain out on DataFrames.
+
+    Args:
+        network: The network.
+        domain: Whose streams.
+        sources: Their rows, in order.
+        spark: The session.
+        admissions: How they are admitted, in order; none: as they come.
+        depth: How many aggregates may follow one another, if that is more than those of the network.
+        costs: Told what user functions take; None: nobody is.
+
+    Raises:
+        InvalidNetworkError: As `compile_stream`.
+        InvalidExpressionError: As `compile_stream`.
+    """
+    queries = network.foundation.queries
+    told = admissions or [Admission()] * len(sources)
+    streams = [
+        compile_stream(stream, queries, source, admission, costs)
+        for stream, source, admission in zip(domain.streams, sources, told, strict=True)
+    ]
+    first = {stream.work.stream.name: (stream.work.slots, stream.values.types) for stream in streams}
+    levels = compile_levels(spark, network.queries, first, max(depth, network.depth))
+    return CompiledNetwork(tuple(streams), levels)
+
+
+def needed_layout(network: CompiledNetwork) -> StateLayout:
+    """Return the state layout that the queries need at least."""
+    streams, outputs = network.streams, network.all_outputs
+    return StateLayout(
+        decimals=any(_travels(o, Carriage.DECIMAL) and o.shape.function is not AggregateKind.COUNT for o in outputs),
+        texts=any(_travels(o, Carriage.TEXT) and o.shape.function in _EXTREMES for o in outputs),
+        dispersions=any(o.shape.function in DISPERSIONS for o in outputs),
+        quantiles=any(o.shape.share is not None for o in outputs),
+        distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
+        rows=any(stream.work.row_queries for stream in streams),
+    )
+
+
+def compiled_partials(
+    network: CompiledNetwork,
+    rows: Mapping[str, DataFrame],
+    classes: Sequence[Routed],
+    layout: StateLayout,
+    listener: Callable[[int], Listener] | None = None,
+) -> DataFrame:
+    """Return the window partials of a time domain, and the rows of its set-valued queries among them.
+
+    Args:
+        network: The time domain.
+        rows: Per stream, its rows on their way into slices, watermarked where they stream.
+        classes: Sharing classes whose slices may be in state.
+        layout: The state layout.
+        listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
+    """
+    streams, outputs = network.streams, network.row_outputs
+    present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
+    kept = [placed(rows[stream.work.stream.name], stream.work.classes, stream.work.gating) for stream in streams]
+    extremes = any(output.shape.function in _EXTREMES for output in outputs)
+    sketches = Sketches.of(outputs, present)
+    united = functools.reduce(DataFrame.unionByName, kept)
+    sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
+    spreads = any(output.shape.function in DISPERSIONS for output in outputs)
+    slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
+    partials = window_partials(slices, classes, present, layout, sketches, network.carried)
+    for number, level in enumerate(network.levels, 1):
+        partials = level.partials(partials, None if listener is None else listener(number))
+    if layout.rows:
+        branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
+        partials = functools.reduce(DataFrame.unionByName, branches, partials)
+    return partials
+
+
+def readings(layout: StateLayout) -> int:
+    """Return how often `compiled_partials` reads each row: once more where rows themselves are answers."""
+    return 2 if layout.rows else 1
+
+
+def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:
+    """Return, by `Query.definition_id`, the types that Spark found for the keys and values of the queries."""
+    found: dict[int, dict[str, str]] = {}
+    for slot, types in network.typed_slots:
+        texts = {f"key {number}": key for number, key in enumerate(slot.keys, 1)}
+        if slot.value is not None:
+            texts[f"value {slot.slot + 1}"] = slot.value
+        named = {what: types[sql].simpleString() for what, sql in texts.items()}
+        found.setdefault(slot.query.definition_id, {}).update(named)
+    return found
+
+
+def _travels(output: Output, carriage: Carriage) -> bool:
+    return isinstance(output.shape.value, ValueKind) and output.shape.value.carriage is carriage

@@ -1,0 +1,56 @@
+"""When a window over answers of other aggregates closes: when the last of what it needs has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from streamshed.network.window import WindowSpecification
+
+Nested = Mapping[int, Sequence[WindowSpecification]]
+"""By `Query.definition_id`, the windows on the way to it, the one next to the stream first."""
+
+
+def closing_of(nested: Nested, definition_id: Column, start: Column, otherwise: Column) -> Column:
+    """Return when windows close, microseconds; see `evicted_at`.
+
+    Args:
+        nested: The aggregates over answers of others.
+        definition_id: Whose window it is.
+        start: Where it starts.
+        otherwise: When windows of others close.
+    """
+    found = otherwise
+    for definition, windows in nested.items():
+        found = F.when(definition_id == definition, evicted_at(windows, start)).otherwise(found)
+    return found
+
+
+def ending_of(nested: Nested, definition_id: Column, start: Column, otherwise: Column) -> Column:
+    """Return where windows end, microseconds, which may be before they close."""
+    found = otherwise
+    for definition, windows in nested.items():
+        found = F.when(definition_id == definition, start + windows[-1].size_microseconds).otherwise(found)
+    return found
+
+
+def evicted_at(windows: Sequence[WindowSpecification], start: Column) -> Column:
+    """Return when a window of the outermost of some nested aggregates closes.
+
+    Answers are stamped with the start of their windows ([T06] §3.2), but come when these close. So it closes when the
+    last does that it may hold, which is stamped just before it ends. Spark would call that late if the window closed at
+    its end; and as all closing times follow from one watermark, what closes together leaves in one micro-batch.
+
+    Args:
+        windows: Those of the aggregates, the one next to the stream first.
+        start: Where the window starts, microseconds.
+    """
+    *below, outermost = windows
+    end = start + outermost.size_microseconds
+    if not below:
+        return end
+    inner = below[-1]
+    last = end - 1 - F.pmod(end - 1 - inner.offset_microseconds, F.lit(inner.slide_microseconds).cast("bigint"))
+    return evicted_at(below, last)

@@ -1,0 +1,139 @@
+"""Random queries over nested aggregates: as our network has them, and as SQL that DuckDB answers."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from streamshed.network.grouping import Aggregate
+from streamshed.network.node import Node
+
+SECOND = 1_000_000
+Window = tuple[int, int, int]
+"""Size, slide and offset, seconds."""
+Place = tuple[int, tuple[str | None, ...], str]
+"""Start of a window, microseconds; the group; the aggregate."""
+
+_CALLS = {"n": "count(*)", "t": "sum({})", "m": "max({})", "a": "avg({})", "c": "count({})"}
+
+
+@dataclass(frozen=True)
+class LevelSpec:
+    """One aggregate, and what its rows pass before it."""
+
+    condition: str | None
+    window: Window
+    keys: tuple[str, ...]
+    calls: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class NestedSpec:
+    """A query of several levels, the one next to the stream first."""
+
+    name: str
+    levels: tuple[LevelSpec, ...]
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        return tuple(level.window for level in self.levels)
+
+
+def random_rows(seed: int, count: int, seconds: int, start: int) -> pa.Table:
+    """Rows in order of time: ts, v (some null), g (some null), h."""
+    chance = np.random.default_rng(seed)
+    instants = start + np.sort(chance.integers(0, seconds * SECOND, count))
+    groups = chance.choice(["a", "b", "c", ""], count)
+    return pa.table(
+        {
+            "ts": pa.array(instants, pa.timestamp("us", "UTC")),
+            "v": pa.array(chance.integers(-500, 500, count), mask=chance.random(count) < 0.05),
+            "g": pa.array(groups, pa.string(), mask=groups == ""),
+            "h": pa.array(chance.integers(0, 3, count)),
+        }
+    )
+
+
+def random_nesting(name: str, seed: int, depth: int) -> NestedSpec:
+    """A query of so many levels."""
+    chance = random.Random(seed)
+    keys: tuple[str, ...] = tuple(sorted(chance.sample(["g", "h"], chance.choice((0, 1, 1, 2)))))
+    numbers, levels = ["v", "h"], []
+    for level in range(depth):
+        condition = chance.choice((None, None, f"{chance.choice(numbers)} > {chance.randint(-3, 3)}"))
+        argument = chance.choice(numbers)
+        second = chance.choice(numbers)
+        picked = chance.sample(list(_CALLS), chance.choice((1, 2, 3)))
+        calls = tuple(
+            (f"{call}{level}", _CALLS[call].format(argument if number < 2 else second))
+            for number, call in enumerate(picked)
+        )
+        levels.append(LevelSpec(condition, _window(chance), keys, calls))
+        numbers = [into for into, _ in calls]
+        keys = tuple(key for key in keys if chance.random() < 0.7)
+    return NestedSpec(name, tuple(levels))
+
+
+def _window(chance: random.Random) -> Window:
+    slide = chance.choice((1, 2, 3, 4, 5, 7))
+    size = slide * chance.choice((1, 1, 2)) + chance.choice((0, 0, 1, 2))
+    return size, slide, chance.choice((0, 0, 1))
+
+
+def nested_aggregate(spec: NestedSpec, rows: Node) -> Aggregate:
+    """The query as our network has it."""
+    node = rows
+    for level in spec.levels:
+        if level.condition is not None:
+            node = node.filter(level.condition)
+        size, slide, offset = (f"{seconds} seconds" for seconds in level.window)
+        windowed = node.window(size, every=slide, offset=offset)
+        node = (windowed.by(*level.keys) if level.keys else windowed).agg(**dict(level.calls))
+    assert isinstance(node, Aggregate)
+    return node
+
+
+def expected(spec: NestedSpec, rows: pa.Table) -> dict[Place, float | None]:
+    """What DuckDB answers."""
+    steps = ["SELECT epoch_us(ts) AS stamp, v, g, h FROM rows"]
+    for level in spec.levels:
+        size, slide, offset = (seconds * SECOND for seconds in level.window)
+        last = f"(stamp - {offset}) // {slide}"
+        first = f"(stamp - {offset} - {size}) // {slide} + 1"
+        names = [*level.keys, *(f"{call} AS {into}" for into, call in level.calls)]
+        where = f"WHERE {level.condition}" if level.condition else ""
+        steps.append(
+            f"SELECT {offset} + k * {slide} AS stamp, {', '.join(names)} FROM"
+            f" (SELECT *, unnest(generate_series({first}, {last})) AS k FROM ({steps[-1]}) {where}) GROUP BY ALL"
+        )
+    top = spec.levels[-1]
+    with duckdb.connect() as database:
+        database.register("rows", rows)
+        found = database.execute(steps[-1]).fetchall()
+    answers: dict[Place, float | None] = {}
+    for start, *fields in found:
+        key = tuple(None if field is None else str(field) for field in fields[: len(top.keys)])
+        for (into, _), value in zip(top.calls, fields[len(top.keys) :], strict=True):
+            answers[start, key, into] = None if value is None else float(value)
+    return answers
+
+
+def differences(told: dict[Place, float | None], truth: dict[Place, float | None]) -> Sequence[str]:
+    """What is told otherwise, or not at all, or without being there."""
+    found = [f"missing {place}: {value}" for place, value in truth.items() if place not in told]
+    found += [f"not there {place}: {value}" for place, value in told.items() if place not in truth]
+    both = ((place, told[place], truth[place]) for place in told.keys() & truth.keys())
+    found += [f"{place}: {ours} for {theirs}" for place, ours, theirs in both if not _same(ours, theirs)]
+    return found
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

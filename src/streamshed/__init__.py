@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from streamshed.errors import StreamshedError
+from streamshed.network.aggregate import user_aggregate
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.query import Query
 from streamshed.network.relation import relation
@@ -27,6 +28,7 @@ __all__ = [
     "rate",
     "relation",
     "stream",
+    "user_aggregate",
 ]
 
 

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from streamshed.answering.central_sums import CentralSums
 from streamshed.answering.output import Shape
+from streamshed.answering.user_aggregate import user_answers
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.window_partials import Doubles, WindowPartials
 from streamshed.answering.written import (
@@ -45,6 +46,8 @@ def values(shape: Shape, partials: WindowPartials) -> pa.Array:
                 return pa.nulls(len(partials), pa.float64())
             notation = Notation.NUMBER if shape.value is None else shape.value.notation
             numbers = partials.doubles(f"{_SIDES[shape.function]}_number") * _SECONDS.get(notation, 1.0)
+        case AggregateKind.USER:
+            return user_answers(shape.user, partials).numbers
         case _:
             return _dispersions(shape.function, partials)
     return pa.array(numbers, mask=nothing)
@@ -65,6 +68,8 @@ def exact_texts(shape: Shape, partials: WindowPartials, known: pa.Array) -> pa.A
             texts = _sums_written(shape.value, partials)
         case AggregateKind.MIN | AggregateKind.MAX:
             texts = _extremes_written(_SIDES[shape.function], shape.value, partials)
+        case AggregateKind.USER:
+            return user_answers(shape.user, partials).texts
         case _:
             return doubles_written(known)
     return pc.if_else(pa.array(partials.longs("present") == 0), None, texts)
@@ -85,7 +90,7 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
         case AggregateKind.AVG:
             with np.errstate(invalid="ignore", divide="ignore"):
                 found = _centered(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
-        case AggregateKind.MIN | AggregateKind.MAX:
+        case AggregateKind.MIN | AggregateKind.MAX | AggregateKind.USER:
             return np.zeros(len(partials))
         case _:
             found = _variances_of_dispersions(shape.function, partials)

@@ -51,15 +51,15 @@ def keys_written(key_long: pa.Array, key_text: pa.Array, notations: Sequence[Not
 def _split(key_text: pa.Array, notations: Sequence[Notation]) -> pa.Array:
     """Every key once, as groups recur in window after window."""
     encoded = pc.dictionary_encode(key_text)
-    parts = [_parts(text) for text in encoded.dictionary.to_pylist()]
+    decoded = [parts(text) for text in encoded.dictionary.to_pylist()]
     columns = [
-        _as_notation(pa.array([part[index] for part in parts], pa.string()), notation)
+        _as_notation(pa.array([part[index] for part in decoded], pa.string()), notation)
         for index, notation in enumerate(notations)
     ]
     count = len(notations)
-    places = np.arange(len(parts) * count).reshape(count, len(parts)).T.ravel()
+    places = np.arange(len(decoded) * count).reshape(count, len(decoded)).T.ravel()
     joined = pa.concat_arrays(columns).take(pa.array(places))
-    offsets = np.arange(len(parts) + 1, dtype=np.int32) * np.int32(count)
+    offsets = np.arange(len(decoded) + 1, dtype=np.int32) * np.int32(count)
     return pa.ListArray.from_arrays(offsets, joined).take(encoded.indices)
 
 
@@ -67,7 +67,12 @@ def _as_notation(texts: pa.Array, notation: Notation) -> pa.Array:
     return texts if notation in _AS_IT_IS else longs_written(pc.cast(texts, pa.int64()), notation)
 
 
-def _parts(text: str) -> list[str | None]:
+def parts(text: str) -> list[str | None]:
+    r"""Take apart what was escaped and joined.
+
+    >>> parts("1\x1f\\N\x1fa")
+    ['1', None, 'a']
+    """
     return [None if part == NULL else _unescaped(part) for part in text.split(SEPARATOR)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamshed.answering.user_aggregate import UserShape
 from streamshed.answering.value_kind import Notation, ValueKind
 from streamshed.network.aggregate import AggregateKind
 
@@ -18,6 +19,7 @@ class Shape:
         value: How the aggregated value travels; None for count(*) and types without order.
         key_notations: Per key, how its text is to be written.
         share: Of a quantile, the share of all values that does not exceed it.
+        user: Of an aggregate of the user's own, how it is computed.
     """
 
     function: AggregateKind
@@ -25,6 +27,7 @@ class Shape:
     value: ValueKind | None
     key_notations: tuple[Notation, ...]
     share: float | None = None
+    user: UserShape | None = None
 
 
 @dataclass(frozen=True)

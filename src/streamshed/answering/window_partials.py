@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,11 +32,13 @@ class WindowPartials:
             greatest_weight (the largest 1/P); sum_low + 2³²·sum_high, sum_decimal (exact sums); least and greatest of
             number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)², 1/P); sketch (KLL,
             of what was not sampled), sampled_sketches (of each slice that was: weight 1/P, sketch);
-            distinct_sketch (HyperLogLog). Those for decimals,
-            texts, moments and sketches may be missing.
+            distinct_sketch (HyperLogLog); collected (instant in microseconds and text of each value, for aggregates
+            of the user's own). Those for decimals, texts, moments, sketches and values may be missing.
     """
 
     columns: pa.RecordBatch
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What is dear to compute, and asked for more than once."""
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)

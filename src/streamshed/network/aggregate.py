@@ -2,14 +2,18 @@
 
 import ctypes
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
-from streamshed.errors import InvalidExpressionError, near_miss
-from streamshed.network.expression import Expression, parse_expression
+from streamshed.errors import InvalidExpressionError, InvalidNetworkError, near_miss
+from streamshed.network.columns import normal_type
+from streamshed.network.expression import Expression, parse_expression, quoted
+from streamshed.network.function import FunctionReference, function_reference
 from streamshed.network.function_names import AGGREGATE_FUNCTIONS
-from streamshed.network.given import is_text
+from streamshed.network.given import given_names, is_text
 from streamshed.network.sql_meaning import aggregates_called
 from streamshed.network.sql_syntax import Token, TokenKind, matching_pairs, read_sql
 
@@ -18,7 +22,7 @@ class AggregateKind(StrEnum):
     """The aggregate functions, by their names in Spark's SQL; VARIANCE and STDDEV are those of a sample.
 
     QUANTILE is the smallest value that a share of all values does not exceed, from a KLL sketch; DISTINCT counts
-    distinct values, by a HyperLogLog sketch.
+    distinct values, by a HyperLogLog sketch. USER is an aggregate of the user's own, see `user_aggregate`.
     """
 
     COUNT = "count"
@@ -32,6 +36,7 @@ class AggregateKind(StrEnum):
     STDDEV_POP = "stddev_pop"
     QUANTILE = "percentile_approx"
     DISTINCT = "approx_count_distinct"
+    USER = "user"
 
 
 _MEDIAN = "median"
@@ -43,13 +48,30 @@ _SYNONYMS = {
     "approx_percentile": "percentile_approx",
     _MEDIAN: "percentile_approx",
 }
+_NAMED = tuple(kind for kind in AggregateKind if kind is not AggregateKind.USER)
 _KINDS = {
-    **{kind.value: kind for kind in AggregateKind},
+    **{kind.value: kind for kind in _NAMED},
     **{name: AggregateKind(v) for name, v in _SYNONYMS.items()},
 }
 
 _NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(f|d|bd)?", re.IGNORECASE)
 """A number as Spark's SQL writes it, with the letters of its type; those of whole numbers are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """An aggregate F(init, incr, final) of the user's own ([T06] §2).
+
+    Attributes:
+        function: A class, or what returns an object, with the methods `init()`, `incr(state, *values)` and
+            `final(state)`.
+        columns: Whose values `incr` is given, in order.
+        returns: Type of what `final` returns.
+    """
+
+    function: FunctionReference
+    columns: tuple[str, ...]
+    returns: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +82,17 @@ class AggregateCall:
         kind: The function.
         argument: What it aggregates; nulls do not count. None: COUNT of all rows.
         share: Of a quantile, the share of all values that does not exceed it, in (0, 1); else None.
+        user: Of an aggregate of the user's own, what it is; else None.
     """
 
     kind: AggregateKind
     argument: Expression | None
     share: float | None = None
+    user: UserFunction | None = None
 
     def __post_init__(self) -> None:
+        if (self.user is not None) is not (self.kind is AggregateKind.USER):
+            raise InvalidExpressionError(f"{self.kind}: an aggregate of the user's own is made by user_aggregate(...)")
         if (self.share is not None) is not (self.kind is AggregateKind.QUANTILE):
             raise InvalidExpressionError(f"{self.kind}: a share is for quantiles, and they need one, got {self.share}")
         if self.share is not None and not 0 < self.share < 1:
@@ -77,6 +103,8 @@ class AggregateCall:
     @property
     def canonical(self) -> str:
         """The text that all trivial variants of the call share."""
+        if self.user is not None and self.argument is not None:
+            return f"{self.user.function.definition}({self.argument.canonical}) returns {self.user.returns}"
         return f"{self.kind}({'*' if self.argument is None else self.argument.canonical}{self._share})"
 
     @property
@@ -85,6 +113,8 @@ class AggregateCall:
         return frozenset() if self.argument is None else self.argument.columns
 
     def __str__(self) -> str:
+        if self.user is not None:
+            return f"{self.user.function.name}({', '.join(self.user.columns)})"
         return f"{self.kind}({'*' if self.argument is None else self.argument}{self._share})"
 
     @property
@@ -97,6 +127,38 @@ class AggregateCall:
     @property
     def _share(self) -> str:
         return "" if self.share is None else f", {self.share!r}"
+
+
+def user_aggregate(function: Callable[..., Any] | str, *, columns: Sequence[str], returns: str) -> AggregateCall:
+    """Aggregate by a class of one's own, F(init, incr, final).
+
+    For each window and group one object is made. It is given the rows in order of event time, or of the numbers that
+    windows lie along; those of one time in an order that is the same whenever they are aggregated again. So it may
+    depend on that order, as the last price does. A state never leaves the object's process, and needs no particular
+    form. Queries with such aggregates are `exact` or in mode `subset`, as nothing tells what a sample would make of
+    them.
+
+    Args:
+        function: A class, or what returns an object, with the methods `init()` which returns a state,
+            `incr(state, *values)` which returns the state after one row, and `final(state)` which returns the answer
+            or None; or its name, "module:class".
+        columns: Whose values `incr` is given, in order, as int, float, Decimal, bool, str, bytes, date or datetime (in
+            UTC); None for null.
+        returns: The type of the answer, such as "double".
+
+    Raises:
+        InvalidNetworkError: Listing what is wrong.
+
+    Example:
+        >>> print(user_aggregate("stocks:LastPrice", columns=["price"], returns="double"))
+        stocks:LastPrice(price)
+    """
+    names = given_names("columns", columns)
+    if not names:
+        raise InvalidNetworkError("an aggregate of your own needs at least one column")
+    fields = ", ".join(f"'c{number}', {quoted(name)}" for number, name in enumerate(names))
+    user = UserFunction(function_reference(function), tuple(names), normal_type(returns))
+    return AggregateCall(AggregateKind.USER, parse_expression(f"named_struct({fields})"), None, user)
 
 
 def parse_aggregate(text: str) -> AggregateCall:
@@ -191,7 +253,7 @@ def _problem_of_combination(text: str) -> str:
 
 def _problem_of_function(name: str, text: str) -> str:
     if name in AGGREGATE_FUNCTIONS:
-        return f'the aggregate {name} in "{text}" is not supported, known are: {", ".join(AggregateKind)}'
+        return f'the aggregate {name} in "{text}" is not supported, known are: {", ".join(_NAMED)}'
     return f'unknown aggregate "{name}" in "{text}"{near_miss(name, _KINDS)}'
 
 

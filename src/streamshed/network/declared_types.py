@@ -60,6 +60,8 @@ def aggregate_type(call: AggregateCall, columns: Mapping[str, str | None]) -> st
         ['bigint', 'string', 'double']
     """
     argument = None if call.argument is None else declared_type(call.argument, columns)
+    if call.user is not None:
+        return call.user.returns
     match call.kind:
         case AggregateKind.COUNT | AggregateKind.DISTINCT:
             return "bigint"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from functools import partial
 
-from streamshed.network.aggregate import AggregateCall, AggregateKind
+from streamshed.network.aggregate import AggregateCall, AggregateKind, user_aggregate
 from streamshed.network.columns import declared_name
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_sql import SqlReader
-from streamshed.network.document_values import is_given, length_at, mapping_at
+from streamshed.network.document_values import is_given, length_at, mapping_at, text_at, texts_at
 from streamshed.network.expression import parse_expression, quoted
 from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
 from streamshed.network.node import Node
@@ -108,7 +108,7 @@ def _read_calls(
     sound = True
     for name, text in body.items():
         here = place.at(name)
-        call = sql.aggregate(here, text) if isinstance(text, str) else None
+        call = sql.aggregate(here, text) if isinstance(text, str) else _user_call(here, text)
         problems: tuple[str, ...] = ()
         if call is not None and node is not None:
             problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, call),)))
@@ -118,6 +118,16 @@ def _read_calls(
         else:
             calls.append((name, call))
     return tuple(calls) if sound else None
+
+
+def _user_call(place: Place, body: object) -> AggregateCall | None:
+    """Read an aggregate of the user's own."""
+    if not isinstance(body, dict) or place.is_unusable:
+        return None
+    function, columns, returns = text_at(body, "user"), texts_at(body, "columns"), text_at(body, "returns")
+    if function is None or returns is None or not columns:
+        return None
+    return place.attempt(function, lambda: user_aggregate(function, columns=list(columns.values()), returns=returns))
 
 
 def _some_window(node: Node) -> WindowSpecification:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.aggregate import AggregateCall
 from streamshed.network.columns import Column, format_schema
 from streamshed.network.document_schema import DOCUMENT_VERSION
 from streamshed.network.duration import format_duration
@@ -85,8 +86,11 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
         if not isinstance(relation.source, str):
             yield f'relation "{relation.name}" is a DataFrame: only files can be written'
     for node in network.nodes:
-        if isinstance(node, Apply) and node.function.state_digest:
-            yield f'the function "{node.function.name}" cannot be imported: define it at the top of a module'
+        users = [call.user for _, call in node.aggregates] if isinstance(node, Aggregate) else []
+        functions = [node.function] if isinstance(node, Apply) else [user.function for user in users if user]
+        for function in functions:
+            if function.state_digest:
+                yield f'the function "{function.name}" cannot be imported: define it at the top of a module'
 
 
 def _node_names(network: QueryNetwork) -> dict[Node, str]:
@@ -197,9 +201,18 @@ def _aggregate(aggregate: Aggregate) -> _Body:
     body: _Body = {
         "window": {key: _length(length, is_numbered=window.is_numbered) for key, length in lengths.items()},
         "by": [_key(key) for key in aggregate.keys],
-        "aggregates": {name: str(call) for name, call in aggregate.aggregates},
+        "aggregates": {name: _call(call) for name, call in aggregate.aggregates},
     }
     return _changed(body, {"by": []})
+
+
+def _call(call: AggregateCall) -> str | dict[str, str | list[str]]:
+    user = call.user
+    return (
+        str(call)
+        if user is None
+        else {"user": user.function.name, "columns": list(user.columns), "returns": user.returns}
+    )
 
 
 def _key(key: GroupKey) -> str | dict[str, str]:

@@ -187,11 +187,12 @@ class Windowed:
         problems.raise_if_any()
         return Windowed(self.node, self.window, tuple(keys))
 
-    def agg(self, **aggregates: str) -> Aggregate:
+    def agg(self, **aggregates: str | AggregateCall) -> Aggregate:
         """Aggregate each window and group.
 
         Args:
-            **aggregates: Calls such as `sum(size)` or `count(*)`, by the name of the answer.
+            **aggregates: Calls such as `sum(size)` or `count(*)`, or what `user_aggregate` returns, by the name of the
+                answer.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
@@ -199,7 +200,7 @@ class Windowed:
         problems = Problems(place(self.node, "agg"))
         calls: list[NamedCall] = []
         for name, sql in aggregates.items():
-            call = problems.attempt(partial(parse_aggregate, sql))
+            call = sql if isinstance(sql, AggregateCall) else problems.attempt(partial(parse_aggregate, sql))
             if call is not None:
                 calls.append((name, call))
         if len(calls) < len(aggregates):

@@ -104,8 +104,20 @@ _BY = {
 }
 _AGGREGATES = by_name(
     "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
-    "percentile_approx, approx_count_distinct.",
-    sql("The call.", "sum(size)"),
+    "percentile_approx, approx_count_distinct; or an aggregate of the user's own.",
+    {
+        "type": ["string", "object"],
+        "minLength": 1,
+        "description": "The call; or an aggregate of your own.",
+        "examples": ["sum(size)", {"user": "stocks:LastPrice", "columns": ["price"], "returns": "double"}],
+        "properties": {
+            "user": text('The class, "module:class", with the methods init, incr and final.'),
+            "columns": {**names("The columns whose values incr is given, in order.", ["price"]), "uniqueItems": False},
+            "returns": text("The type of what final returns.", examples=["double"]),
+        },
+        "required": ["user", "columns", "returns"],
+        "additionalProperties": False,
+    },
     minProperties=1,
     examples=[{"bytes": "sum(size)", "packets": "count(*)"}],
 )

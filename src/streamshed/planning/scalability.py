@@ -28,6 +28,8 @@ def obstacle(kind: AggregateKind) -> str | None:
             return None
         case AggregateKind.DISTINCT:
             return "how many values only the rows dropped had, those kept do not tell"
+        case AggregateKind.USER:
+            return "what it would have made of the rows dropped, those kept do not tell"
         case AggregateKind.MIN | AggregateKind.MAX:
             return "the extreme row may be among those dropped, and nothing kept tells by how much"
     assert_never(kind)

@@ -173,6 +173,7 @@ def needed_layout(network: CompiledNetwork) -> StateLayout:
         dispersions=any(o.shape.function in DISPERSIONS for o in outputs),
         quantiles=any(o.shape.share is not None for o in outputs),
         distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
+        collected=any(o.shape.function is AggregateKind.USER for o in outputs),
         rows=any(stream.work.row_queries for stream in streams),
     )
 
@@ -195,7 +196,15 @@ def compiled_partials(
     """
     streams, outputs = network.streams, network.row_outputs
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
-    kept = [placed(rows[stream.work.stream.name], stream.work.classes, stream.work.gating) for stream in streams]
+    kept = [
+        placed(
+            rows[stream.work.stream.name],
+            stream.work.classes,
+            stream.work.gating,
+            with_instants=layout.collected,
+        )
+        for stream in streams
+    ]
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
     united = functools.reduce(DataFrame.unionByName, kept)

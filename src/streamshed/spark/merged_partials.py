@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 from streamshed.spark.sketches import REGISTER_BITS, VALUES_KEPT
 
 _LOW_BITS = 0xFFFFFFFF
-_LISTS = frozenset({"moments", "sampled_sketches"})
+_LISTS = frozenset({"moments", "sampled_sketches", "collected"})
 _SKETCHES = frozenset({"sketch", "distinct_sketch"})
 
 
@@ -19,7 +19,7 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
     """Return the window partials of one row, which is kept surely, by the columns that carry its value.
 
     Args:
-        value: A struct of number, long, decimal, text.
+        value: A struct of number, long, decimal, text, and instant: when that is collected, else null.
         schema: Of window partials; columns it lacks are left out, and those left out are null.
     """
     number, long = F.col(f"{value}.number"), F.col(f"{value}.long")
@@ -44,6 +44,9 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         "sum_low": long.bitwiseAND(F.lit(_LOW_BITS)),
         "sum_high": F.shiftright(long, 32),
         "sum_decimal": F.col(f"{value}.decimal"),
+        "collected": F.when(
+            F.col(f"{value}.instant").isNotNull(), F.array(F.struct(f"{value}.instant", f"{value}.text"))
+        ),
         "moments": F.when(number.isNotNull(), F.array(moments)),
         **{
             f"{side}_{carriage}": F.col(f"{value}.{carriage}")

@@ -123,6 +123,7 @@ class CompiledLevel:
         keys = [(F.when(passes, F.expr(sql)), self.types[sql]) for sql in slot.keys]
         key_long, key_text = key_columns(keys)
         value = self._value(slot, passes)
+        collected = {one.slot for one in nesting.slots if slot_call(one).user is not None}
         window = nesting.windows[-1]
         entry = F.struct(
             F.lit(nesting.taker.definition_id).cast("bigint").alias("definition_id"),
@@ -130,6 +131,7 @@ class CompiledLevel:
             key_long.alias("key_long"),
             key_text.alias("key_text"),
             *[getattr(value, name).alias(name) for name in ("number", "long", "decimal", "text")],
+            F.when(F.lit(slot.slot in collected), F.col(FEED_TIME)).alias("instant"),
             *[
                 F.lit(length).cast("bigint").alias(name)
                 for name, length in (
@@ -211,7 +213,7 @@ def _value_type(slot: AggregateSlot, types: Types) -> T.DataType:
     call = slot_call(slot)
     if call.kind is AggregateKind.COUNT or slot.value is None:
         return T.LongType()
-    return aggregate_type(call.kind, types[slot.value])
+    return aggregate_type(call, types[slot.value])
 
 
 def _line(rows: DataFrame, programs: Sequence[StreamProgram], feeds: Sequence[Feed]) -> StraightLine:
@@ -272,6 +274,7 @@ def _without_feeds(below: DataFrame) -> DataFrame:
         nothing.cast("string").alias("key_text"),
         nothing.cast("double").alias("number"),
         nothing.cast("bigint").alias("long"),
+        nothing.cast("bigint").alias("instant"),
         nothing.cast("decimal(38,0)").alias("decimal"),
         nothing.cast("string").alias("text"),
     )

@@ -60,20 +60,21 @@ class Sketches:
     Attributes:
         quantiles: Who asks for quantiles.
         distincts: Who asks for distinct counts.
+        collected: Who asks for the values themselves, for aggregates of the user's own.
     """
 
     quantiles: Users
     distincts: Users
+    collected: Users
 
     @classmethod
     def of(cls, outputs: Sequence[Output], classes: Sequence[SharingClass]) -> Sketches:
         """Find out who asks for what."""
-        return cls(
-            Users.of(AggregateKind.QUANTILE, outputs, classes), Users.of(AggregateKind.DISTINCT, outputs, classes)
-        )
+        kinds = (AggregateKind.QUANTILE, AggregateKind.DISTINCT, AggregateKind.USER)
+        return cls(*(Users.of(kind, outputs, classes) for kind in kinds))
 
     def of_slices(self, layout: StateLayout) -> list[Column]:
-        """Aggregates of the rows of a slice, by their `number` and `long`: sketch, distinct_sketch."""
+        """Aggregates of a slice's rows, by `number`, `long`, `instant`, `text`: sketch, distinct_sketch, collected."""
         found = []
         if layout.quantiles:
             number = F.when(self.quantiles.is_of_class, F.col("number"))
@@ -81,6 +82,10 @@ class Sketches:
         if layout.distincts:
             hashed = F.when(self.distincts.is_of_class, F.col("long"))
             found.append(F.hll_sketch_agg(hashed, REGISTER_BITS).alias("distinct_sketch"))
+        if layout.collected:
+            row = F.struct(F.col("instant"), F.col("text"))
+            kept = F.when(self.collected.is_of_class & F.col("text").isNotNull(), row)
+            found.append(F.collect_list(kept).alias("collected"))
         return found
 
     def routed(self, layout: StateLayout) -> dict[str, Column]:
@@ -95,20 +100,24 @@ class Sketches:
             found["sampled_sketch"] = F.when(self.quantiles.asks & (F.col("weight") > 1.0), sampled)
         if layout.distincts:
             found["distinct_sketch"] = F.when(self.distincts.asks, F.col("distinct_sketch"))
+        if layout.collected:
+            found["collected"] = F.when(self.collected.asks, F.col("collected"))
         return found
 
 
 def merged_sketches(layout: StateLayout) -> list[Column]:
-    """Aggregates of a window's slices: sketch, sampled_sketches (weight, sketch), distinct_sketch."""
+    """Aggregates of a window's slices: sketch, sampled_sketches (weight, sketch), distinct_sketch, collected."""
     found = []
     if layout.quantiles:
         found.append(F.kll_merge_agg_double("whole_sketch", VALUES_KEPT).alias("sketch"))
         found.append(F.collect_list("sampled_sketch").alias("sampled_sketches"))
     if layout.distincts:
         found.append(F.hll_union_agg("distinct_sketch").alias("distinct_sketch"))
+    if layout.collected:
+        found.append(F.flatten(F.collect_list("collected")).alias("collected"))
     return found
 
 
 def sketch_names(layout: StateLayout) -> list[str]:
     """The columns that `Sketches.of_slices` makes."""
-    return ["sketch"] * layout.quantiles + ["distinct_sketch"] * layout.distincts
+    return ["sketch"] * layout.quantiles + ["distinct_sketch"] * layout.distincts + ["collected"] * layout.collected

@@ -24,7 +24,9 @@ DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 """Slices of a stream that nobody aggregates: what is set apart travels in them."""
 
 
-def placed(rows: DataFrame, classes: Sequence[SharingClass], gating: Gating) -> DataFrame:
+def placed(
+    rows: DataFrame, classes: Sequence[SharingClass], gating: Gating, *, with_instants: bool = False
+) -> DataFrame:
     """Give each entry of watermarked rows its slice.
 
     A row goes into its own slice; when that is closed, it travels with the oldest open one, which closes in its
@@ -34,9 +36,11 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass], gating: Gating) -> 
         rows: What `stream_rows` returns.
         classes: The stream's.
         gating: Which of the codes are whose.
+        with_instants: Whether the times of rows are asked for.
 
     Returns:
-        The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted` and `number`.
+        The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted`, `number`
+        and perhaps `instant`, microseconds.
     """
     entries = _exploded(rows)
     opened = (
@@ -53,6 +57,7 @@ def placed(rows: DataFrame, classes: Sequence[SharingClass], gating: Gating) -> 
         _codes_of_class(classes, gating).alias("sampling_codes"),
         F.when(~is_carrier, F.lit(True)).alias("counted"),
         number.alias("number"),
+        *([F.unix_micros("event_time").alias("instant")] if with_instants else []),
         *[name for name in entries.columns if name not in {*HEAD, "number"}],
     )
 

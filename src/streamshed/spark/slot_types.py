@@ -10,9 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.output import Output, Shape
+from streamshed.answering.user_aggregate import METHODS, UserShape
 from streamshed.answering.value_kind import Notation
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
-from streamshed.network.aggregate import AggregateCall, AggregateKind
+from streamshed.network.aggregate import AggregateCall, AggregateKind, UserFunction
 from streamshed.sharing.instructions import StreamProgram, Test
 from streamshed.sharing.network_work import AggregateSlot
 from streamshed.spark.analysis import complaint, first_refused, readable, written_names
@@ -104,6 +105,8 @@ def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list
     if slot.value is None or kind is AggregateKind.COUNT:
         return problems
     found = types[slot.value]
+    if slot_call(slot).user is not None:
+        return [*problems, *_user_problems(slot, found)]
     travels = value_kind(found)
     if not is_carried_exactly(found):
         problems.append(
@@ -121,6 +124,7 @@ def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list
 def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
     """Return what a query asks of the window partials of a slot."""
     call = slot_call(slot)
+    user = None if call.user is None or slot.value is None else _user_shape(call.user, types[slot.value])
     counts_rows = call.argument is None
     return Output(
         query=slot.query.name,
@@ -132,10 +136,37 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
             value=None if counts_rows or slot.value is None else value_kind(types[slot.value]),
             key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
             share=call.share,
+            user=user,
         ),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
     )
+
+
+def _user_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
+    """What is wrong with an aggregate of the user's own: found out before anything runs."""
+    user = slot_call(slot).user
+    where = f'query "{slot.query.name}", aggregate "{slot.aggregate}"'
+    if user is None or not isinstance(found, T.StructType):
+        return [f"{where}: a {found.simpleString()} is not what its columns are in"]
+    problems = [
+        f'{where}: "{name}" is a {field.dataType.simpleString()}, which incr cannot be given: name a part of it'
+        for name, field in zip(user.columns, found.fields, strict=True)
+        if value_kind(field.dataType) is None
+    ]
+    made = user.function.resolve()()
+    problems += [
+        f"{where}: what {user.function.name} makes has no method {method}"
+        for method in METHODS
+        if not callable(getattr(made, method, None))
+    ]
+    return problems
+
+
+def _user_shape(user: UserFunction, found: T.DataType) -> UserShape:
+    fields = found.fields if isinstance(found, T.StructType) else []
+    kinds = tuple(field.dataType.simpleString() for field in fields)
+    return UserShape(user.function, kinds, user.returns)
 
 
 def _key_notation(kind: T.DataType) -> Notation:
@@ -145,14 +176,16 @@ def _key_notation(kind: T.DataType) -> Notation:
     return Notation.NUMBER if travels is None else travels.notation
 
 
-def aggregate_type(kind: AggregateKind, argument: T.DataType | None) -> T.DataType:
+def aggregate_type(call: AggregateCall, argument: T.DataType | None) -> T.DataType:
     """Return the type in which a view shows an aggregate, and other aggregates take it.
 
     Args:
-        kind: The aggregate.
+        call: The aggregate.
         argument: Type of what is aggregated; None for count(*).
     """
-    match kind, argument:
+    if call.user is not None:
+        return T.DataType.fromDDL(call.user.returns)
+    match call.kind, argument:
         case AggregateKind.COUNT, _:
             return T.LongType()
         case AggregateKind.SUM, T.DecimalType():

@@ -19,6 +19,7 @@ class StateLayout:
         dispersions: Lists of the slices' moments, from which variances are merged without loss of digits.
         quantiles: Sketches of values.
         distincts: Sketches of distinct values.
+        collected: Lists of values, for aggregates of the user's own.
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
     """
 
@@ -27,6 +28,7 @@ class StateLayout:
     dispersions: bool = False
     quantiles: bool = False
     distincts: bool = False
+    collected: bool = False
     rows: bool = False
 
     def covers(self, needed: StateLayout) -> bool:
@@ -51,4 +53,4 @@ class StateLayout:
         return cls(**{name: bool(document.get(name)) for name in FAMILIES})
 
 
-FAMILIES = ("decimals", "texts", "dispersions", "quantiles", "distincts", "rows")
+FAMILIES = ("decimals", "texts", "dispersions", "quantiles", "distincts", "collected", "rows")

@@ -48,7 +48,7 @@ def entry_columns(layout: StateLayout, *, numbers: bool) -> tuple[tuple[str, str
     columns += [("long", "bigint"), *([("number", "double")] * numbers)]
     if layout.decimals:
         columns.append(("decimal", "decimal(38,0)"))
-    if layout.texts:
+    if layout.texts or layout.collected:
         columns.append(("text", "string"))
     return tuple(columns)
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.spark.group_keys import as_long
+from streamshed.spark.group_keys import as_long, as_text
 
 
 def value_kind(kind: T.DataType) -> ValueKind | None:  # noqa: PLR0911 - one return per type
@@ -61,13 +61,18 @@ def presence(value: Column) -> CarriedValue:
 
 
 def carried(value: Column | None, kind: T.DataType | None) -> CarriedValue:
-    """Return the columns that carry a value of a type; of a type without order, only its presence."""
+    """Return the columns that carry a value of a type; of a type without order, only its presence.
+
+    Values for an aggregate of the user's own, fields of a struct, are one text.
+    """
     none_long, none_decimal = F.lit(None).cast("bigint"), F.lit(None).cast("decimal(38,0)")
     none_number, none_text = F.lit(None).cast("double"), F.lit(None).cast("string")
     if value is None or kind is None:
         return CarriedValue(none_number, none_long, none_decimal, none_text)
     travels = value_kind(kind)
     present = presence(value)
+    if isinstance(kind, T.StructType):
+        return replace(present, text=as_text(value, kind))
     if travels is None:
         return present
     match travels.carriage:

@@ -66,7 +66,7 @@ def _window_view(answers: DataFrame, aggregate: Aggregate, slots: Sequence[Aggre
     figures = []
     for call_name, call in aggregate.aggregates:
         argument = arguments[call_name] if call.argument is not None else None
-        kind = aggregate_type(call.kind, None if argument is None else types[argument])
+        kind = aggregate_type(call, None if argument is None else types[argument])
         lower, upper = bound_columns(call_name)
         figures += [
             _only(call_name, _value(kind)).alias(call_name),

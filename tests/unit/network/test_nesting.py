@@ -5,6 +5,7 @@ import re
 import pytest
 
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError, UnsheddableQueryError
+from streamshed.network.aggregate import user_aggregate
 from streamshed.network.document import network_to_document, parse_network
 from streamshed.network.foundation import Foundation, chains
 from streamshed.network.grouping import Aggregate
@@ -145,3 +146,40 @@ queries:
         parse_network(text)
     assert "operators.sums.aggregates.total" in str(refused.value)
     assert "operators.other.by[0]" in str(refused.value)
+
+
+def test_aggregates_of_ones_own_are_told_by_what_they_are_of() -> None:
+    last = user_aggregate("stocks:Last", columns=["value"], returns="DOUBLE")
+    assert str(last) == "stocks:Last(value)"
+    first, alike, other = (
+        ticks().window("10 s").agg(told=call).query("q", mode="exact").definition_id
+        for call in (
+            last,
+            user_aggregate("stocks:Last", columns=["value"], returns="double"),
+            user_aggregate("stocks:Last", columns=["value"], returns="float"),
+        )
+    )
+    assert first == alike != other
+    assert ticks().window("10 s").agg(told=last).columns["told"] == "double"
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"), [([], "needs at least one column"), (["valu"], 'unknown column "valu" .did you mean "value"')]
+)
+def test_aggregates_of_ones_own_need_columns_that_there_are(columns: list[str], says: str) -> None:
+    with pytest.raises(InvalidNetworkError, match=says):
+        ticks().window("10 s").agg(told=user_aggregate("stocks:Last", columns=columns, returns="double"))
+
+
+def test_documents_say_aggregates_of_ones_own() -> None:
+    last = user_aggregate("stocks:Last", columns=["value", "timestamp"], returns="double")
+    whole = network(ticks().window("10 s").agg(told=last, n="count(*)").query("q", mode="subset"))
+    text = network_to_document(whole)
+    assert "user: stocks:Last" in text
+    assert parse_network(text).network == whole
+
+
+def test_aggregates_of_ones_own_are_refused_where_they_would_be_sampled() -> None:
+    last = user_aggregate("stocks:Last", columns=["value"], returns="double")
+    with pytest.raises(UnsheddableQueryError, match="what it would have made of the rows dropped"):
+        check_scalable(network(ticks().window("10 s").agg(told=last).query("q")))

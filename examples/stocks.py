@@ -1,9 +1,9 @@
 """How often in an hour a share's highest and lowest price within five minutes lay more than 5 apart.
 
 The nested query of Figure 1 of Tatbul and Zdonik, "Window-Aware Load Shedding for Aggregation Queries over Data
-Streams" (VLDB 2006): an aggregate of the user's own over five minutes, a filter over its answers, and a count of these per hour.
-Under overload whole hours are dropped, no two in a row: the counts that come are exact, and the others are gaps. No row
-is parsed, and no price compared, that only a dropped hour would have needed.
+Streams" (VLDB 2006): an aggregate of the user's own over five minutes, a filter over its answers, and a count of these
+per hour. Under overload whole hours are dropped, no two in a row: the counts that come are exact, and the others are
+gaps. No row is parsed, and no price compared, that only a dropped hour would have needed.
 
     python examples/stocks.py
 """

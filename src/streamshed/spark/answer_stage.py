@@ -17,7 +17,7 @@ from streamshed.answering.answering import Answering
 from streamshed.answering.dropped_windows import DroppedWindows, is_carried, is_dropped
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
-from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.finished_answers import Feed, Listener
 from streamshed.spark.nested_windows import Nested, ending_of
@@ -88,6 +88,7 @@ def streaming_answer_frame(
     set_aside: str,
     summaries: Accumulator[Summaries],
     nested: Nested = MappingProxyType({}),
+    fixed: WindowDrops = NOTHING_DROPPED,
 ) -> DataFrame:
     """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
 
@@ -98,13 +99,14 @@ def streaming_answer_frame(
         set_aside: Folder for rows that could not be read.
         summaries: Told what each partition answered, when all of it is computed.
         nested: The network's queries over answers of others, and those between.
+        fixed: Which windows are dropped where there is nobody to ask.
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
         shed = () if plan is None else plan.shed
-        dropped = {} if plan is None else dropped_windows(plan.drops)
+        dropped = dropped_windows(fixed if plan is None else plan.drops)
         told: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []

@@ -25,6 +25,7 @@ from streamshed.sharing.probes import is_probe
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.finished_answers import Listener
+from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import Routed
 from streamshed.spark.nested_levels import CompiledLevel, Types, compile_levels
 from streamshed.spark.row_answers import row_partials
@@ -37,6 +38,8 @@ from streamshed.spark.slot_types import DISPERSIONS
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.window_partials import window_partials
 
+NOTHING_KNOWN = KnownDrops()
+"""No window is dropped."""
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 
 
@@ -183,6 +186,7 @@ def compiled_partials(
     rows: Mapping[str, DataFrame],
     classes: Sequence[Routed],
     layout: StateLayout,
+    known: KnownDrops = NOTHING_KNOWN,
     listener: Callable[[int], Listener] | None = None,
 ) -> DataFrame:
     """Return the window partials of a time domain, and the rows of its set-valued queries among them.
@@ -192,6 +196,7 @@ def compiled_partials(
         rows: Per stream, its rows on their way into slices, watermarked where they stream.
         classes: Sharing classes whose slices may be in state.
         layout: The state layout.
+        known: Which windows are dropped.
         listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
     """
     streams, outputs = network.streams, network.row_outputs
@@ -213,7 +218,7 @@ def compiled_partials(
     slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)
     for number, level in enumerate(network.levels, 1):
-        partials = level.partials(partials, None if listener is None else listener(number))
+        partials = level.partials(partials, known, None if listener is None else listener(number))
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)

@@ -32,6 +32,7 @@ from streamshed.spark.compiled_network import (
 )
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
+from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.measuring import measured
 from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
@@ -260,6 +261,7 @@ class DomainRun:
             rows,
             self.manifest.classes,
             self.manifest.layout,
+            KnownDrops(client),
             lambda level: listener_of(compiled.levels[level - 1].feeds, level, client, summaries),
         )
 

@@ -30,12 +30,16 @@ from streamshed.spark.finished_answers import (
     FEED_KEYS,
     FEED_TIME,
     FEED_VALUES,
+    FEED_WANTED,
+    MOST_BITS,
+    Asker,
     Feed,
     Listener,
     finished_answers,
 )
 from streamshed.spark.group_keys import key_columns
 from streamshed.spark.internal_names import TIME, UNREADABLE
+from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.merged_partials import merged_partials, partials_of_a_value
 from streamshed.spark.nested_windows import closing_of
 from streamshed.spark.slot_types import (
@@ -59,6 +63,7 @@ _FEED_SCHEMA = T.StructType(
     [
         T.StructField(FEED, T.LongType()),
         T.StructField(FEED_TIME, T.LongType()),
+        T.StructField(FEED_WANTED, T.LongType()),
         T.StructField(FEED_KEYS, T.ArrayType(T.StringType())),
         T.StructField(FEED_VALUES, T.ArrayType(T.StringType())),
     ]
@@ -97,29 +102,34 @@ class CompiledLevel:
         """The windows on the way to its takers, by their `Query.definition_id`."""
         return {one.taker.definition_id: one.windows for one in self.level.nestings}
 
-    def partials(self, below: DataFrame, listener: Listener | None = None) -> DataFrame:
+    def partials(self, below: DataFrame, known: KnownDrops, listener: Listener | None = None) -> DataFrame:
         """Return the window partials of its takers, and those of all others as they were.
 
         Args:
             below: The window partials of the level below.
+            known: Which windows are dropped.
             listener: Told what is behind the answers that are its rows.
         """
         if not self.feeds:
             return _merged(_with_windows(_without_feeds(below), below.schema, {}), below.schema)
-        rows = finished_answers(below, self.feeds, listener)
+        rows = finished_answers(below, self.feeds, known, listener)
         line = _line(rows, self.level.programs, self.feeds)
-        entries = [self._entry(line, one, slot) for one in self.level.nestings for slot in _distinct(one.slots)]
+        entries = [
+            self._entry(line, number, one, slot)
+            for number, one in enumerate(self.level.nestings)
+            for slot in _distinct(one.slots)
+        ]
         wanted = line.rows.select(
-            *[name for name in rows.columns if name not in {FEED_KEYS, FEED_VALUES}],
+            *[name for name in rows.columns if name not in {FEED_WANTED, FEED_KEYS, FEED_VALUES}],
             F.explode_outer(F.when(F.col(FEED).isNotNull(), F.array(*entries))).alias("entry"),
         ).where(F.col(FEED).isNull() | F.col("entry").isNotNull())
         return _merged(_with_windows(wanted, below.schema, self.nested), below.schema)
 
-    def _entry(self, line: StraightLine, nesting: Nesting, slot: AggregateSlot) -> Column:
-        """What an answer says to a taker; null where it does not get there."""
-        passes = functools.reduce(
-            operator.and_, line.columns(nesting.conditions), F.col(FEED) == nesting.feed.definition_id
-        )
+    def _entry(self, line: StraightLine, number: int, nesting: Nesting, slot: AggregateSlot) -> Column:
+        """What an answer says to a taker; null where it does not get there, or is not wanted."""
+        bit = F.lit(1 << min(number, MOST_BITS)).cast("bigint")
+        is_wanted = (F.col(FEED) == nesting.feed.definition_id) & (F.col(FEED_WANTED).bitwiseAND(bit) != 0)
+        passes = functools.reduce(operator.and_, line.columns(nesting.conditions), is_wanted)
         keys = [(F.when(passes, F.expr(sql)), self.types[sql]) for sql in slot.keys]
         key_long, key_text = key_columns(keys)
         value = self._value(slot, passes)
@@ -198,15 +208,24 @@ def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Leve
     aggregate = aggregate_of(feed)
     own = {slot.aggregate: slot for slot in slots if slot.query.definition_id == feed.definition_id}
     in_order = [own[name] for name, _ in aggregate.aggregates]
-    names = {name for one in level.nestings if one.feed.definition_id == feed.definition_id for name in one.askers}
+    by_name = {query.name: query for query in queries}
+    takers = {
+        number: tuple(_asker(by_name[name], feed) for name in one.askers)
+        for number, one in enumerate(level.nestings)
+        if one.feed.definition_id == feed.definition_id
+    }
     return Feed(
         definition_id=feed.definition_id,
         aggregate=aggregate,
         outputs=tuple(slot_output(slot, types) for slot in in_order),
         key_types=tuple(types[sql] for sql in in_order[0].keys),
         value_types=tuple(_value_type(slot, types) for slot in in_order),
-        askers=tuple(dict.fromkeys(query.definition_id for query in queries if query.name in names)),
+        takers=takers,
     )
+
+
+def _asker(query: Query, feed: Query) -> Asker:
+    return Asker(query.definition_id, query.windows[len(feed.windows) :])
 
 
 def _value_type(slot: AggregateSlot, types: Types) -> T.DataType:
@@ -278,6 +297,7 @@ def _without_feeds(below: DataFrame) -> DataFrame:
         nothing.cast("decimal(38,0)").alias("decimal"),
         nothing.cast("string").alias("text"),
     )
+    # Null in a way that Spark does not see through.
     is_feed = {FEED: F.when(F.col("slot") < 0, F.lit(0).cast("bigint")), FEED_TIME: F.lit(0).cast("bigint")}
     return below.select("*", *[column.alias(name) for name, column in is_feed.items()], entry.alias("entry"))
 

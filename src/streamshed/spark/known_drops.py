@@ -1,0 +1,26 @@
+"""Which windows are dropped, as tasks know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.spark.plan_client import PlanClient
+from streamshed.spark.running_task import micro_batch_id
+
+
+@dataclass(frozen=True)
+class KnownDrops:
+    """Decisions on windows.
+
+    Attributes:
+        client: Asks for the plan of a micro-batch, which tells them; None: they are fixed.
+        fixed: Those.
+    """
+
+    client: PlanClient | None = None
+    fixed: WindowDrops = NOTHING_DROPPED
+
+    def now(self) -> WindowDrops:
+        """Return those that the running task's micro-batch knows."""
+        return self.fixed if self.client is None else self.client.plan(micro_batch_id()).drops

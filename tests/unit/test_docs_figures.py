@@ -82,7 +82,7 @@ def large_values_figures() -> set[str]:
 def windows_figures() -> set[str]:
     course = test_windows.course(q=test_windows.judged())
     ratios = windows.ratio_figures({1.0: [1.0] * 12, 0.5: [0.9] * 12})
-    return {*windows.figures_of({("fares", 5.0): course}, {(20, 20): course}, 1000.0), *ratios}
+    return {*windows.figures_of({("fares", 5.0): course}, 1000.0), *ratios, *test_windows.PLACES.figures()}
 
 
 def prediction_figures() -> set[str]:

@@ -13,6 +13,7 @@ from streamshed.bench.burst_figures import percentile
 from streamshed.bench.burst_sizes import HEADROOM
 from streamshed.bench.calibration import Capacity, calibrated_on
 from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.drop_places import DropPlaces, drops_at_places
 from streamshed.bench.fed_run import START_MICROSECONDS, run_fed, staged_feed
 from streamshed.bench.overhead import OverheadSizes, seconds_of_turns
 from streamshed.bench.packet_input import linked, packet_trace, stage_typed
@@ -22,7 +23,6 @@ from streamshed.bench.windows_figures import Delivered, delivered, sustained_sha
 from streamshed.bench.windows_picture import draw_windows
 from streamshed.bench.windows_queries import (
     MIXED,
-    TENTH,
     Answers,
     WindowsQuery,
     exact_answers,
@@ -31,17 +31,14 @@ from streamshed.bench.windows_queries import (
 )
 from streamshed.bench.windows_sizes import FULL, QUICK, WindowsSizes
 from streamshed.bench.workplace import Workplace, bench_session, workplace
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.savings import drop_share_for
 from streamshed.traces.trace import Trace, read_trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RECORDINGS = ("fares", "net_events")
-EXCESS = 0.25
-"""x of Figures 12 and 13: the load is 1 + x times what is sustained."""
-BATCH = 10
+_PLACES_FROM = 0.4
+"""The share of the time that recordings take."""
 _TURNS = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=4, pairs=16)
 """Of the network that may drop windows and of the one that may not."""
 
@@ -116,53 +113,49 @@ def run(options: BenchOptions) -> BenchResult:
             progress=lambda step, share: options.progress(step, 0.12 * share),
         )
         bench = _Bench(spark, place, sizes, capacity)
-        total = len(traces) * len(sizes.loads) + len(_shapes(sizes))
-        done = itertools.count()
-
-        def next_step(name: str) -> None:
-            options.progress(name, 0.12 + 0.88 * next(done) / max(total, 1))
-
         real = {}
-        for name, load in itertools.product(traces, sizes.loads):
-            next_step(f"{name} at load {load:g}")
+        asked = list(itertools.product(traces, sizes.loads))
+        until = _PLACES_FROM if sizes.places else 1.0
+        for number, (name, load) in enumerate(asked):
+            options.progress(f"{name} at load {load:g}", 0.12 + (until - 0.12) * number / len(asked))
             real[name, load] = bench.measured(traces[name], MIXED, load)
         ratios = {
             selectivity: _unloaded(spark, place, first, selectivity, options.progress)
             for selectivity in sizes.selectivities
         }
-        shapes = {}
-        for query in _shapes(sizes):
-            next_step(f"windows of {query.size / 10:g} s every {query.slide / 10:g} s")
-            shapes[query.size, query.slide] = bench.measured(first, (query,), 1 + EXCESS)
+        places = DropPlaces()
+        if sizes.places:
+            places = drops_at_places(
+                spark, place, lambda step, share: options.progress(step, _PLACES_FROM + (1 - _PLACES_FROM) * share)
+            )
     return BenchResult(
-        figures=figures_of(real, shapes, capacity.rows_per_second(sizes.trigger_seconds)) | ratio_figures(ratios),
-        details=_details(real, shapes, sizes) | {"ratios_unloaded": {f"{of:g}": list(r) for of, r in ratios.items()}},
+        figures=figures_of(real, capacity.rows_per_second(sizes.trigger_seconds))
+        | ratio_figures(ratios)
+        | places.figures(),
+        details=_details(real, sizes)
+        | {"ratios_unloaded": {f"{of:g}": list(r) for of, r in ratios.items()}}
+        | ({"places": places.to_document()} if sizes.places else {}),
         picture=partial(
             draw_windows,
             real={key: (one.share, one.ideal) for key, one in real.items()},
-            shapes={key: 1 - one.share for key, one in shapes.items()},
-            model=predicted_drop,
+            places=places,
         ),
     )
 
 
-def figures_of(
-    real: Mapping[tuple[str, float], Course], shapes: Mapping[tuple[int, int], Course], rows_per_second: float
-) -> dict[str, float]:
-    """Condense what was measured into the benchmark's figures."""
-    everything = [one for course in (*real.values(), *shapes.values()) for one in course.delivered.values()]
+def figures_of(real: Mapping[tuple[str, float], Course], rows_per_second: float) -> dict[str, float]:
+    """Condense what recordings showed into the benchmark's figures."""
+    everything = [one for course in real.values() for one in course.delivered.values()]
     overloaded = [course for (_, load), course in real.items() if load > 1]
-    figures = {
+    return {
         "subset_violations": float(sum(one.wrong for one in everything)),
         "gap_violations": float(sum(one.gaps_too_long + one.neither + one.twice for one in everything)),
         "shut_down_windows": float(sum(one.shut_down for one in everything)),
         "windows": float(sum(one.windows for one in everything)),
         "share_of_optimum": min(course.share / course.ideal for course in overloaded) if overloaded else 1.0,
-        "p95_time_ratio": max(percentile(course.time_ratios, 0.95) for course in (*real.values(), *shapes.values())),
+        "p95_time_ratio": max(percentile(course.time_ratios, 0.95) for course in real.values()),
         "rows_per_second_sustained": rows_per_second,
     }
-    errors = [abs(1 - course.share - predicted_drop(*shape)) for shape, course in shapes.items()]
-    return figures | ({"largest_error_of_model": max(errors)} if errors else {})
 
 
 def ratio_figures(ratios: Mapping[float, Sequence[float]]) -> dict[str, float]:
@@ -204,25 +197,6 @@ def _unloaded(
     return paired_ratios(interleaved(_TURNS.pairs), seconds)
 
 
-def predicted_drop(size: int, slide: int) -> float:
-    """Return p of the savings model ([T06] §3.6) at the excess of Figures 12 and 13, a delay above the aggregate only.
-
-    Args:
-        size: ω, in tenths of a second.
-        slide: δ.
-    """
-    window = WindowSpecification(size * TENTH, slide * TENTH)
-    most = BATCH / (BATCH + 1)
-    return min(most, drop_share_for(window, BATCH, excess=EXCESS, above_seconds=1.0, below_seconds=0.0))
-
-
-def _shapes(sizes: WindowsSizes) -> list[WindowsQuery]:
-    """Figure 12: tumbling; Figure 13: slides of the largest window, as far as rows belong to dropped windows only."""
-    shapes = [(size, size) for size in sizes.window_sizes]
-    shapes += [(max(sizes.slides), slide) for slide in sizes.slides]
-    return [WindowsQuery(name="q", size=size, slide=slide, batch=BATCH) for size, slide in dict.fromkeys(shapes)]
-
-
 def _traces(options: BenchOptions, sizes: WindowsSizes) -> dict[str, Trace]:
     if options.trace is None:
         return {"packets": packet_trace(options)}
@@ -262,22 +236,11 @@ class _Bench:
         )
 
 
-def _details(
-    real: Mapping[tuple[str, float], Course], shapes: Mapping[tuple[int, int], Course], sizes: WindowsSizes
-) -> dict[str, object]:
+def _details(real: Mapping[tuple[str, float], Course], sizes: WindowsSizes) -> dict[str, object]:
     return {
         "trigger_seconds": sizes.trigger_seconds,
         "headroom": HEADROOM,
         "recordings": [{"recording": name, "load": load, **_course(course)} for (name, load), course in real.items()],
-        "shapes": [
-            {
-                "size_seconds": size / 10,
-                "slide_seconds": slide / 10,
-                "predicted_drop": predicted_drop(size, slide),
-                **_course(course),
-            }
-            for (size, slide), course in shapes.items()
-        ],
         "left_out": list(sizes.left_out),
     }
 

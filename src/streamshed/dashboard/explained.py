@@ -55,7 +55,8 @@ def _tree(steps: Sequence[Step]) -> list[str]:
 
 
 def _figures(step: Step) -> str:
-    return f"{step.effective_sampling_rate:<8.3g} {_sampler(step):<13} {step.seconds:>8.3f}"
+    seconds = "" if step.seconds is None else f"{step.seconds:.3f}"
+    return f"{step.effective_sampling_rate:<8.3g} {_sampler(step):<13} {seconds:>8}"
 
 
 def _sampler(step: Step) -> str:

@@ -19,6 +19,7 @@ from streamshed.planning.rate_policies import (
     RatePolicy,
     rate_policy_named,
 )
+from streamshed.planning.upper_steps import with_upper_steps
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
@@ -73,7 +74,7 @@ class Step:
         name: What it does; of a query, its name.
         address: Of a stream or an operator, its `Node.address`; None: it is a query's own work.
         depth: How many nodes are above it.
-        seconds: What its work takes if nothing is shed.
+        seconds: What its work takes if nothing is shed; None: that is in the seconds of the first aggregate above.
         effective_sampling_rate: P of the rows that it gets.
         sampling_rate: p of the sampler on the edge into it; None: there is none.
         needed_share: The share of its rows that kept windows, and queries that need every row, need; None: no windows
@@ -83,7 +84,7 @@ class Step:
     name: str
     address: str | None
     depth: int
-    seconds: float
+    seconds: float | None
     effective_sampling_rate: float
     sampling_rate: float | None
     needed_share: float | None = None
@@ -165,6 +166,7 @@ def explain(
     droppable = {} if policy == "uniform" else {one.query: one for one in droppable_queries(network)}
     chosen = _chosen(asked, rates_of, budget_seconds - asked.unsheddable_seconds, droppable)
     return _explanation(
+        network,
         asked,
         chosen,
         policy=policy,
@@ -207,6 +209,7 @@ def explain_rates(
         large_values=policy in BY_SIZE,
     )
     return _explanation(
+        network,
         asked,
         _Chosen(np.array([effective_sampling_rates[demand.query] for demand in asked.demands])),
         policy=policy,
@@ -271,6 +274,7 @@ def _rows_per_second(known: NetworkStatistics) -> float:
 
 
 def _explanation(
+    network: QueryNetwork,
     asked: NetworkLoad,
     chosen: _Chosen,
     *,
@@ -292,8 +296,9 @@ def _explanation(
         unshed_seconds=asked.unshed_seconds,
         unsheddable_seconds=asked.unsheddable_seconds,
         expected_seconds=asked.unsheddable_seconds + chosen.work_seconds(asked),
-        steps=tuple(
-            _step(asked, index, node_rates, placed.get(index), chosen.needed) for index in _from_the_top(asked)
+        steps=with_upper_steps(
+            [_step(asked, index, node_rates, placed.get(index), chosen.needed) for index in _from_the_top(asked)],
+            network.queries,
         ),
         outlooks=tuple(
             _with_windows(_outlook(asked, number, rates, node_rates), chosen)

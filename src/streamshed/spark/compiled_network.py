@@ -218,7 +218,8 @@ def compiled_partials(
     slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)
     for number, level in enumerate(network.levels, 1):
-        partials = level.partials(partials, known, None if listener is None else listener(number))
+        here = known if number >= known.from_level else NOTHING_KNOWN
+        partials = level.partials(partials, here, None if listener is None else listener(number))
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)

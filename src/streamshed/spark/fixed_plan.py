@@ -14,7 +14,15 @@ from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.planning.quantization import code_of
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
-from streamshed.spark.compiled_network import CompiledNetwork, compile_network, compiled_partials, needed_layout
+from streamshed.spark.compiled_network import (
+    NOTHING_KNOWN,
+    CompiledNetwork,
+    compile_network,
+    compiled_partials,
+    needed_layout,
+)
+from streamshed.spark.fixed_drops import FixedDrops
+from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
@@ -34,6 +42,7 @@ def start_fixed(
     checkpoint: str,
     sink: Sink,
     sampling: FixedSampling | None = None,
+    dropping: FixedDrops | None = None,
     trigger: str = "0 seconds",
     confidence: float = 0.95,
 ) -> StreamingQuery:
@@ -47,6 +56,7 @@ def start_fixed(
         checkpoint: A new folder.
         sink: Where answers go.
         sampling: How rows are sampled; None: no samplers are compiled in.
+        dropping: Which windows are dropped where; None: none.
         trigger: How often a micro-batch starts.
         confidence: Of the bounds of answers, in (0, 1).
 
@@ -54,29 +64,34 @@ def start_fixed(
         Spark's query.
 
     Raises:
-        InvalidNetworkError: The network has several time domains.
+        InvalidNetworkError: The network has several time domains, or both is asked for.
     """
+    if sampling is not None and dropping is not None:
+        raise InvalidNetworkError("a fixed plan samples rows or drops windows, not both")
     if len(network.time_domains) != 1:
         raise InvalidNetworkError(f"expected one time domain, got {len(network.time_domains)}")
     use_this_python(spark)
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
         summaries = new_summaries(spark)
-        compiled = _compiled(network, spark, sampling)
+        compiled = _compiled(network, spark, sampling, dropping)
+        known = NOTHING_KNOWN if dropping is None else KnownDrops(None, dropping.drops, dropping.place.value)
         layout = needed_layout(compiled)
         rows = watermarked_rows(spark, compiled.streams, layout)
         classes = [sharing_class for one in compiled.streams for sharing_class in one.work.classes]
-        partials = compiled_partials(compiled, rows, classes, layout)
+        partials = compiled_partials(compiled, rows, classes, layout, known)
         answering = Answering(compiled.outputs, confidence=confidence, is_numbered=network.time_domains[0].is_numbered)
         answers = streaming_answer_frame(
-            partials, answering, None, f"{checkpoint}/set_aside", summaries, compiled.nested
+            partials, answering, None, f"{checkpoint}/set_aside", summaries, compiled.nested, known.fixed
         )
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
         return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
 
 
-def _compiled(network: QueryNetwork, spark: SparkSession, sampling: FixedSampling | None) -> CompiledNetwork:
+def _compiled(
+    network: QueryNetwork, spark: SparkSession, sampling: FixedSampling | None, dropping: FixedDrops | None
+) -> CompiledNetwork:
     domain, queries = network.time_domains[0], network.foundation.queries
     sized = () if sampling is None else tuple(sorted({one.column for one in sampling.sized.values()}))
     return compile_network(
@@ -85,12 +100,18 @@ def _compiled(network: QueryNetwork, spark: SparkSession, sampling: FixedSamplin
         [streaming_frame(spark, stream) for stream in domain.streams],
         spark,
         admissions=[
-            Admission(_plan(spark, stream_work(stream, queries), sampling), sized) for stream in domain.streams
+            Admission(_plan(spark, stream_work(stream, queries), sampling, dropping), sized)
+            for stream in domain.streams
         ],
     )
 
 
-def _plan(spark: SparkSession, work: StreamWork, sampling: FixedSampling | None) -> DataFrame | None:
+def _plan(
+    spark: SparkSession, work: StreamWork, sampling: FixedSampling | None, dropping: FixedDrops | None
+) -> DataFrame | None:
+    if dropping is not None:
+        values = plan_values(StreamPlan(), 0, work.gating, dropping.drops, place=dropping.retained)
+        return spark.createDataFrame([values], PLAN_SCHEMA)
     if sampling is None:
         return None
     code = code_of(sampling.sampling_rate)

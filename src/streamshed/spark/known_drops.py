@@ -16,10 +16,12 @@ class KnownDrops:
     Attributes:
         client: Asks for the plan of a micro-batch, which tells them; None: they are fixed.
         fixed: Those.
+        from_level: The first level of answers at which work for dropped windows ends, at the latest.
     """
 
     client: PlanClient | None = None
     fixed: WindowDrops = NOTHING_DROPPED
+    from_level: float = 0
 
     def now(self) -> WindowDrops:
         """Return those that the running task's micro-batch knows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +33,7 @@ from streamshed.spark.internal_names import (
 from streamshed.spark.one_partition import one_partition
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.retained_rows import retained_rows
+from streamshed.spark.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.running_task import micro_batch_id
 
 PLAN_SCHEMA = (
@@ -73,6 +73,7 @@ def plan_values(
     drops: WindowDrops = NOTHING_DROPPED,
     *,
     is_reproducible: bool = True,
+    place: Callable[[RetainedRows | None, Gating], RetainedRows | None] | None = None,
 ) -> tuple[object, ...]:
     """Return a row of `PLAN_SCHEMA`.
 
@@ -82,11 +83,13 @@ def plan_values(
         gating: Where the stream's intakes are.
         drops: Which windows are dropped.
         is_reproducible: Whether a row is in the same samples at every look.
+        place: Changes what is done with rows of dropped windows; None: it ends directly behind the source.
     """
     sized = plan.sized_intakes(gating)
     codes = plan.codes(gating)
     found = gates(gating, codes, sized)
     retained = retained_rows(gating, codes, drops, by_rate=is_reproducible and not sized)
+    retained = retained if place is None else place(retained, gating)
     by_size = plan.sized if sized else None
     return (
         opened,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,10 @@ from pyarrow import parquet
 from streamshed.bench import windows_picture
 from streamshed.bench.calibration import Capacity
 from streamshed.bench.cost_fit import LinearCost
-from streamshed.bench.windows import BATCH, Course, figures_of, predicted_drop, ratio_figures
+from streamshed.bench.drop_curves import DropCurve, DropPoint
+from streamshed.bench.drop_places import DropPlaces, predicted_drop
+from streamshed.bench.drop_runs import DropRun
+from streamshed.bench.windows import Course, figures_of, ratio_figures
 from streamshed.bench.windows_figures import Delivered, delivered, sustained_share
 from streamshed.bench.windows_queries import MIXED, UNLOADED, WindowsQuery, exact_answers, windows_network
 from streamshed.bench.windows_sizes import FULL, QUICK
@@ -32,6 +36,19 @@ def judged(**told: int) -> Delivered:
 
 def course(ideal: float = 1.0, late: float = 0.5, **queries: Delivered) -> Course:
     return Course(delivered=queries, ideal=ideal, time_ratios=(late,) * 20)
+
+
+def drop_run(saved_share: float) -> DropRun:
+    """Drops save a share of the work."""
+    points = tuple(DropPoint(kept=kept, seconds=1 - saved_share * (1 - kept)) for kept in (1.0, 0.5, 0.25))
+    return DropRun(curve=DropCurve(points, 10), wrong=0, answers=10)
+
+
+PLACES = DropPlaces(
+    nested={"input": drop_run(1.0), "middle": drop_run(2 / 3), "output": replace(drop_run(1 / 3), wrong=3)},
+    forked={"shared": drop_run(0.9), "per output": drop_run(0.2)},
+    shapes={(20, 20): drop_run(1.0), (100, 100): drop_run(1.0), (100, 1): drop_run(0.5)},
+)
 
 
 def test_in_short_less_of_the_same_is_run() -> None:
@@ -87,18 +104,11 @@ def test_violations_of_all_runs_are_counted() -> None:
         ("fares", 1.0): course(q=judged(wrong=1)),
         ("fares", 5.0): course(0.5, 0.9, q=judged(delivered=4, neither=2), other=judged(delivered=5)),
     }
-    shapes = {(20, 20): course(q=judged(delivered=7, gaps_too_long=3))}
-    found = figures_of(real, shapes, 1e5)
+    real["fares", 1.5] = course(q=judged(gaps_too_long=3))
+    found = figures_of(real, 1e5)
     assert (found["subset_violations"], found["gap_violations"]) == (1, 5)
     assert found["share_of_optimum"] == pytest.approx(0.45 / 0.5)
-    assert found["largest_error_of_model"] == pytest.approx(0.1)
     assert found["p95_time_ratio"] == 0.9
-
-
-def test_the_model_is_that_of_the_paper_with_work_above_the_aggregate_only() -> None:
-    assert predicted_drop(20, 20) == pytest.approx(0.2)
-    assert predicted_drop(100, 20) > 0.2
-    assert predicted_drop(20, 1) == pytest.approx(BATCH / (BATCH + 1))
 
 
 def test_the_worst_ratio_counts() -> None:
@@ -119,11 +129,43 @@ def test_the_picture_shows_what_was_delivered_beside_the_most_there_can_be(
     windows_picture.draw_windows(
         tmp_path / "windows.png",
         real={("fares", 1.0): (1.0, 1.0), ("fares", 5.0): (0.15, 0.18)},
-        shapes={(20, 20): 0.22, (100, 100): 0.19, (100, 25): 0.3},
-        model=predicted_drop,
+        places=PLACES,
     )
-    real, by_size, by_slide = drawn[0].axes
+    real, nested, forked, by_size, by_slide, _ = drawn[0].axes
     assert lines(real) == {"fares": [1.0, 0.15], "the most there can be": [1.0, 0.18]}
-    assert lines(by_size)["tumbling"] == [0.22, 0.19]
-    assert lines(by_slide)["measured"] == [0.3, 0.19]
+    assert lines(nested)["input"][18] == pytest.approx(1 / 1.9)
+    assert lines(nested)["output"][18] == 0
+    assert set(lines(forked)) == {"shared", "per output", "ideal"}
+    assert lines(by_size)["tumbling"] == pytest.approx([0.2, 0.2])
+    assert lines(by_size)["sliding by 1"] == pytest.approx([0.4])
+    assert lines(by_slide)["measured"] == pytest.approx([0.4, 0.2])
     assert lines(by_slide)["measured, model"][1] == pytest.approx(0.2)
+
+
+def test_without_runs_at_places_only_recordings_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(windows_picture, "write_png", lambda figure, _: drawn.append(figure))
+    windows_picture.draw_windows(tmp_path / "windows.png", real={("fares", 1.0): (1.0, 1.0)}, places=DropPlaces())
+    assert len(drawn[0].axes) == 1
+    assert DropPlaces().figures() == {}
+
+
+def test_places_are_judged_by_what_they_deliver() -> None:
+    found = PLACES.figures()
+    assert found["delivered_at_excess_90"] == pytest.approx(1 / 1.9)
+    assert found["delivered_at_excess_90_output"] == 0
+    assert found["output_drop_stops_at"] == pytest.approx(1 / (1 - 10 / 33) - 1)
+    assert (found["earliest_is_best"], found["wrong_answers_at_places"]) == (1, 3)
+    assert found["largest_error_of_model"] == pytest.approx(0, abs=1e-9)
+    turned = DropPlaces(
+        nested={"input": drop_run(1 / 3), "middle": drop_run(0.5), "output": drop_run(1.0)},
+        forked=PLACES.forked,
+        shapes=PLACES.shapes,
+    )
+    assert turned.figures()["earliest_is_best"] == 0
+
+
+def test_the_model_of_the_paper_knows_what_no_drop_saves() -> None:
+    assert predicted_drop(20, 20) == pytest.approx(0.2)
+    assert 0.2 < predicted_drop(100, 20) < predicted_drop(100, 20, 0.2)
+    assert predicted_drop(20, 1) == pytest.approx(0.4)

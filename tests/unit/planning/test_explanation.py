@@ -1,13 +1,19 @@
+from dataclasses import replace
+
 import pytest
 
+from streamshed.dashboard.explained import explained
+from streamshed.dashboard.network_picture import draw_network
 from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
 from streamshed.network.network import network
 from streamshed.planning.explanation import explain
 from streamshed.planning.rate_policies import RATE_POLICIES
+from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.network_statistics import (
     NetworkStatistics,
     OperatorStatistics,
+    QueryStatistics,
     StreamStatistics,
 )
 from tests.unit.planning.networks import rows_of
@@ -122,6 +128,34 @@ def test_beyond_windows_are_dropped_and_the_load_is_tight() -> None:
 def test_a_query_whose_gaps_would_be_too_long_is_shut_down() -> None:
     plan = explain(SUBSET, KNOWN, load_factor=30.0)
     assert [one.kept_share for one in plan.outlooks] == [None, 0.0]
+
+
+def test_what_is_behind_the_first_of_nested_aggregates_is_shown() -> None:
+    counts = DEAR.window("1 minute").by("value").agg(n="count(*)")
+    many = counts.filter("n > 10")
+    asked = network(
+        many.window("1 hour").agg(most="max(n)").query("most", mode="subset", max_gap=4),
+        counts.window("1 hour").agg(values="count(*)").query("values", mode="exact"),
+        PACKETS.window("1 minute").agg(n="count(*)").query("all"),
+    )
+    by_group = {"most": QueryStatistics(seconds_per_group=1e-4, groups=GroupSizes(((10.0, 20.0),)))}
+    plan = explain(asked.foundation, replace(KNOWN, queries=by_group), load_factor=2.0)
+    shown = [(step.depth, step.name, step.address, step.seconds is None) for step in plan.steps]
+    answers, below = str(counts), (2, str(counts), counts.address, False)
+    assert shown == [
+        (0, "packets", "packets", False),
+        (1, "filter value > 9", DEAR.address, False),
+        below,
+        (3, "most: groups", None, False),
+        (3, "filter n > 10", many.address, True),
+        (4, "most", None, True),
+        below,
+        (3, "values", None, True),
+        (1, "all", None, False),
+    ]
+    text = explained(plan)
+    assert text.index(answers) < text.index("filter n > 10")
+    assert len(draw_network(plan).axes[0].texts) >= len(shown)
 
 
 def test_uniform_drops_no_windows() -> None:

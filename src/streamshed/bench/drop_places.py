@@ -64,8 +64,8 @@ class DropPlaces:
         }
 
     def needed_drop(self, size: int, slide: int) -> float:
-        """Return the share of windows to drop at the excess of Figures 12 and 13, as measured."""
-        return 1 - self.shapes[size, slide].curve.kept_at(EXCESS)
+        """Return the share of windows to drop at the excess of Figures 12 and 13, as measured; 1: not even all do."""
+        return min(1.0, 1 - self.shapes[size, slide].curve.kept_at(EXCESS))
 
     def predicted_drop(self, size: int, slide: int) -> float:
         """Return what the savings model says of it ([T06] §3.6), given what a micro-batch costs with nothing kept."""

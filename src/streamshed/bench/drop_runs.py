@@ -109,7 +109,7 @@ def run_drops(
         for row in rows.collect():
             first = row.window_from
             answered[first // sizes.stretch] += 1
-            wrong += row.value != sizes.span * (2 * first + sizes.span - 1) / 2
+            wrong += row.value != sum(range(max(first, 0), first + sizes.span))
 
     drops = decided_drops(network, sizes.drop_shares, sizes.stretch * MICROSECONDS_PER_NUMBER)
     query = start_fixed(

@@ -26,6 +26,9 @@ CODES = {1: 6, 2: 13, 3: 20, 5: 9}
 KEPT_SHARES = {1: 0.5, 2: 0.3, 3: 0.6, 4: 0.4, 5: 0.5}
 """Shares of windows kept of those queries that miss some, by micro-batch; in all others, all are."""
 
+MISSING = ("missing", "missing_by_v", "missing_nested")
+"""These queries."""
+
 MAX_GAP = 3
 
 
@@ -58,18 +61,25 @@ def build(path: Path) -> QueryNetwork:
         events.filter("v = 7").query("sevens"),
         events.window("2 seconds").agg(top="max(v)").query("missing", mode="subset", max_gap=MAX_GAP),
         events.window("1 second").by("v").agg(n="count(*)").query("missing_by_v", mode="subset", max_gap=MAX_GAP),
+        events.window("1 second")
+        .by("v")
+        .agg(n="count(*)")
+        .filter("n > 1")
+        .window("4 seconds", every="2 seconds")
+        .agg(most="max(n)", total="sum(n)")
+        .query("missing_nested", mode="subset", max_gap=MAX_GAP),
     )
 
 
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
     """What the control loop is to decide."""
-    return {"events": CODES.get(micro_batch_id, 0), "missing": 0, "missing_by_v": 0}
+    return {"events": CODES.get(micro_batch_id, 0), **dict.fromkeys(MISSING, 0)}
 
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
     """What it is to decide on windows."""
     share = KEPT_SHARES.get(micro_batch_id, 1.0)
-    return {"missing": share, "missing_by_v": share}
+    return dict.fromkeys(MISSING, share)
 
 
 def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:

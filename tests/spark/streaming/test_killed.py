@@ -128,7 +128,7 @@ def test_the_same_rows_are_shed_as_if_nothing_had_happened(killed: Killed) -> No
     assert len(sampled) > 50
 
 
-@pytest.mark.parametrize(("query", "slide"), [("missing", 2), ("missing_by_v", 1)])
+@pytest.mark.parametrize(("query", "slide"), [("missing", 2), ("missing_by_v", 1), ("missing_nested", 2)])
 def test_each_window_is_answered_or_a_gap_once(killed: Killed, query: str, slide: int) -> None:
     own = [row for row in killed.answers if row["query"] == query]
     answered = {row["window_start"] for row in own if row["kind"] == "answer"}

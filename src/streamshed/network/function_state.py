@@ -16,6 +16,10 @@ from streamshed.errors import InvalidNetworkError
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _PICKLE_PROTOCOL = 5
+_BESIDE_CODE = frozenset(
+    {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__"}
+)
+"""What a class holds that has nothing to do with what it does."""
 
 
 def state_digest(function: Callable[..., Any]) -> str:
@@ -80,6 +84,13 @@ class _State:
                 return ["module", value.__name__]
             case CodeType() | FunctionType() | MethodType() | functools.partial():
                 return [type(value).__name__, *self._of_code(value)]
+            case type():
+                held = {name: held for name, held in vars(value).items() if name not in _BESIDE_CODE}
+                return ["class", value.__qualname__, self._each(value.__bases__), self._of_items(held)]
+            case staticmethod() | classmethod():
+                return [type(value).__name__, self.of(value.__func__)]
+            case property():
+                return ["property", self._each((value.fget, value.fset, value.fdel))]
             case tuple() | list() | set() | frozenset() | dict():
                 return [type(value).__name__, *self._of_items(value)]
             case _:

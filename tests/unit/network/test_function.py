@@ -12,6 +12,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.function import FunctionReference, function_reference
+from streamshed.network.function_state import state_digest
 
 ROOT = Path(__file__).parents[3]
 DIGEST_ELSEWHERE = """
@@ -137,3 +138,35 @@ def test_what_is_no_function_is_refused(function: str, problem: str) -> None:
 def test_names_that_lead_nowhere_are_told_when_they_are_followed(name: str, problem: str) -> None:
     with pytest.raises(InvalidNetworkError, match=problem):
         FunctionReference(name).resolve()
+
+
+def _local_class(threshold: int, doc: str = "") -> type:
+    class Above:
+        __doc__ = doc
+        factor = 2
+
+        def __init__(self, start: int = 0) -> None:
+            super().__init__()
+            self.start = start
+
+        @staticmethod
+        def limit() -> int:
+            return threshold
+
+        @classmethod
+        def doubled(cls) -> int:
+            return cls.factor * 2
+
+        @property
+        def begins(self) -> int:
+            return self.start
+
+    return Above
+
+
+def test_a_class_without_an_importable_name_is_told_by_what_it_does() -> None:
+    assert state_digest(_local_class(3)) == state_digest(_local_class(3, doc="The same, explained."))
+    assert state_digest(_local_class(3)) != state_digest(_local_class(4))
+    changed = _local_class(3)
+    changed.factor = 3  # type: ignore[attr-defined]
+    assert state_digest(changed) != state_digest(_local_class(3))

@@ -42,7 +42,7 @@ def wait_outer(values: pd.Series) -> pd.Series:
 
 
 def wait_shared(values: pd.Series) -> pd.Series:
-    """Take as long as both sides of a fork do, for each row."""
+    """Take as long for each row as either side of the fork does behind it."""
     return _delayed(values, MIDDLING)
 
 

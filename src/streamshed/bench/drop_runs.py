@@ -40,7 +40,7 @@ class DropRunSizes:
         rows: Of a micro-batch.
         window: Rows between the starts of two windows of its query.
         span: Rows of one such window.
-        drop_shares: p, stretch by stretch, the first of them 0.
+        drop_shares: p, stretch by stretch.
         counted: Micro-batches of a stretch that count.
     """
 
@@ -52,7 +52,7 @@ class DropRunSizes:
 
     @property
     def stretch(self) -> int:
-        """Rows of a stretch: whole epochs of windows."""
+        """Rows of a stretch."""
         return self.rows * (SKIPPED + self.counted)
 
 

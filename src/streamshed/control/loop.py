@@ -9,6 +9,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.control.steps import decide, learn
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.policies import policy_named
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -36,6 +37,11 @@ class ControlLoop:
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
+        self._kept_work = KeptWork(
+            self._network,
+            policy_named(settings.policy),
+            trigger_interval_seconds=settings.trigger_interval_seconds,
+        )
         self._state = ControlState.initial([stream.name for stream in network.streams], settings)
 
     @property
@@ -53,6 +59,11 @@ class ControlLoop:
         """A snapshot of what was learned and decided so far."""
         return self._state
 
+    @property
+    def worked_out(self) -> int:
+        """How often the work to plan on was worked out anew, as more than the number of rows had changed."""
+        return self._kept_work.worked_out
+
     def plan(self, upcoming: Upcoming) -> Decision:
         """Decide the sampling rates of the coming micro-batch.
 
@@ -66,7 +77,12 @@ class ControlLoop:
             if known is not None:
                 return known
             self._state, decision = decide(
-                self._network, self._settings, self._state, upcoming, decided_at_seconds=self._clock()
+                self._network,
+                self._settings,
+                self._state,
+                upcoming,
+                self._kept_work,
+                decided_at_seconds=self._clock(),
             )
             return decision
 

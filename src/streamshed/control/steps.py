@@ -14,10 +14,11 @@ from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
-from streamshed.planning.query_rates import QueryRates, coming_work
+from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.statistics.forecast import Statistics
@@ -32,6 +33,7 @@ def decide(
     settings: ControlSettings,
     state: ControlState,
     upcoming: Upcoming,
+    kept_work: KeptWork,
     *,
     decided_at_seconds: float,
 ) -> tuple[ControlState, Decision]:
@@ -44,14 +46,10 @@ def decide(
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
     allowed_time = allotted(settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows)
     policy = policy_named(settings.policy)
-    work = coming_work(
-        network,
+    work = kept_work.coming_work(
         state.learned.statistics(network, believed_statistics(network, settings.statistics)),
         statistics,
-        trigger_interval_seconds=settings.trigger_interval_seconds,
-        large_values=policy.large_values,
-        counted_rows=policy.counted_rows,
-        windows=_in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds),
+        _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds),
     )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)

@@ -34,7 +34,7 @@ class Node(ABC):
     def path(self) -> "tuple[Node, ...]":
         """The nodes from the stream, first, to this one, last."""
 
-    @property
+    @cached_property
     def address(self) -> str:
         """Its name among all nodes of a network: its stream and the operators on the way to it, " > " between them."""
         return " > ".join(map(str, self.path))

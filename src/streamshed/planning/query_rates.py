@@ -15,6 +15,7 @@ from streamshed.planning.network_load import network_load
 from streamshed.planning.placement import samplers
 from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
 from streamshed.planning.rate_policies import RatePolicy
+from streamshed.planning.replanning import RatePlanner
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import DropPlan, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
@@ -89,6 +90,7 @@ class ComingWork:
         sized: Queries whose rows are chosen by size, and how.
         droppable: Queries whose windows may be dropped, by name.
         upcoming: What is known of windows.
+        planner: Plans for the same work at any load; None: each plan is a new one.
     """
 
     tree: WorkTree
@@ -98,6 +100,13 @@ class ComingWork:
     sized: Mapping[str, SizedSampling] = field(default_factory=dict)
     droppable: Mapping[str, DroppableQuery] = field(default_factory=dict)
     upcoming: UpcomingWindows = field(default_factory=UpcomingWindows)
+    planner: RatePlanner | None = None
+
+    def rates(self, policy: RatePolicy, budget_seconds: float) -> Vector:
+        """Return the effective sampling rate of each query with which a policy fills a budget."""
+        if self.planner is not None:
+            return self.planner.rates(budget_seconds, 1.0)
+        return policy(self.tree, self.demands, budget_seconds)
 
     @property
     def tolerant(self) -> TolerantWork:
@@ -209,13 +218,13 @@ def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float
         policy: How to spread.
         work_shares: Per stream, the share of its work that may be done: together they are what is to be filled.
     """
-    tree, demands = work.tree, work.demands
+    tree = work.tree
     budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in work.stream_seconds.items())
     if all(share >= 1 for share in work_shares.values()):
         return kept_whole(work)
     if work.droppable:
         return _beside_windows(work, policy, budget_seconds)
-    wanted = policy(tree, demands, budget_seconds)
+    wanted = work.rates(policy, budget_seconds)
     codes = _rounded(wanted, lambda rates: tree.load_seconds(rates) <= budget_seconds * (1 + _ROUNDING))
     return _query_rates(work, codes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -45,14 +46,7 @@ class RatePlanner:
     def __init__(self, tree: WorkTree, demands: Sequence[Demand], policy: RatePolicy) -> None:
         self._tree, self._demands, self._policy = tree, demands, policy
         protected = np.array([demand.is_protected for demand in demands], np.bool_)
-        floors = np.where(protected, 1.0, 0.0)
-        self._slopes = self._proportions(floors)
-        self._scale: TightScale | None = None
-        self._free = np.isinf(self._slopes)
-        if self._is_linear(floors):
-            finite = np.where(self._free, 0.0, self._slopes)
-            node_floors = tree.node_rates(np.where(self._free, 1.0, floors))
-            self._scale = TightScale(tree.node_seconds, tree.node_rates(finite), node_floors)
+        self._floors: Vector = np.where(protected, 1.0, 0.0)
 
     def rates(self, budget_seconds: float, load_factor: float) -> Vector:
         """Return the effective sampling rate of each query when so many times the rows come.
@@ -61,30 +55,43 @@ class RatePlanner:
             budget_seconds: What the tree's work may take.
             load_factor: Times the rows that the tree's seconds are of.
         """
-        if self._scale is None:
+        scales = self._scales
+        if scales is None:
             return self._policy(self._tree, self._demands, budget_seconds / load_factor)
-        scale = self._scale.within(budget_seconds / load_factor)
+        scale = scales.within(budget_seconds / load_factor)
         if np.isinf(scale):
             return np.ones(len(self._slopes))
         with np.errstate(invalid="ignore"):
-            found: Vector = np.where(self._free, 1.0, np.minimum(1.0, scale * self._slopes))
+            found: Vector = np.where(np.isinf(self._slopes), 1.0, np.minimum(1.0, scale * self._slopes))
         return found
 
-    def _proportions(self, floors: Vector) -> Vector:
+    @cached_property
+    def _scales(self) -> TightScale | None:
+        """Which scale fits which budget; None: rates do not keep their proportions."""
+        tree, free = self._tree, np.isinf(self._slopes)
+        if not self._is_linear:
+            return None
+        finite = np.where(free, 0.0, self._slopes)
+        node_floors = tree.node_rates(np.where(free, 1.0, self._floors))
+        return TightScale(tree.node_seconds, tree.node_rates(finite), node_floors)
+
+    @cached_property
+    def _slopes(self) -> Vector:
         """With next to nothing to spend, rates are in proportion to their slopes, and only what is free is whole."""
         tree = self._tree
-        least_seconds = tree.load_seconds(floors)
+        least_seconds = tree.load_seconds(self._floors)
         rates = self._policy(tree, self._demands, least_seconds + _NEXT_TO_NOTHING * float(tree.node_seconds.sum()))
         return np.where(rates >= 1, np.inf, rates)
 
-    def _is_linear(self, floors: Vector) -> bool:
+    @property
+    def _is_linear(self) -> bool:
         """Whether rates below 1 keep their proportions: asked of the policy itself, with half of the work allowed."""
         demands, tree = self._demands, self._tree
         priorities = {demand.priority for demand in demands if not demand.is_protected}
         has_goals = any(demand.goal is not None for demand in demands)
         if tree.grouped_nodes or has_goals or len(priorities) > 1 or not (self._slopes > 0).any():
             return False
-        least_seconds = tree.load_seconds(floors)
+        least_seconds = tree.load_seconds(self._floors)
         half = self._policy(tree, demands, (least_seconds + float(tree.node_seconds.sum())) / 2)
         below = np.isfinite(self._slopes) & (half < 1) & (half > 0)
         scales = half[below] / self._slopes[below]

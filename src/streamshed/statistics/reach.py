@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from streamshed.network.dropping import last_drop, may_drop
 from streamshed.network.network import QueryNetwork
@@ -46,6 +46,7 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
     known = _known(measured)
     least = _least(network, known, believed)
     needed = {above for node in measured for above in node.path}
+    ways = _ways_down(known)
     reach: dict[Node, float] = {}
     for node in network.row_nodes:
         if node not in needed:
@@ -56,7 +57,7 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
             reach[node] = reach[node.path[-2]]
         else:
             above = reach[node.path[-2]]
-            asked = [_behind(way, above, known, believed) for way in _ways_down(node, known)]
+            asked = [_behind(way, above, known, believed) for way in ways.get(node, ())]
             reach[node] = max(*asked, least.get(node, 0.0))
     return reach
 
@@ -87,13 +88,17 @@ def _least(network: QueryNetwork, known: _Reach, believed: _Believed) -> dict[No
     return least
 
 
-def _ways_down(node: Node, known: _Reach) -> Iterator[tuple[Node, ...]]:
-    """The operators that may drop rows from a node down to each known one below with no other between them."""
+def _ways_down(known: _Reach) -> dict[Node, list[tuple[Node, ...]]]:
+    """Per node, the operators that may drop rows from it down to each known one below with no other between them."""
+    ways: dict[Node, list[tuple[Node, ...]]] = {}
     for below in known:
-        if node in below.path:
-            way = below.path[below.path.index(node) :]
-            if not any(one in known for one in way[:-1]):
-                yield tuple(one for one in way if may_drop(one))
+        way = (below,) if may_drop(below) else ()
+        for node in reversed(below.path[:-1]):
+            if node in known:
+                break
+            way = (node, *way) if may_drop(node) else way
+            ways.setdefault(node, []).append(way)
+    return ways
 
 
 def _behind(way: tuple[Node, ...], above: float, known: _Reach, believed: _Believed) -> float:

@@ -61,6 +61,13 @@ def test_asked_twice_it_answers_the_same_whatever_it_learned_meanwhile() -> None
     assert loop.plan(upcoming(0, {"packets": 1})) is first
 
 
+def test_a_mere_change_of_load_is_planned_for_without_working_all_out_again() -> None:
+    loop = control_loop()
+    decisions = [run(loop, number, rows) for number, rows in enumerate((4_000_000, 6_000_000, 3_000_000, 5_000_000))]
+    assert loop.worked_out == 1
+    assert len({decision.work_shares["packets"] for decision in decisions}) == 4
+
+
 def test_a_micro_batch_of_the_distant_past_leaves_no_trace() -> None:
     loop = control_loop()
     for number in range(5, 40):

@@ -14,7 +14,7 @@ from streamshed.answering.aggregate_value import effective_rows, exact_texts, sa
 from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
 from streamshed.answering.distinct import distinct_counts
-from streamshed.answering.dropped_windows import OVERLOAD, SHUT_DOWN, DroppedWindows, is_carried, is_dropped, is_shut
+from streamshed.answering.dropped_windows import DroppedWindows, drop_reasons, is_carried, is_dropped
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.known_rows import KnownRows
@@ -238,7 +238,7 @@ class Answering:
         return _batch(ROW, len(partials), columns)
 
     def _gaps(self, partials: WindowPartials, outputs: Longs, dropped: Mapping[int, DroppedWindows]) -> pa.RecordBatch:
-        reasons = np.where(is_shut(partials, dropped), SHUT_DOWN, OVERLOAD)
+        reasons = drop_reasons(partials, dropped)
         nothing = np.zeros(len(partials), np.int64)
         columns = {
             "query": self._queries.take(pa.array(outputs)),

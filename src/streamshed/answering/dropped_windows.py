@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from streamshed.answering.answer_schema import ANSWER
 from streamshed.answering.window_partials import Longs, Truths, WindowPartials
 from streamshed.network.window import WindowSpecification
 
-OVERLOAD, SHUT_DOWN = "overload", "shut down"
-"""Why a window was dropped: to stay in time; or its query did not run at all."""
+OVERLOAD, MEMORY = "overload", "memory"
+SHUT_DOWN, SHUT_DOWN_FOR_MEMORY = "shut down", "shut down for memory"
+"""Why a window was dropped: to stay in time, or to keep state within its limit; or its query did not run at all."""
 
 CARRIED = {"key_long": 2, "key_text": "\\G"}
 """The key of what a carrier brings for windows of queries by groups, nobody's: no key has both a number and a text."""
@@ -27,19 +29,28 @@ class DroppedWindows:
         window: Its windows.
         dropped: Runs of the numbers of dropped ones.
         shut: Those of them that were dropped as the query was shut down.
+        for_state: Those of them that were dropped as state had to be kept within its limit.
     """
 
     window: WindowSpecification
     dropped: tuple[tuple[int, int], ...]
     shut: tuple[tuple[int, int], ...] = ()
+    for_state: tuple[tuple[int, int], ...] = ()
 
     def includes(self, starts: Longs) -> Truths:
         """Tell which windows are dropped, by their starts, microseconds."""
         return _within(window_numbers(self.window, starts), self.dropped)
 
-    def includes_shut(self, starts: Longs) -> Truths:
-        """Tell which windows are dropped because the query was shut down."""
-        return _within(window_numbers(self.window, starts), self.shut)
+    def reasons(self, starts: Longs) -> npt.NDArray[np.object_]:
+        """Tell why windows are dropped."""
+        numbers = window_numbers(self.window, starts)
+        shut, for_state = _within(numbers, self.shut), _within(numbers, self.for_state)
+        found: npt.NDArray[np.object_] = np.select(
+            [shut & for_state, shut, for_state],
+            [np.full(len(numbers), told, object) for told in (SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY)],
+            OVERLOAD,
+        )
+        return found
 
 
 def window_numbers(window: WindowSpecification, starts: Longs) -> Longs:
@@ -55,12 +66,18 @@ def is_dropped(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) 
         partials: The partials.
         dropped: By `Query.definition_id`.
     """
-    return _of_each(partials, dropped, DroppedWindows.includes)
+    found = np.zeros(len(partials), np.bool_)
+    for own, windows, starts in _of_each(partials, dropped):
+        found[own] = windows.includes(starts)
+    return found
 
 
-def is_shut(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> Truths:
-    """Tell which are of windows that were dropped because their query was shut down."""
-    return _of_each(partials, dropped, DroppedWindows.includes_shut)
+def drop_reasons(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> npt.NDArray[np.object_]:
+    """Tell why the windows of partials are dropped."""
+    found = np.full(len(partials), OVERLOAD, object)
+    for own, windows, starts in _of_each(partials, dropped):
+        found[own] = windows.reasons(starts)
+    return found
 
 
 def is_carried(partials: WindowPartials) -> Truths:
@@ -71,19 +88,16 @@ def is_carried(partials: WindowPartials) -> Truths:
 
 
 def _of_each(
-    partials: WindowPartials,
-    dropped: Mapping[int, DroppedWindows],
-    includes: Callable[[DroppedWindows, Longs], Truths],
-) -> Truths:
-    found = np.zeros(len(partials), np.bool_)
+    partials: WindowPartials, dropped: Mapping[int, DroppedWindows]
+) -> Iterator[tuple[Truths, DroppedWindows, Longs]]:
+    """Of each query with dropped windows, which partials are its own, and where their windows start."""
     if not dropped:
-        return found
+        return
     definitions, starts = partials.longs("definition_id"), partials.longs("window_start")
     is_answer = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
     for definition, windows in dropped.items():
         own = is_answer & (definitions == definition)
-        found[own] = includes(windows, starts[own])
-    return found
+        yield own, windows, starts[own]
 
 
 def _within(numbers: Longs, runs: tuple[tuple[int, int], ...]) -> Truths:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamshed.answering.dropped_windows import SHUT_DOWN
+from streamshed.answering.dropped_windows import SHUT_DOWN, SHUT_DOWN_FOR_MEMORY
 from streamshed.bench.burst_figures import percentile
 from streamshed.bench.burst_sizes import HEADROOM
 from streamshed.bench.calibration import Capacity, calibrated_on
@@ -19,7 +19,7 @@ from streamshed.bench.overhead import OverheadSizes, seconds_of_turns
 from streamshed.bench.packet_input import linked, packet_trace, stage_typed
 from streamshed.bench.ratios import interleaved, median_interval, paired_ratios
 from streamshed.bench.recordings import recording_file, recordings_folder
-from streamshed.bench.windows_figures import Delivered, delivered, sustained_share
+from streamshed.bench.windows_figures import Delivered, delivered, most_share
 from streamshed.bench.windows_picture import draw_windows
 from streamshed.bench.windows_queries import (
     MIXED,
@@ -66,7 +66,7 @@ class Answered:
             place = (row.query, row.start)
             if row.kind == "gap":
                 self.gaps.append(place)
-                self.shut |= {place} if row.reason == SHUT_DOWN else set()
+                self.shut |= {place} if row.reason in {SHUT_DOWN, SHUT_DOWN_FOR_MEMORY} else set()
                 continue
             n, last = self.answers.get(place, (-1.0, -1.0))
             self.answers[place] = (row.value, last) if row.aggregate == "n" else (n, row.value)
@@ -78,7 +78,7 @@ class Course:
 
     Args:
         delivered: What became of its windows, by query.
-        ideal: The largest share of windows that any policy could deliver, as far as the machine's capacity tells.
+        ideal: The largest share of windows that any policy could deliver at what its rows cost.
         time_ratios: Processing time ÷ trigger interval, per micro-batch.
     """
 
@@ -225,13 +225,12 @@ class _Bench:
         fed = run_fed(network_over, self.spark, self.place, feed, answered.take, sizes=sizes, capacity=capacity)
         exact = exact_answers([file.path for file in feed.files], queries, sizes.seconds, START_MICROSECONDS)
         since = START_MICROSECONDS + sizes.warm_up_seconds * 1_000_000
-        rows = rows_per_second * sizes.trigger_seconds
         return Course(
             delivered={
                 one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=answered.shut)
                 for one in queries
             },
-            ideal=sustained_share(capacity, rows, HEADROOM * sizes.trigger_seconds),
+            ideal=most_share(fed.journal, capacity, sizes.trigger_seconds),
             time_ratios=fed.time_ratios,
         )
 

@@ -6,9 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
+from streamshed.bench.burst_sizes import HEADROOM
 from streamshed.bench.calibration import Capacity
+from streamshed.bench.cost_fit import fit_cost
+from streamshed.bench.errors import UnmeasurableCostError
+from streamshed.bench.micro_batches import MicroBatchTime
 from streamshed.bench.windows_queries import Answers, WindowsQuery
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +109,41 @@ def sustained_share(capacity: Capacity, rows: float, seconds: float) -> float:
     """
     whole, read = capacity.cost.seconds(rows), capacity.unsheddable.seconds(rows)
     return min(1.0, max(0.0, (seconds - read) / (whole - read)))
+
+
+def most_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: float) -> float:
+    """Return the largest share of the windows that any policy could have delivered in a run, at what its rows cost.
+
+    What rows cost that are worked on is fitted to its own micro-batches, in which more or fewer windows were dropped;
+    where they are all alike, it is what calibration says. There was the time that they took, and at least the headroom.
+
+    Args:
+        journal: Of its micro-batches.
+        capacity: What the machine sustains, as far as that was measured before.
+        trigger_seconds: How often one should start.
+
+    Example:
+        Ten seconds per million rows, and one without any; of four millions, one and a half were worked on.
+
+        >>> import pandas as pd
+        >>> from streamshed.bench.cost_fit import LinearCost
+        >>> columns = ["offered_rows", "admitted_rows", "processing_seconds"]
+        >>> told = pd.DataFrame([(2e6, 1e6, 11), (2e6, 5e5, 6)], columns=columns)
+        >>> none = LinearCost(fixed_seconds=0, seconds_per_row=1)
+        >>> round(most_share(told, Capacity(cost=none, unsheddable=none), 10.0), 3)
+        0.375
+    """
+    offered, seconds = journal["offered_rows"], journal["processing_seconds"]
+    available = max(float(seconds.mean()), HEADROOM * trigger_seconds)
+    times = [
+        MicroBatchTime(rows=round(rows), started_at_seconds=0.0, seconds=float(took))
+        for rows, took in zip(journal["admitted_rows"], seconds, strict=True)
+    ]
+    try:
+        cost = fit_cost(times)
+    except UnmeasurableCostError:
+        return sustained_share(capacity, float(offered.mean()), available)
+    return min(1.0, cost.rows_within(available) / float(offered.mean()))
 
 
 def _runs(missing: Sequence[bool]) -> list[int]:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.duration import parse_duration
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
 
@@ -41,6 +42,21 @@ class PositiveNumberType(click.ParamType[float]):
         return number
 
 
+class ByteSizeType(click.ParamType[int]):
+    """A size such as "2 GiB", as bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the text."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_byte_size(value)
+        except InvalidNetworkError as error:
+            self.fail(str(error), param, ctx)
+
+
 class SinkType(click.ParamType[Sink]):
     """Where answers go: `console`, `parquet:FOLDER` or `memory:NAME`."""
 
@@ -68,4 +84,5 @@ def _sink(text: str) -> Sink | None:
 
 DURATION = DurationType()
 POSITIVE_NUMBER = PositiveNumberType()
+BYTE_SIZE = ByteSizeType()
 SINK = SinkType()

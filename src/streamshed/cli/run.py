@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.parameters import DURATION, SINK
+from streamshed.cli.parameters import BYTE_SIZE, DURATION, SINK
 from streamshed.planning.policies import POLICIES
 
 
@@ -40,6 +40,12 @@ from streamshed.planning.policies import POLICIES
     "  [default: refuse]",
 )
 @click.option("--confidence", type=float, help="How sure error bounds are, in (0, 1).  [default: 0.95]")
+@click.option(
+    "--state-limit",
+    "state_limit_bytes",
+    type=BYTE_SIZE,
+    help="How much state may take before queries that tolerate gaps make room.  [default: as much as there is]",
+)
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
 @click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")

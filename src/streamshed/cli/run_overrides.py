@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from streamshed.network.byte_size import format_byte_size
 from streamshed.network.duration import format_duration
 from streamshed.network.run_settings import RunSettings
 
@@ -36,4 +37,5 @@ def start_arguments(settings: RunSettings) -> dict[str, Any]:
         "advisory": settings.advisory,
         "unscalable": settings.unscalable,
         "confidence": settings.confidence,
+        "state_limit": None if settings.state_limit_bytes is None else format_byte_size(settings.state_limit_bytes),
     }

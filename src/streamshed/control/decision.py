@@ -76,6 +76,7 @@ class Decision:
         sizes_known: Whether those were known or estimated.
         backlog_rows: Rows that stay behind.
         budget_seconds: What the plan may fill.
+        state_bytes: How much state took when this was decided.
         correction: The regulator's factor on predicted seconds.
         now_seconds: When the micro-batch takes its rows.
         decided_at_seconds: When this was decided, on the loop's clock.
@@ -106,6 +107,7 @@ class Decision:
     drops: WindowDrops = NOTHING_DROPPED
     kept_shares: Mapping[str, float] = field(default_factory=dict)
     row_shares: Mapping[str, float] = field(default_factory=dict)
+    state_bytes: int = 0
 
     @property
     def shedding(self) -> bool:

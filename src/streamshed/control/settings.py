@@ -31,6 +31,8 @@ class ControlSettings:
         larger_micro_batches: Let a micro-batch take longer than the trigger interval, as far as the latency
             goal allows, before anything is shed.
         prior: What is believed of costs until they were measured.
+        state_limit_bytes: How much state may take before queries that tolerate gaps make room; None: as much as there
+            is.
         statistics: What is known of operators and queries; None: a guess.
         regulator: Gains of the feedback.
         hysteresis: When shedding begins and ends.
@@ -57,6 +59,7 @@ class ControlSettings:
     unscalable: Unscalable = "refuse"
     larger_micro_batches: bool = False
     prior: LoadPrior = field(default_factory=LoadPrior)
+    state_limit_bytes: int | None = None
     statistics: NetworkStatistics | None = None
     regulator: RegulatorSettings = field(default_factory=RegulatorSettings)
     hysteresis: HysteresisSettings = field(default_factory=HysteresisSettings)
@@ -79,6 +82,8 @@ class ControlSettings:
                 f"unscalable must be refuse or keep, got {self.unscalable!r}"
                 + near_miss(self.unscalable, get_args(Unscalable))
             )
+        if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
+            raise ValueError(f"state_limit_bytes must be more than 0, got {self.state_limit_bytes}")
         policy_named(self.policy)
 
     @property

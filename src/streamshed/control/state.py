@@ -17,6 +17,7 @@ from streamshed.statistics.arrivals import Arrivals
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.state_size import StateSize
 
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
@@ -34,6 +35,7 @@ class ControlState:
         regulator: Correction of the load model.
         hysteresis: Whether shedding is on.
         learned: What operators and queries were measured to be like.
+        state_size: How much is held for open windows.
         decisions: The latest, oldest first.
         last_outcome: The latest that was learned from; None before the first.
     """
@@ -43,6 +45,7 @@ class ControlState:
     regulator: Regulator
     hysteresis: Hysteresis
     learned: LearnedStatistics = field(default_factory=LearnedStatistics)
+    state_size: StateSize = field(default_factory=StateSize)
     decisions: tuple[Decision, ...] = ()
     last_outcome: MicroBatchOutcome | None = None
 
@@ -90,6 +93,7 @@ class ControlState:
                     "unshed_seconds": self.hysteresis.unshed_seconds,
                 },
                 "learned": self.learned.to_document(),
+                "state_size": asdict(self.state_size),
                 "decisions": [_fields(decision) for decision in self.decisions],
                 "last_outcome": None if self.last_outcome is None else _fields(self.last_outcome),
             }
@@ -115,6 +119,7 @@ class ControlState:
                 regulator=Regulator(settings.regulator, integral, proportional),
                 hysteresis=Hysteresis(settings=settings.hysteresis, **known["hysteresis"]),
                 learned=learned_from_document(known["learned"]),
+                state_size=StateSize(**known.get("state_size", {})),
             )
             if known["streams"] != sorted(streams):
                 return state

@@ -13,14 +13,16 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
+from streamshed.network.byte_size import rounded_byte_size
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
-from streamshed.planning.query_rates import QueryRates
+from streamshed.planning.query_rates import ComingWork, QueryRates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
+from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.learned import LearnedStatistics
@@ -46,10 +48,12 @@ def decide(
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
     allowed_time = allotted(settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows)
     policy = policy_named(settings.policy)
+    windows = _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds)
+    use = _state_use(settings, state)
     work = kept_work.coming_work(
         state.learned.statistics(network, believed_statistics(network, settings.statistics)),
         statistics,
-        _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds),
+        None if windows is None else replace(windows, state=use),
     )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
@@ -73,7 +77,7 @@ def decide(
     planned = policy.query_rates(work, allowed.plan.work_codes)
     nothing_shed = dict.fromkeys(allowed.plan.work_codes, WHOLE)
     work_codes = nothing_shed if settings.advisory else allowed.plan.work_codes
-    applied = policy.query_rates(work, work_codes) if settings.advisory else planned
+    applied = policy.query_rates(_nothing_made_room_for(work), work_codes) if settings.advisory else planned
     decision = Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=work_codes,
@@ -94,13 +98,14 @@ def decide(
             expected_utilization=budget.utilization(statistics.seconds(planned.work_shares)),
         ),
         reason=allowed.plan.reason,
-        explanation=_explanation(allowed, planned, advisory=settings.advisory),
+        explanation=_explanation(allowed, planned, use, advisory=settings.advisory),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
         sizes_known=upcoming.sizes_known,
         backlog_rows=upcoming.backlog_rows,
         budget_seconds=budget.seconds,
+        state_bytes=use.taken_bytes,
         correction=statistics.correction,
         now_seconds=upcoming.now_seconds,
         decided_at_seconds=decided_at_seconds,
@@ -126,6 +131,7 @@ def learn(
         arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
         load_model=load_model,
         last_outcome=outcome,
+        state_size=state.state_size.updated(outcome),
         learned=_learned(state, outcome, measured, tells_costs=tells_costs),
     )
     if not tells_costs:
@@ -180,6 +186,19 @@ def _in_the_long_run(
     return replace(windows, steady_seconds=max(0.0, settings.headroom * came_in - unsheddable_seconds))
 
 
+def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
+    """What state takes, and how much more that is than when the last micro-batch was planned."""
+    taken = state.state_size.total_bytes
+    before = state.decisions[-1].state_bytes if state.decisions else taken
+    return StateUse(taken_bytes=taken, grown_bytes=taken - before, limit_bytes=settings.state_limit_bytes)
+
+
+def _nothing_made_room_for(work: ComingWork) -> ComingWork:
+    """The work as if state had no limit."""
+    drops = replace(work.upcoming.drops, pressure=Pressure.NONE)
+    return replace(work, upcoming=replace(work.upcoming, state=NOTHING_HELD, drops=drops))
+
+
 def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBatchOutcome | None:
     """What the last micro-batch would have been had just those windows been kept in it that are in the long run.
 
@@ -204,14 +223,29 @@ def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, 
     return plan.least_shares if decision is None else decision.plan.least_shares
 
 
-def _explanation(allowed: GuardedPlan, planned: QueryRates, *, advisory: bool) -> str:
+def _explanation(allowed: GuardedPlan, planned: QueryRates, use: StateUse, *, advisory: bool) -> str:
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
     goals = planned.missed_goals
     missed = f"; the load leaves too little for the max_error of {', '.join(goals)}" if goals else ""
     shut = () if planned.windows is None else planned.windows.shut_down
+    makes_room = planned.windows is not None and planned.windows.drops.pressure is not Pressure.NONE
     if shut:
-        missed += f"; shut down, as gaps of all queries cannot be kept within their max_gap: {', '.join(shut)}"
+        cause = "state has to be kept within its limit" if makes_room else _NO_ROOM
+        missed += f"; shut down, as {cause}: {', '.join(shut)}"
+    missed += _about_state(use, makes_room=makes_room)
     return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
+
+
+_NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
+
+
+def _about_state(use: StateUse, *, makes_room: bool) -> str:
+    if use.limit_bytes is None or not (makes_room or use.expected_share >= TIGHT):
+        return ""
+    told = f"; state takes {rounded_byte_size(use.taken_bytes)} of at most {rounded_byte_size(use.limit_bytes)}: "
+    if makes_room:
+        return told + "queries in mode subset keep as few windows as their max_gap allows"
+    return told + "no query gives up windows (mode subset, max_gap); fewer groups or shorter windows would take less"
 
 
 def _entry(

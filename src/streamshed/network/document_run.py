@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streamshed.network.document_problem import Place, problems_of
-from streamshed.network.document_values import duration_at, path_in, text_at
+from streamshed.network.document_values import byte_size_at, duration_at, path_in, text_at
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
 
 _PLAIN = ("headroom", "policy", "advisory", "unscalable", "confidence")
@@ -37,6 +37,10 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         place.at(key).report_all(body[key], problems)
         if not problems:
             settings = longer
+    if (size := byte_size_at(place, body, "state_limit")) is not None:
+        problems = problems_of(partial(RunSettings, state_limit_bytes=size))
+        place.at("state_limit").report_all(body["state_limit"], problems)
+        settings |= {} if problems else {"state_limit_bytes": size}
     return RunSettings(**settings)
 
 

@@ -62,6 +62,10 @@ _RUN = mapping(
             default="refuse",
         ),
         "confidence": number("How sure error bounds are.", exclusiveMinimum=0, exclusiveMaximum=1, default=0.95),
+        "state_limit": text(
+            "How much state may take before queries that tolerate gaps make room. By default as much as there is.",
+            examples=["2 GiB"],
+        ),
     },
 )
 _OPERATOR = {

@@ -4,6 +4,7 @@ import os.path
 from collections.abc import Mapping
 from pathlib import Path
 
+from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import given_options
@@ -38,6 +39,12 @@ def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | Non
     """The microseconds of the duration under a key; None where there is none, or none that can be read."""
     text = text_at(body, key)
     return None if text is None else place.at(key).attempt(text, lambda: parse_duration(text))
+
+
+def byte_size_at(place: Place, body: Mapping[str, object], key: str) -> int | None:
+    """The bytes of the size under a key; None where there is none, or none that can be read."""
+    text = text_at(body, key)
+    return None if text is None else place.at(key).attempt(text, lambda: parse_byte_size(text))
 
 
 def length_at(place: Place, body: Mapping[str, object], key: str, *, is_numbered: bool | None) -> int | None:

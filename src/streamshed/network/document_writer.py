@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.aggregate import AggregateCall
+from streamshed.network.byte_size import format_byte_size
 from streamshed.network.columns import Column, format_schema
 from streamshed.network.document_schema import DOCUMENT_VERSION
 from streamshed.network.duration import format_duration
@@ -233,6 +234,7 @@ def _run(run: RunSettings) -> _Body:
         "advisory": run.advisory,
         "unscalable": run.unscalable,
         "confidence": run.confidence,
+        **({} if run.state_limit_bytes is None else {"state_limit": format_byte_size(run.state_limit_bytes)}),
     }
 
 

@@ -47,6 +47,8 @@ class RunSettings:
         unscalable: What to do about approximate queries that the policy cannot answer: "refuse" them before
             anything runs, or "keep" all of their rows.
         confidence: How sure error bounds are, in (0, 1).
+        state_limit_bytes: How much state may take, more than 0, before queries that tolerate gaps make room; None: as
+            much as there is.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -67,6 +69,7 @@ class RunSettings:
     advisory: bool = False
     unscalable: Unscalable = "refuse"
     confidence: float = 0.95
+    state_limit_bytes: int | None = None
 
     def __post_init__(self) -> None:
         problems = []
@@ -82,6 +85,8 @@ class RunSettings:
             problems.append(f"the headroom must be more than 0 and at most 1, got {self.headroom}")
         if not 0 < self.confidence < 1:
             problems.append(f"the confidence must be between 0 and 1, got {self.confidence}")
+        if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
+            problems.append(f"the state limit must be more than nothing, got {self.state_limit_bytes} bytes")
         if self.unscalable not in {"refuse", "keep"}:
             problems.append(f'unscalable is "refuse" or "keep", got {self.unscalable!r}')
         if problems:

@@ -177,7 +177,7 @@ def explain(
     )
 
 
-def explain_rates(
+def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name
     network: QueryNetwork,
     known: NetworkStatistics,
     effective_sampling_rates: Mapping[str, float],
@@ -187,6 +187,7 @@ def explain_rates(
     rows_per_second: float,
     trigger_interval_seconds: float,
     headroom: float = 0.8,
+    kept_shares: Mapping[str, float] | None = None,
 ) -> Explanation:
     """Explain the effective sampling rates of a micro-batch that was.
 
@@ -199,6 +200,7 @@ def explain_rates(
         rows_per_second: What came, all streams together.
         trigger_interval_seconds: How often a micro-batch starts.
         headroom: The share of it that a plan may fill.
+        kept_shares: Per query whose windows may be dropped, the share of them that it keeps; None: none is dropped.
     """
     usual = _rows_per_second(known)
     asked = network_load(
@@ -211,7 +213,7 @@ def explain_rates(
     return _explanation(
         network,
         asked,
-        _Chosen(np.array([effective_sampling_rates[demand.query] for demand in asked.demands])),
+        _decided(network, asked, effective_sampling_rates, kept_shares or {}),
         policy=policy,
         load_factor=load_factor,
         rows_per_second=rows_per_second,
@@ -260,6 +262,22 @@ def _chosen(
         seconds += rest.load_seconds(rates[sampled])
     windows = {name: (one, plan.kept_shares[name]) for name, one in droppable.items()}
     return _Chosen(rates, needed, seconds, windows)
+
+
+def _decided(
+    network: QueryNetwork, asked: NetworkLoad, sampling_rates: Mapping[str, float], kept_shares: Mapping[str, float]
+) -> _Chosen:
+    rates = np.array([sampling_rates[demand.query] for demand in asked.demands])
+    droppable = {one.query: one for one in droppable_queries(network) if one.query in kept_shares}
+    if not droppable:
+        return _Chosen(rates)
+    tolerant = TolerantWork(asked.tree, asked.demands, droppable)
+    needed = tolerant.expected_needs(np.array([kept_shares.get(demand.query, 1.0) for demand in asked.demands]))
+    seconds, sampled = float(asked.tree.node_seconds @ needed), list(tolerant.sampled)
+    if sampled:
+        rest, _ = tolerant.without(needed)
+        seconds += rest.load_seconds(rates[sampled])
+    return _Chosen(rates, needed, seconds, {name: (one, kept_shares[name]) for name, one in droppable.items()})
 
 
 def _with_windows(outlook: Outlook, chosen: _Chosen) -> Outlook:

@@ -19,6 +19,7 @@ from streamshed.planning.replanning import RatePlanner
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import DropPlan, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.state_limit import Pressure, state_entries
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.work_tree import Vector, WorkTree
 from streamshed.statistics.forecast import Statistics
@@ -181,6 +182,7 @@ def coming_work(
         large_values=large_values,
         counted_rows=counted_rows,
     )
+    droppable = {} if windows is None else {one.query: one for one in droppable_queries(network)}
     nodes = asked.tree.nodes
     streams: list[str] = []
     for node, address in zip(nodes, asked.addresses, strict=True):
@@ -203,8 +205,10 @@ def coming_work(
         streams=tuple(streams),
         places=tuple(places),
         sized=asked.sized,
-        droppable={} if windows is None else {one.query: one for one in droppable_queries(network)},
-        upcoming=windows or UpcomingWindows(),
+        droppable=droppable,
+        upcoming=UpcomingWindows()
+        if windows is None
+        else replace(windows, state_entries=state_entries(droppable, known)),
     )
 
 
@@ -220,7 +224,8 @@ def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float
     """
     tree = work.tree
     budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in work.stream_seconds.items())
-    if all(share >= 1 for share in work_shares.values()):
+    makes_room = bool(work.droppable) and work.upcoming.pressure is not Pressure.NONE
+    if all(share >= 1 for share in work_shares.values()) and not makes_room:
         return kept_whole(work)
     if work.droppable:
         return _beside_windows(work, policy, budget_seconds)

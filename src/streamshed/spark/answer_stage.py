@@ -156,7 +156,7 @@ def listener_of(
 def dropped_windows(drops: WindowDrops) -> dict[int, DroppedWindows]:
     """Return which windows a plan drops, by `Query.definition_id`."""
     return {
-        int(definition): DroppedWindows(known.coin.window, known.dropped, known.shut)
+        int(definition): DroppedWindows(known.coin.window, known.dropped, known.shut, known.for_state)
         for definition, known in drops.queries.items()
         if known.dropped
     }

@@ -323,6 +323,7 @@ class DomainRun:
             explanation=explanation,
             watermark_seconds=report.watermark / 1e6,
             state_rows=report.state_rows,
+            state_bytes=self._loop.state.state_size.total_bytes,
             queries=queries,
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
         )
@@ -340,6 +341,7 @@ class DomainRun:
             "watermark_seconds": status.watermark_seconds,
             "delay_seconds": status.delay_seconds,
             "state_rows": status.state_rows,
+            "state_bytes": status.state_bytes,
             "answers": sum(query.answers for query in status.queries.values()),
             "exact_answers": sum(query.exact_answers for query in status.queries.values()),
             "effective_sampling_rates": dict(status.effective_sampling_rates),

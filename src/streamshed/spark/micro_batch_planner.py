@@ -263,6 +263,9 @@ class MicroBatchPlanner:
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
             started_at_seconds=report.started_at_seconds,
+            state_entries=report.state_rows,
+            state_written_entries=report.state_written_rows,
+            state_written_bytes=report.state_written_bytes,
             is_cold=is_cold,
         )
         self._on_outcome(report, outcome, plans)

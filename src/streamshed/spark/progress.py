@@ -36,6 +36,8 @@ class MicroBatchReport:
         readable: The streams of which rows with an event time were admitted.
         watermark: The watermark it ran with, microseconds.
         state_rows: Groups held in state.
+        state_written_rows: How many of them were written.
+        state_written_bytes: How large these were, together; 0 of a state store that does not tell.
         state_seconds: What tasks took to bring groups into state and out of it, all together.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
     """
@@ -52,6 +54,8 @@ class MicroBatchReport:
     state_rows: int
     rows_left: Mapping[str, int] = field(default_factory=dict)
     state_seconds: float = 0.0
+    state_written_rows: int = 0
+    state_written_bytes: int = 0
 
 
 def observed(rows: DataFrame, stream_index: int) -> DataFrame:
@@ -118,7 +122,13 @@ def report_of(progress: Mapping[str, Any], streams: Sequence[Stream], *, reading
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
         rows_left={name: rows for name, rows in left.items() if rows is not None},
         state_seconds=_state_seconds(progress),
+        state_written_rows=_state_metric(progress, "rocksdbPutCount"),
+        state_written_bytes=_state_metric(progress, "rocksdbTotalBytesWritten"),
     )
+
+
+def _state_metric(progress: Mapping[str, Any], name: str) -> int:
+    return sum(int((state.get("customMetrics") or {}).get(name, 0)) for state in progress.get("stateOperators", ()))
 
 
 def _state_seconds(progress: Mapping[str, Any]) -> float:

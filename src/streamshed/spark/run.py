@@ -145,6 +145,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     advisory: bool = False,
     unscalable: Unscalable = "refuse",
     confidence: float = 0.95,
+    state_limit: str | None = None,
     partitions: int | None = None,
     reserve: Sequence[str] = (),
     host: str = "127.0.0.1",
@@ -170,6 +171,9 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         advisory: Plan, but shed nothing.
         unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
         confidence: Of the intervals of answers, in (0, 1).
+        state_limit: How much state may take, such as "2 GiB", before queries in mode subset make room: they keep as few
+            windows as `max_gap` allows, then are shut down one by one. Several clocks share it evenly. None: as much as
+            there is.
         partitions: State partitions per stage of a new checkpoint; None: as many as cores.
         reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions",
             "quantiles", "distincts", "collected", "rows".
@@ -196,6 +200,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         advisory=advisory,
         unscalable=unscalable,
         confidence=confidence,
+        state_limit=state_limit,
         partitions=partitions,
         reserve=reserve,
         host=host,

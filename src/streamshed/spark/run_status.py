@@ -59,6 +59,7 @@ class RunStatus:
         watermark_seconds: Event time before which all windows are closed, seconds since the epoch; where windows lie
             along numbers, a thousandth of the number.
         state_rows: Groups held in state.
+        state_bytes: How much they take, as Spark writes them.
         queries: Per query, what it answered.
         unreadable_rows: Rows set aside, since the start.
     """
@@ -81,6 +82,7 @@ class RunStatus:
     explanation: str = ""
     watermark_seconds: float = 0.0
     state_rows: int = 0
+    state_bytes: int = 0
     queries: Mapping[str, QueryStatus] = field(default_factory=dict)
     unreadable_rows: int = 0
 

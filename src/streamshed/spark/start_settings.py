@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from streamshed.control.settings import ControlSettings, Unscalable
 from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import problems_of
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
@@ -45,6 +46,7 @@ class StartSettings:
     advisory: bool = False
     unscalable: Unscalable = "refuse"
     confidence: float = 0.95
+    state_limit: str | None = None
     partitions: int | None = None
     reserve: Sequence[str] = ()
     host: str = "127.0.0.1"
@@ -67,6 +69,7 @@ class StartSettings:
             policy=self.policy,
             advisory=self.advisory,
             unscalable=self.unscalable,
+            state_limit_bytes=None if self.state_limit is None else parse_byte_size(self.state_limit) // domains,
         )
 
 
@@ -96,6 +99,11 @@ def _goal_problems(settings: StartSettings) -> Iterator[str]:
             goals[f"{name}_microseconds"] = parse_duration(text)
         except InvalidNetworkError as error:
             yield from (f"the {name}: {problem}" for problem in error.problems)
+    if settings.state_limit is not None:
+        try:
+            goals["state_limit_bytes"] = parse_byte_size(settings.state_limit)
+        except InvalidNetworkError as error:
+            yield from (f"the state_limit: {problem}" for problem in error.problems)
     if "trigger_microseconds" not in goals:
         goals.pop("latency_microseconds", None)
     yield from problems_of(lambda: RunSettings(**goals))

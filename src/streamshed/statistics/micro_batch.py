@@ -19,6 +19,9 @@ class MicroBatchOutcome:
         started_at_seconds: When it started, on the clock of the caller.
         work_shares: The share of the work on its rows that was done, by stream, where that is not the share of rows
             that passed its sampler.
+        state_entries: How many entries state had at its end: groups of slices of windows.
+        state_written_entries: How many of them it wrote.
+        state_written_bytes: How large these were, together.
         is_cold: Whether it was the first of a run, which spends most of its time on compiling what the others use.
 
     Raises:
@@ -42,6 +45,9 @@ class MicroBatchOutcome:
     trigger_interval_seconds: float
     started_at_seconds: float
     work_shares: Mapping[str, float] = field(default_factory=dict)
+    state_entries: int = 0
+    state_written_entries: int = 0
+    state_written_bytes: int = 0
     is_cold: bool = False
 
     def __post_init__(self) -> None:

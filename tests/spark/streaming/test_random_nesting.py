@@ -32,7 +32,7 @@ from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 
-QUERIES, DEEPEST = 24, 4
+QUERIES, DEEPEST = 16, 4
 FILES, SECONDS, ROWS = 9, 90, 1512
 LATEST_SECONDS = 4
 SEED = 4000

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from streamshed.answering.answering import Answering
-from streamshed.answering.dropped_windows import CARRIED, DroppedWindows, is_carried, is_dropped, is_shut
+from streamshed.answering.dropped_windows import CARRIED, DroppedWindows, drop_reasons, is_carried, is_dropped
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.value_kind import Notation
 from streamshed.network.aggregate import AggregateKind
@@ -15,7 +15,7 @@ from streamshed.network.window import WindowSpecification
 from tests.unit.answering.partials import SECOND, partials
 
 WINDOW = WindowSpecification(30 * SECOND, 10 * SECOND, 5 * SECOND)
-DROPPED = {7: DroppedWindows(WINDOW, ((2, 4), (9, 9)), ((3, 4),))}
+DROPPED = {7: DroppedWindows(WINDOW, ((2, 4), (9, 9)), ((3, 4),), ((4, 4), (9, 9)))}
 
 
 def window(number: int, **told: Any) -> dict[str, Any]:
@@ -36,7 +36,8 @@ def answers(outputs: list[Output], *rows: dict[str, Any]) -> list[dict[str, Any]
 def test_windows_are_found_by_their_starts() -> None:
     known = partials(*(window(number) for number in range(-1, 11)))
     assert (np.flatnonzero(is_dropped(known, DROPPED)) - 1).tolist() == [2, 3, 4, 9]
-    assert (np.flatnonzero(is_shut(known, DROPPED)) - 1).tolist() == [3, 4]
+    reasons = drop_reasons(known, DROPPED)[is_dropped(known, DROPPED)]
+    assert reasons.tolist() == ["overload", "shut down", "shut down for memory", "memory"]
     assert not is_dropped(known, {8: DROPPED[7]}).any()
     assert not is_dropped(known, {}).any()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ from streamshed.bench.drop_curves import DropCurve, DropPoint
 from streamshed.bench.drop_places import DropPlaces, predicted_drop
 from streamshed.bench.drop_runs import DropRun
 from streamshed.bench.windows import Course, figures_of, ratio_figures
-from streamshed.bench.windows_figures import Delivered, delivered, sustained_share
+from streamshed.bench.windows_figures import Delivered, delivered, most_share, sustained_share
 from streamshed.bench.windows_queries import MIXED, UNLOADED, WindowsQuery, exact_answers, windows_network
 from streamshed.bench.windows_sizes import FULL, QUICK
 from streamshed.planning.window_drop.droppable import droppable_queries
@@ -169,3 +170,20 @@ def test_the_model_of_the_paper_knows_what_no_drop_saves() -> None:
     assert predicted_drop(20, 20) == pytest.approx(0.2)
     assert 0.2 < predicted_drop(100, 20) < predicted_drop(100, 20, 0.2)
     assert predicted_drop(20, 1) == pytest.approx(0.4)
+
+
+def test_the_optimum_is_at_the_cost_of_the_run_itself_and_in_its_time() -> None:
+    """A micro-batch takes half a second, and 2 µs for each row of a kept window."""
+    cheap = LinearCost(fixed_seconds=0.1, seconds_per_row=1e-7)
+    capacity = Capacity(cost=cheap, unsheddable=LinearCost(fixed_seconds=0.1, seconds_per_row=1e-8))
+
+    def optimum(*admitted: int) -> float:
+        rows = np.array(admitted)
+        journal = pd.DataFrame(
+            {"offered_rows": 2_000_000, "admitted_rows": rows, "processing_seconds": 0.5 + rows * 2e-6}
+        )
+        return most_share(journal, capacity, 2.0)
+
+    assert optimum(1_000_000, 500_000) == pytest.approx(0.375)
+    assert optimum(100_000, 400_000) == pytest.approx((0.8 * 2.0 - 0.5) / 2e-6 / 2_000_000)
+    assert optimum(1_000_000, 1_000_000) == 1.0

@@ -56,6 +56,7 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
 def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
+    said += ["--state-limit", "2 GiB"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
     assert request.settings == {
@@ -68,6 +69,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "advisory": True,
         "unscalable": "keep",
         "confidence": 0.9,
+        "state_limit_bytes": 2 * 2**30,
     }
     assert (request.duration_seconds, request.cores, request.memory, request.as_json) == (60.0, 1, "2g", True)
 

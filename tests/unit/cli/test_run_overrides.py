@@ -31,5 +31,5 @@ def test_durations_are_written_as_text() -> None:
 
 
 def test_every_setting_but_checkpoint_and_sink_is_passed_on() -> None:
-    names = {name.removesuffix("_microseconds") for name in RunSettings.__dataclass_fields__}
+    names = {name.removesuffix("_microseconds").removesuffix("_bytes") for name in RunSettings.__dataclass_fields__}
     assert set(start_arguments(RunSettings())) == names - {"checkpoint", "sink"}

@@ -6,7 +6,7 @@ from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import draw_network
 from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
 from streamshed.network.network import network
-from streamshed.planning.explanation import explain
+from streamshed.planning.explanation import Explanation, explain, explain_rates
 from streamshed.planning.rate_policies import RATE_POLICIES
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics
@@ -162,3 +162,28 @@ def test_uniform_drops_no_windows() -> None:
     plan = explain(SUBSET, KNOWN, load_factor=3.0, policy="uniform")
     assert [one.kept_share for one in plan.outlooks] == [None, None]
     assert plan.outlooks[1].is_protected
+
+
+def test_what_was_decided_on_windows_is_explained_with_the_rates() -> None:
+    tolerant = DEAR.window("1 second").agg(top="max(value)").query("tops", mode="subset", max_gap=4)
+    asked = network(*NETWORK.queries, tolerant)
+    rates = {"all": 0.5, "dear": 0.25, "tops": 1.0}
+
+    def plan(kept_shares: dict[str, float] | None = None) -> Explanation:
+        return explain_rates(
+            asked,
+            KNOWN,
+            rates,
+            policy="least_error",
+            load_factor=2.0,
+            rows_per_second=1000.0,
+            trigger_interval_seconds=2.0,
+            kept_shares=kept_shares,
+        )
+
+    kept = plan(kept_shares={"tops": 0.4})
+    tops = kept.outlooks[2]
+    assert (tops.kept_share, tops.max_gap, tops.is_protected) == (0.4, 4, False)
+    assert kept.expected_seconds == pytest.approx(0.4 + 0.2 * (0.4 + 0.6 * 0.5) + 0.6 * (0.4 + 0.6 * 0.25))
+    assert plan().outlooks[2].kept_share is None
+    assert plan().expected_seconds == pytest.approx(0.4 + 0.2 + 0.6)

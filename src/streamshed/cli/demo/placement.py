@@ -23,4 +23,5 @@ def placement_at_peak(run: BurstRun, load: DemoLoad, capacity: Capacity) -> Expl
         load_factor=rows_per_second / capacity.rows_per_second,
         rows_per_second=rows_per_second,
         trigger_interval_seconds=load.trigger_seconds,
+        kept_shares=dict(peak["kept_shares"]),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.state_limit import NOTHING_HELD, Pressure, StateUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +19,20 @@ class UpcomingWindows:
         drops: What was decided before.
         steady_seconds: What the work on the coming rows may take in the long run, however long the micro-batch that
             is planned may take; None: nothing is known of that.
+        state: How much memory state takes, and may take.
+        state_entries: By query, about how many groups it holds in state; see `state_entries`.
     """
 
     event_times: Mapping[str, EventTimes] = field(default_factory=dict)
     drops: WindowDrops = NOTHING_DROPPED
     steady_seconds: float | None = None
+    state: StateUse = NOTHING_HELD
+    state_entries: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def pressure(self) -> Pressure:
+        """What state asks of queries that tolerate gaps."""
+        return self.state.pressure(self.drops.pressure)
 
     def seconds_for(self, queries: Iterable[DroppableQuery], budget_seconds: float) -> float:
         """Return what may be filled with work while windows are chosen.
@@ -61,7 +71,10 @@ def advanced_drops(
     for definition, share in of_definition.items():
         one = by_definition[definition]
         times = upcoming.event_times.get(one.stream)
-        after = None if times is None else _after(one, decided.get(definition), times, share)
+        after = None
+        if times is not None:
+            for_state = upcoming.drops.pressure is not Pressure.NONE
+            after = _after(one, decided.get(definition), times, share, for_state=for_state)
         if after is not None:
             decided[definition] = after
     return replace(upcoming.drops, queries=decided)
@@ -77,13 +90,15 @@ def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) 
     }
 
 
-def _after(query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float) -> QueryDrops | None:
+def _after(
+    query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float, *, for_state: bool
+) -> QueryDrops | None:
     known = QueryDrops.starting(query.coin, times, query.below) if before is None else _as_asked_now(before, query)
     if known is None:
         return None
     if share <= 0:
-        return known.shut_down(times)
-    return known.back().advanced(times, drop_share=1 - share)
+        return known.shut_down(times, for_state=for_state)
+    return known.back().advanced(times, drop_share=1 - share, for_state=for_state)
 
 
 def _as_asked_now(before: QueryDrops, query: DroppableQuery) -> QueryDrops:

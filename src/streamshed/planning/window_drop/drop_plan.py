@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.state_limit import Pressure
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.window_shares import (
     WindowDemand,
@@ -81,11 +83,15 @@ def nothing_more_dropped(work: TolerantWork, upcoming: UpcomingWindows) -> DropP
         upcoming: What is known.
     """
     kept = np.ones(len(work.demands))
-    return _decided(work, kept, replace(upcoming, drops=replace(upcoming.drops, pressed=0)))
+    drops = replace(upcoming.drops, pressed=0, pressure=Pressure.NONE)
+    return _decided(work, kept, replace(upcoming, drops=drops))
 
 
 def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upcoming: UpcomingWindows) -> DropPlan:
     """Plan which windows are dropped.
+
+    Where state comes near its limit, each query keeps as few windows as it may, and one after the other that holds most
+    is shut down; see `state_limit`.
 
     Beside queries that are answered from samples, the time is divided so that the sum of w²·(1 − r) over the one and of
     w²·c·(1 − P)/P over the others is least: an answer that is missing is off by all of it.
@@ -98,8 +104,11 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     """
     long_run_seconds = upcoming.seconds_for(work.queries.values(), budget_seconds)
     shut = {one.query for one in work.queries.values() if _is_shut_down(one, upcoming.drops)}
+    pressure = upcoming.pressure
+    if pressure is Pressure.FULL:
+        shut |= _largest(work, upcoming, shut)
     everybody = _window_demands(work, frozenset())
-    has_room = _least(work, everybody) <= ROOM * _steady(upcoming, budget_seconds)
+    has_room = pressure is Pressure.NONE and _least(work, everybody) <= ROOM * _steady(upcoming, budget_seconds)
     eased = upcoming.drops.eased + 1 if shut and has_room else 0
     if eased >= PATIENCE:
         shut, eased = set(), 0
@@ -116,7 +125,9 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
         kept, pressed = window_shares(work.tree, _rare(work, asked), _steady(upcoming, budget_seconds)) * runs, 0
     else:
         kept = least_shares_kept(asked) * runs
-    drops = replace(upcoming.drops, pressed=pressed, eased=eased)
+    if pressure is not Pressure.NONE:
+        kept = np.minimum(kept, least_shares_kept(asked) * runs)
+    drops = replace(upcoming.drops, pressed=pressed, eased=eased, pressure=pressure)
     return _decided(work, kept, replace(upcoming, drops=drops))
 
 
@@ -190,6 +201,19 @@ def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDema
                 )
             )
     return found
+
+
+def _largest(work: TolerantWork, upcoming: UpcomingWindows, shut: AbstractSet[str]) -> set[str]:
+    """Of the queries that run, those with the definition that holds most groups; of equal ones the lightest."""
+    running = [one for one in work.queries.values() if one.query not in shut]
+    if not running:
+        return set()
+
+    def held(one: DroppableQuery) -> tuple[float, float, int]:
+        return upcoming.state_entries.get(one.query, 1.0), -one.weight, one.definition_id
+
+    largest = max(running, key=held).definition_id
+    return {one.query for one in running if one.definition_id == largest}
 
 
 def _is_shut_down(query: DroppableQuery, drops: WindowDrops) -> bool:

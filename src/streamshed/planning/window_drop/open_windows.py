@@ -11,6 +11,7 @@ from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
 from streamshed.planning.window_drop.provenance import NeededRows, extent
 from streamshed.planning.window_drop.retention import unneeded_times
 from streamshed.planning.window_drop.runs import Runs, numbers_in, runs_of
+from streamshed.planning.window_drop.state_limit import Pressure
 
 MOST_DECIDED = 4096
 """So many windows are decided on at a time: where event time jumps further, those in between are kept."""
@@ -51,6 +52,7 @@ class QueryDrops:
         shut: Those of them that were dropped because the query was shut down.
         is_shut_down: Whether it is.
         below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
+        for_state: Those of them that were dropped as state had to be kept within its limit.
     """
 
     coin: GapCoin
@@ -59,6 +61,7 @@ class QueryDrops:
     shut: Runs = ()
     is_shut_down: bool = False
     below: tuple[WindowSpecification, ...] = ()
+    for_state: Runs = ()
 
     @classmethod
     def starting(
@@ -70,7 +73,7 @@ class QueryDrops:
         begins = max(times.carried_since, times.opened)
         return cls(coin=replace(coin, next_window=_first_from(coin.window, begins)), below=below)
 
-    def advanced(self, times: EventTimes, *, drop_share: float) -> QueryDrops:
+    def advanced(self, times: EventTimes, *, drop_share: float, for_state: bool = False) -> QueryDrops:
         """Decide on all windows that begin up to the last event time that is expected.
 
         Where p has clearly risen, the coin of a window that was kept may say drop now: it is abandoned then, if no gap
@@ -80,6 +83,7 @@ class QueryDrops:
         Args:
             times: Of its stream.
             drop_share: p.
+            for_state: Whether p is what it is because of state's limit.
         """
         kept = replace(self.coin, owed=0) if drop_share <= 0 else self.coin
         dropped = set(numbers_in(self.dropped))
@@ -92,11 +96,16 @@ class QueryDrops:
             kept = replace(kept, next_window=begins, gap=0)
         kept = replace(kept, gap=max(kept.gap, _gap_before(kept.next_window, dropped)))
         coin, more = kept.through(last, drop_share=drop_share)
-        after = self._with(coin, dropped | set(more), set(numbers_in(self.shut)), times.opened)
+        after = self._with(coin, dropped | set(more), set(), times.opened, for_state=for_state)
         return replace(after, drop_share=drop_share if has_risen else min(drop_share, self.drop_share))
 
-    def shut_down(self, times: EventTimes) -> QueryDrops:
-        """Drop all windows that are open or begin up to the last event time that is expected."""
+    def shut_down(self, times: EventTimes, *, for_state: bool = False) -> QueryDrops:
+        """Drop all windows that are open or begin up to the last event time that is expected.
+
+        Args:
+            times: Of its stream.
+            for_state: Whether that is because of state's limit.
+        """
         first_open = self._first_open(times.opened)
         last = max(_last_until(self.coin.window, times.last), self.coin.next_window - 1)
         begins = max(first_open, last - MOST_DECIDED + 1)
@@ -104,8 +113,8 @@ class QueryDrops:
             begins = max(begins, self.coin.next_window)
         coin = replace(self.coin, next_window=last + 1, gap=self.coin.batch, owed=0)
         before, now = set(numbers_in(self.dropped)), set(range(begins, last + 1))
-        shut = now - before | set(numbers_in(self.shut))
-        return replace(self._with(coin, before | now, shut, times.opened), is_shut_down=True)
+        after = self._with(coin, before | now, now - before, times.opened, for_state=for_state)
+        return replace(after, is_shut_down=True)
 
     def back(self) -> QueryDrops:
         """Let a query that was shut down run again: its next window is kept."""
@@ -149,10 +158,15 @@ class QueryDrops:
         """
         return _first_open(self.coin.window, watermark - extent([*self.below, self.coin.window]).beyond)
 
-    def _with(self, coin: GapCoin, dropped: set[int], shut: set[int], opened: int) -> QueryDrops:
+    def _with(self, coin: GapCoin, dropped: set[int], shut: set[int], opened: int, *, for_state: bool) -> QueryDrops:
+        """These windows dropped, some of them as the query is shut down, those that are new because of state or not."""
         oldest = self._first_open(opened) - coin.batch - 1
-        known, of_shut = (runs_of(number for number in some if number >= oldest) for some in (dropped, shut))
-        return replace(self, coin=coin, dropped=known, shut=of_shut)
+        new = dropped - set(self.numbers()) if for_state else set()
+        known, of_shut, of_state = (
+            runs_of(number for number in some if number >= oldest)
+            for some in (dropped, shut | set(numbers_in(self.shut)), new | set(numbers_in(self.for_state)))
+        )
+        return replace(self, coin=coin, dropped=known, shut=of_shut, for_state=of_state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +177,13 @@ class WindowDrops:
         queries: By `Query.definition_id`, as text.
         pressed: How many micro-batches in a row the bounds of gaps left too much to do.
         eased: How many in a row all queries could run that are shut down.
+        pressure: What state asked of queries that tolerate gaps.
     """
 
     queries: Mapping[str, QueryDrops]
     pressed: int = 0
     eased: int = 0
+    pressure: Pressure = Pressure.NONE
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -177,7 +193,8 @@ class WindowDrops:
     def from_document(cls, document: Mapping[str, Any]) -> WindowDrops:
         """Read what JSON kept of `to_document`."""
         queries = {name: _query_drops(told) for name, told in document["queries"].items()}
-        return cls(queries=queries, pressed=document["pressed"], eased=document["eased"])
+        pressure = Pressure(document.get("pressure", Pressure.NONE))
+        return cls(queries=queries, pressed=document["pressed"], eased=document["eased"], pressure=pressure)
 
 
 NOTHING_DROPPED = WindowDrops(queries={})
@@ -192,6 +209,7 @@ def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
         shut=tuple((first, last) for first, last in told["shut"]),
         is_shut_down=told["is_shut_down"],
         below=tuple(WindowSpecification(**window) for window in told["below"]),
+        for_state=tuple((first, last) for first, last in told.get("for_state", ())),
     )
 
 

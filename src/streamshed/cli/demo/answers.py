@@ -31,14 +31,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """A window that was dropped; its start in microseconds since 1970."""
-
-    query: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExactValue:
     """One value that plain Spark computed from all rows."""
 
@@ -57,11 +49,10 @@ class ExactValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """An exact value, and the answer that was given; None: none was, as its window was dropped, or it is missing."""
+    """An exact value, and the answer that was given; None: none was."""
 
     truth: ExactValue
     answer: Answer | None
-    is_dropped: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -100,28 +91,16 @@ class WindowError:
     is_exact: bool
 
 
-def paired(truths: Iterable[ExactValue], answers: Iterable[Answer], gaps: Iterable[Gap] = ()) -> tuple[Pair, ...]:
-    """Put each exact value beside its answer or gap, in the order of query, aggregate, window and key."""
+def paired(truths: Iterable[ExactValue], answers: Iterable[Answer]) -> tuple[Pair, ...]:
+    """Put each exact value beside its answer, in the order of query, aggregate, window and key."""
     given = {answer.place: answer for answer in answers}
-    dropped = {(gap.query, gap.start) for gap in gaps}
     ordered = sorted(truths, key=lambda truth: (*truth.place[:3], tuple(str(part) for part in truth.key)))
-    return tuple(
-        Pair(truth=truth, answer=given.get(truth.place), is_dropped=(truth.query, truth.start) in dropped)
-        for truth in ordered
-    )
-
-
-def longest_gap(pairs: Iterable[Pair]) -> int:
-    """Return how many windows of a query were dropped in a row, at most."""
-    ordered = sorted({(pair.truth.query, pair.truth.start, pair.is_dropped) for pair in pairs})
-    runs = itertools.groupby(ordered, key=lambda window: (window[0], window[2]))
-    return max((len(list(run)) for (_, is_dropped), run in runs if is_dropped), default=0)
+    return tuple(Pair(truth=truth, answer=given.get(truth.place)) for truth in ordered)
 
 
 def window_errors(pairs: Iterable[Pair]) -> Iterator[WindowError]:
-    """Put the groups of each window together, so that large ones count more; a dropped window has no error."""
-    answered = (pair for pair in pairs if not pair.is_dropped)
-    for (query, aggregate, start), group in itertools.groupby(answered, key=lambda pair: pair.truth.place[:3]):
+    """Put the groups of each window together, so that large ones count more than small ones."""
+    for (query, aggregate, start), group in itertools.groupby(pairs, key=lambda pair: pair.truth.place[:3]):
         members = list(group)
         total = sum(abs(pair.truth.value) for pair in members)
         deviation = sum(pair.deviation for pair in members)

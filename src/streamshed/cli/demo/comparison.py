@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamshed.cli.demo.answers import Answer, ExactValue, Gap
+from streamshed.cli.demo.answers import Answer, ExactValue
 from streamshed.cli.demo.deadline import Deadline
 from streamshed.cli.demo.exact_sql import EXACT_SQL, HOSTS_VIEW, ROWS_VIEW
 
@@ -23,22 +23,15 @@ class CollectedAnswers:
 
     def __init__(self) -> None:
         self._by_micro_batch: dict[int, list[Answer]] = {}
-        self._gaps: dict[int, list[Gap]] = {}
 
     @property
     def answers(self) -> list[Answer]:
         """All answers so far."""
         return [answer for answers in self._by_micro_batch.values() for answer in answers]
 
-    @property
-    def gaps(self) -> list[Gap]:
-        """All windows that were dropped so far."""
-        return [gap for gaps in self._gaps.values() for gap in gaps]
-
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
         """Keep the answers of a micro-batch; again the same after a retry."""
-        rows = answers.where("kind IN ('answer', 'gap')").selectExpr(
-            "kind",
+        rows = answers.where("kind = 'answer'").selectExpr(
             "query",
             "aggregate",
             "unix_micros(window_start) AS start",
@@ -50,11 +43,7 @@ class CollectedAnswers:
             "exact",
             "low",
         )
-        found = rows.collect()
-        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in found if row["kind"] == "answer"]
-        self._gaps[micro_batch_id] = [
-            Gap(query=row["query"], start=row["start"]) for row in found if row["kind"] == "gap"
-        ]
+        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in rows.collect()]
 
 
 def exact_values(
@@ -103,6 +92,5 @@ def _values(query: str, row: Row) -> Iterator[ExactValue]:
 
 def _answer(row: Row) -> Answer:
     found = row.asDict()
-    found.pop("kind")
     found["key"] = tuple(found["key"] or ())
     return Answer(**found)

@@ -41,9 +41,5 @@ EXACT_SQL: Mapping[str, str] = {
         FROM {ROWS_VIEW} JOIN {HOSTS_VIEW} ON dest_host = host
         WHERE proto = 6 AND role = 'server'
         GROUP BY window(ts, '20 seconds', '5 seconds')""",
-    "largest": f"""
-        SELECT window, array() AS key, max(size) AS bytes
-        FROM {ROWS_VIEW} WHERE proto = 17
-        GROUP BY window(ts, '1 second')""",
 }
 """By the name of the query: window, key as texts, and a column for each aggregate."""

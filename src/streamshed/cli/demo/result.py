@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamshed.cli.demo.answers import Pair, WindowError, longest_gap, window_errors
+from streamshed.cli.demo.answers import Pair, WindowError, window_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,10 +59,7 @@ class AnswerFigures:
         outside_answers: Answers of windows that ended before the burst, or began after it.
         outside_exact_answers: How many of these were said to be exact.
         wrong_exact_answers: Answers said to be exact that differ from the exact value.
-        missing_answers: Exact values without an answer or a gap.
-        dropped_windows: Windows that were dropped.
-        droppable_windows: Windows of the queries of which some were.
-        longest_gap: How many of a query were dropped in a row, at most.
+        missing_answers: Exact values without an answer.
     """
 
     answers: int
@@ -75,9 +72,6 @@ class AnswerFigures:
     outside_exact_answers: int
     wrong_exact_answers: int
     missing_answers: int
-    dropped_windows: int = 0
-    droppable_windows: int = 0
-    longest_gap: int = 0
 
 
 def micro_batch_figures(
@@ -117,9 +111,6 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
     outside = [pair for pair in pairs if is_outside(pair, times)]
     held = [pair.is_held for pair in pairs if pair.is_held is not None]
     errors = sampled_errors(pairs)
-    dropped = {(pair.truth.query, pair.truth.start) for pair in pairs if pair.is_dropped}
-    of_same_queries = {query for query, _ in dropped}
-    droppable = {(pair.truth.query, pair.truth.start) for pair in pairs if pair.truth.query in of_same_queries}
     return AnswerFigures(
         answers=len(pairs),
         approximate_answers=sum(pair.answer is not None and not pair.is_exact for pair in pairs),
@@ -130,10 +121,7 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
         outside_answers=len(outside),
         outside_exact_answers=sum(pair.is_exact for pair in outside),
         wrong_exact_answers=sum(pair.is_exact and not pair.is_right for pair in pairs),
-        missing_answers=sum(pair.answer is None and not pair.is_dropped for pair in pairs),
-        dropped_windows=len(dropped),
-        droppable_windows=len(droppable),
-        longest_gap=longest_gap(pairs),
+        missing_answers=sum(pair.answer is None for pair in pairs),
     )
 
 

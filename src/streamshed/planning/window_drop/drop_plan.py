@@ -35,6 +35,10 @@ SPLITS = 7
 LEAST_LEFT = 0.5
 """While windows are kept that take more than planned in the long run, samples keep this share of what they should."""
 
+LEAST_FOR_SAMPLES = 0.25
+"""Nor do they get less than this share of the time, however much windows take that were decided on before: an answer
+from next to no rows is none, and a micro-batch that takes a little longer is caught up with."""
+
 _ROUNDING = 1e-9
 _LEAST_RATE = 1e-8
 
@@ -68,7 +72,7 @@ class DropPlan:
         now, planned = (
             budget_seconds - float(tree.node_seconds @ needed) for needed in (self.needed, self.needed_in_the_long_run)
         )
-        return max(now, LEAST_LEFT * planned, 0.0)
+        return max(now, LEAST_LEFT * planned, LEAST_FOR_SAMPLES * budget_seconds)
 
 
 def _steady(upcoming: UpcomingWindows, budget_seconds: float) -> float:

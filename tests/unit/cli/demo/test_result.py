@@ -1,9 +1,8 @@
 import pandas as pd
 import pytest
 
-from streamshed.cli.demo.answers import Gap, paired
 from streamshed.cli.demo.result import answer_figures, micro_batch_figures, percentile
-from tests.unit.cli.demo.examples import TIMES, answer, demo_pairs, truth
+from tests.unit.cli.demo.examples import TIMES, demo_pairs
 
 STARTS = [102.0 + 2 * number for number in range(14)]  # until 128, the burst is from 110 to 120
 RATES = [0.25 if 110 < start <= 122 else 1.0 for start in STARTS]
@@ -45,18 +44,6 @@ def test_the_figures_of_answers() -> None:
     assert (figures.intervals, figures.intervals_held) == (2, 1)
     assert figures.mean_error == pytest.approx((0.02 + 130 / 400) / 2)
     assert figures.worst_error == pytest.approx(130 / 400)
-
-
-def test_a_dropped_window_is_neither_wrong_nor_missing() -> None:
-    truths = [truth(second, 100, query="largest") for second in range(10, 20)]
-    given = [answer(one, 100, exact=True) for one in truths[::5]]
-    gaps = [Gap(query="largest", start=one.start) for one in truths if one not in truths[::5]]
-    figures = answer_figures(paired(truths, given, gaps), TIMES)
-    assert (figures.dropped_windows, figures.droppable_windows, figures.longest_gap) == (8, 10, 4)
-    assert (figures.missing_answers, figures.wrong_exact_answers) == (0, 0)
-    assert (figures.mean_error, figures.worst_error) == (0.0, 0.0)
-    without = answer_figures(paired(truths, given, gaps[1:]), TIMES)
-    assert (without.missing_answers, without.longest_gap) == (1, 4)
 
 
 def test_percentiles_are_values_that_occurred() -> None:

@@ -37,12 +37,6 @@ def test_the_sentence_hides_nothing() -> None:
     assert "3 answers said to be exact are not, and 1 are missing" in told
 
 
-def test_the_sentence_tells_what_was_left_out() -> None:
-    told = sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, dropped_windows=20, droppable_windows=90, longest_gap=3))
-    assert "; of the answers that are exact or absent 20 of 90 were left out, at most 3 in a row; " in told
-    assert "left out" not in sentence(LOAD, CAPACITY, ENGINE, ANSWERS)
-
-
 def test_a_headline() -> None:
     assert headline(ENGINE, ANSWERS) == (
         "5× load: 31 % of the rows used, 95th percentile of processing time at 0.84 of the interval, mean error 17.2 %"

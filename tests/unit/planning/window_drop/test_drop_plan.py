@@ -130,8 +130,14 @@ def test_while_windows_are_kept_samples_keep_half_of_what_they_should_have() -> 
     left = 2.0 - float(TREE.node_seconds @ plan.needed_in_the_long_run)
     all_kept = replace(plan, needed=np.array([1.0, 1.0, 0.0]))
     none_kept = replace(plan, needed=np.zeros(3))
-    assert all_kept.seconds_left(TREE, 2.0) == pytest.approx(max(0.0, left / 2))
+    assert all_kept.seconds_left(TREE, 2.0) == pytest.approx(max(left / 2, 0.25 * 2.0))
     assert none_kept.seconds_left(TREE, 2.0) == pytest.approx(2.0)
+
+
+def test_samples_keep_a_quarter_of_the_time_where_windows_that_are_kept_would_take_all_of_it() -> None:
+    plan = drop_plan(BOTH, 0.1, least_error_rates, upcoming(steady_seconds=2.0))
+    assert float(TREE.node_seconds @ plan.needed_in_the_long_run) > 0.1
+    assert plan.seconds_left(TREE, 0.1) == pytest.approx(0.025)
 
 
 def test_what_is_left_of_the_tree_is_the_work_nobody_else_has_done() -> None:

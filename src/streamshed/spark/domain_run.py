@@ -126,6 +126,7 @@ class DomainRun:
         self._last_watermark = 0
         self._tasks = spark.sparkContext.defaultParallelism
         self._finished = Finished(domain.clock)
+        self._first_events: dict[str, int] = {}
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -283,7 +284,16 @@ class DomainRun:
             parallel_tasks=self._parallel_tasks(),
             event_seconds=self._event_seconds(report),
             state_seconds=report.state_seconds,
+            first_events=self._first_events_with(report),
         )
+
+    def _first_events_with(self, report: MicroBatchReport) -> Mapping[str, int]:
+        """When the first row of each stream was that came in this run; of one that goes on that says nothing."""
+        if self._before is None:
+            for name, instant in report.earliest_event.items():
+                if name in report.readable:
+                    self._first_events[name] = min(instant, self._first_events.get(name, instant))
+        return self._first_events
 
     def _parallel_tasks(self) -> int:
         """How many tasks run at a time: asked for whenever it is needed, for executors come and go."""

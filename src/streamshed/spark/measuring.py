@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from streamshed.answering.output import Output
+from streamshed.network.query import Query
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Share
@@ -15,7 +18,7 @@ from streamshed.spark.plan_row import StreamPlan
 from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
 
 
-def measured(
+def measured(  # noqa: PLR0913 - each is told by another part of a run
     works: Mapping[str, StreamWork],
     plans: Mapping[str, StreamPlan],
     costs: CallCosts,
@@ -25,6 +28,7 @@ def measured(
     parallel_tasks: int,
     event_seconds: float | None,
     state_seconds: float = 0.0,
+    first_events: Mapping[str, int] | None = None,
 ) -> Measured:
     """Return what a micro-batch told.
 
@@ -37,8 +41,10 @@ def measured(
         parallel_tasks: How many tasks ran at a time.
         event_seconds: How far event time went on with the rows of the micro-batch before; None: that is not known.
         state_seconds: What tasks took over groups in state.
+        first_events: Per stream, the time of its first row, microseconds: windows that begin earlier are not whole. Of
+            one that is left out that is not known, and all are taken for whole.
     """
-    known = {} if sums is None else sums
+    known = {} if sums is None else _with_cover(sums, works, first_events or {})
     thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
     is_whole = not thinned and all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
     found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
@@ -51,14 +57,48 @@ def measured(
             for output in outputs
             if (output.definition_id, output.slot) in known and output.aggregate
         },
-        passed={} if sums is None else dict(told for work in works.values() for told in _passed(work, sums)),
+        passed={}
+        if sums is None
+        else dict(told for work in works.values() for told in _passed(work, known, first_events or {})),
         state_seconds=state_seconds if is_whole else None,
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
     )
 
 
-def _passed(work: StreamWork, sums: Mapping[Share, WindowSums]) -> Iterator[tuple[str, Passed]]:
+def _with_cover(
+    sums: Mapping[Share, WindowSums], works: Mapping[str, StreamWork], first_events: Mapping[str, int]
+) -> dict[Share, WindowSums]:
+    """The sums, with how much of their windows lies behind the first row of their stream."""
+    queries = {slot.query.definition_id: slot.query for work in works.values() for slot in work.slots}
+    return {
+        share: replace(told, covered=_covered(queries[share[0]], told.windows, first_events))
+        if share[0] in queries
+        else told
+        for share, told in sums.items()
+    }
+
+
+def _covered(query: Query, starts: AbstractSet[int], first_events: Mapping[str, int]) -> float:
+    """How many windows of a query these are, see `_cover`."""
+    first_event = first_events.get(query.stream.name)
+    if query.aggregate is None or first_event is None:
+        return float(len(starts))
+    return _cover(starts, query.aggregate.over.size_microseconds, first_event)
+
+
+def _cover(starts: Iterable[int], size: int, first_event: int) -> float:
+    """How many windows that is, each counted by the share of it that lies behind the first row.
+
+    >>> _cover([-50, 0, 70], 100, 0), _cover([-100], 100, 0)
+    (2.5, 0.0)
+    """
+    return sum(min(1.0, max(0.0, (start + size - first_event) / size)) for start in starts)
+
+
+def _passed(
+    work: StreamWork, sums: Mapping[Share, WindowSums], first_events: Mapping[str, int]
+) -> Iterator[tuple[str, Passed]]:
     """Address and rows of operators that are probed, and of those whose rows are answers."""
     for probe in work.probes:
         query = probe.query
@@ -67,7 +107,8 @@ def _passed(work: StreamWork, sums: Mapping[Share, WindowSums]) -> Iterator[tupl
             continue
         rows = 0.0 if probed is None else ONE_IN * probed.rows
         windows = beside.windows if probed is None else beside.windows | probed.windows
-        yield probe.node.address, Passed(rows, len(windows), query.aggregate.over.size_microseconds / 1e6)
+        count = _covered(query, windows, first_events)
+        yield probe.node.address, Passed(rows, count, query.aggregate.over.size_microseconds / 1e6)
     for query in work.row_queries:
         yield query.rows.address, Passed(sums.get((query.definition_id, 0), WindowSums()).rows)
 

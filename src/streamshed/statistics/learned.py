@@ -311,7 +311,7 @@ def _value_name(query: str, aggregate: str) -> str:
 
 
 def _value_sums(sums: WindowSums) -> dict[str, float]:
-    counted = {"windows": float(len(sums.windows)), "rows": sums.rows}
+    counted = {"windows": sums.count, "rows": sums.rows}
     of_values = {"total": sums.total, "squares": sums.squares, "sizes": sums.sizes}
     if not all(abs(total) <= _LARGEST for total in of_values.values()):
         return counted

@@ -35,6 +35,7 @@ class WindowSums:
         sizes: Sum of their absolute values; 0 where nobody asks for it.
         group_sizes: How many groups had about 2^k rows, by k; of windows that were not sampled only.
         exact_windows: How many windows these are.
+        covered: How many windows that is, of which parts lie before the first row of the stream; None: none do.
     """
 
     windows: frozenset[int] = frozenset()
@@ -45,6 +46,12 @@ class WindowSums:
     sizes: float = 0.0
     group_sizes: Mapping[int, int] = field(default_factory=dict)
     exact_windows: frozenset[int] = frozenset()
+    covered: float | None = None
+
+    @property
+    def count(self) -> float:
+        """How many windows they are over, one that rows could only fall into a part of as that part."""
+        return float(len(self.windows)) if self.covered is None else self.covered
 
     def __add__(self, other: WindowSums) -> WindowSums:
         sizes = {**self.group_sizes, **other.group_sizes}
@@ -66,12 +73,13 @@ class Passed:
 
     Attributes:
         rows: Rows.
-        windows: In how many windows, which may overlap; 0: these are the rows of the micro-batch.
+        windows: In how many windows, which may overlap, see `WindowSums.count`; 0: these are the rows of the
+            micro-batch.
         window_seconds: How long such a window is.
     """
 
     rows: float
-    windows: int = 0
+    windows: float = 0
     window_seconds: float = 0.0
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from streamshed.answering.output import Output, Shape
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.network import network
+from streamshed.sharing.network_work import stream_work
 from streamshed.spark.measuring import measured
 from streamshed.spark.plan_row import StreamPlan
-from streamshed.statistics.measured import Measured
+from streamshed.statistics.learned import LearnedStatistics
+from streamshed.statistics.measured import Measured, WindowSums
+from streamshed.statistics.network_statistics import NetworkStatistics
+from tests.unit.planning.networks import rows_of
 
 
 def told(**plans: StreamPlan) -> Measured:
@@ -20,3 +29,39 @@ def test_what_state_takes_is_told_of_micro_batches_of_which_all_rows_were_kept()
     assert told(calm=StreamPlan(row_share=1.0), without=StreamPlan()).state_seconds == 3.0
     assert told(calm=StreamPlan(), dropping=StreamPlan(row_share=0.5)).state_seconds is None
     assert told(sampled=StreamPlan(sampling_code=9)).state_seconds is None
+
+
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("first_events", "selectivity"),
+    [
+        pytest.param({"packets": 0}, 0.25, id="known when the first row came"),
+        pytest.param({}, 0.25 * 210 / 360, id="not known, as after a restart"),
+    ],
+)
+def test_windows_that_rows_could_only_fall_into_a_part_of_count_as_that_part(
+    first_events: dict[str, int], selectivity: float
+) -> None:
+    """A minute every ten seconds over the first minute of a stream: of four rows a second, one passes the filter."""
+    query = rows_of("packets").filter("value > 3").window("1 minute", every="10 seconds").agg(n="count(*)").query("few")
+    asked = network(query)
+    work = stream_work(query.stream, asked.queries)
+    starts = [(10 * number - 50) * SECOND for number in range(6)]
+    rows = sum(min(60.0, 60 + start / SECOND) for start in starts)
+    shape = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=())
+    found = measured(
+        {"packets": work},
+        {},
+        {},
+        {(query.definition_id, 0): WindowSums(windows=frozenset(starts), rows=rows)},
+        (Output("few", "packets", "n", shape, definition_id=query.definition_id, slot=0),),
+        parallel_tasks=2,
+        event_seconds=60.0,
+        first_events=first_events,
+    )
+    before = LearnedStatistics().updated(Measured(), offered_rows={"packets": 240}, elapsed_seconds=60.0)
+    learned = before.updated(found, offered_rows={"packets": 240}, elapsed_seconds=60.0)
+    told = learned.statistics(asked, NetworkStatistics()).operators[query.rows.address]
+    assert told.selectivity == pytest.approx(selectivity)

@@ -27,7 +27,7 @@ from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 from tests.spark.streaming.native import native_answers
 
-NETWORKS = 10
+NETWORKS = 8
 FIRST_SEED = 7000
 ROWS = {"events": 260, "others": 180}
 MODES = ("subset", "subset", "subset", "exact", "approximate")

@@ -32,7 +32,7 @@ from tests.spark.streaming.files import EPOCH_MICROSECONDS
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 from tests.spark.streaming.native import native_answers
 
-NETWORKS = 12
+NETWORKS = 8
 FIRST_SEED = 5000
 ROWS = {"events": 260, "others": 180}
 

@@ -173,12 +173,8 @@ def test_a_query_beside_is_answered_from_a_sample_of_all_rows_those_of_dropped_w
 
 def test_rows_that_no_kept_window_needs_do_not_go_to_functions(dropped: Dropped) -> None:
     """But the few of a micro-batch for which windows were not decided on yet."""
-    seen = Counter(dropped.judged)
-    needed = {
-        int(number)
-        for number in np.arange(SECONDS * ROWS_PER_SECOND)
-        if at(float(number // ROWS_PER_SECOND)) not in set(dropped.gaps("largest"))
-    }
+    seen, gaps = Counter(dropped.judged), set(dropped.gaps("largest"))
+    needed = {number for number in range(SECONDS * ROWS_PER_SECOND) if at(float(number // ROWS_PER_SECOND)) not in gaps}
     assert set(seen) >= needed
     assert max(seen.values()) == 1
     assert len(seen) <= len(needed) + 2 * ROWS_PER_SECOND

@@ -152,12 +152,13 @@ def _runs(
     found: dict[tuple[str, float], Measured] = {}
     order = sizes.runs(POLICIES, DEFAULT_RATE_POLICY)
     for load, runs in itertools.groupby(order, key=operator.itemgetter(1)):
+        at_load = sizes.at(load)
         rows_per_second = load * capacity.rows_per_second(sizes.trigger_seconds)
-        feed = staged_feed(trace, place.new(f"load_{load:g}"), sizes, rows_per_second)
+        feed = staged_feed(trace, place.new(f"load_{load:g}"), at_load, rows_per_second)
         exact = exact_answers([file.path for file in feed.files])
         for policy, _ in runs:
             progress(f"{policy} at load {load:g}", 0.15 + 0.85 * len(found) / len(order))
-            found[policy, load] = _measured(spark, place, feed, sizes, capacity, exact, policy)
+            found[policy, load] = _measured(spark, place, feed, at_load, capacity, exact, policy)
     return found
 
 

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from streamshed.bench import pictures
 from streamshed.bench.accuracy import POLICIES
-from streamshed.bench.accuracy_sizes import FULL, QUICK
+from streamshed.bench.accuracy_queries import WINDOW_SECONDS
+from streamshed.bench.accuracy_sizes import FULL, QUICK, AccuracySizes
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
 
 
@@ -27,6 +28,14 @@ def test_in_short_policies_are_compared_at_the_highest_load_only() -> None:
     assert [policy for policy, load in runs if load == max(QUICK.loads)] == list(POLICIES)
     assert [policy for policy, load in runs if load < max(QUICK.loads)] == [DEFAULT_RATE_POLICY]
     assert QUICK.left_out
+
+
+@pytest.mark.parametrize("sizes", [FULL, QUICK])
+def test_policies_are_judged_over_many_windows_that_do_not_overlap(sizes: AccuracySizes) -> None:
+    judged, below = sizes.at(max(sizes.loads)), sizes.at(min(sizes.loads))
+    assert judged.seconds - judged.warm_up_seconds >= 12 * WINDOW_SECONDS
+    assert judged.warm_up_seconds > WINDOW_SECONDS
+    assert below == sizes
 
 
 def test_micro_batches_that_calibrate_differ_by_as_much_as_noise_needs() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from streamshed.answering.answer_schema import ANSWER, ROW
-from streamshed.answering.window_partials import Doubles, WindowPartials
+from streamshed.answering.window_partials import Doubles, Longs, WindowPartials
 from streamshed.sharing.intake import Share
-from streamshed.statistics.measured import WindowSums
+from streamshed.statistics.measured import GroupCounts, WindowSums
 
 
 def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
@@ -42,8 +42,8 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
     found = {}
     for index, (definition_id, slot) in enumerate(shares.T.tolist()):
         own = which.ravel() == index
-        exactly = own & is_exact & (rows >= 1)
-        sizes, counts = np.unique(np.round(np.log2(rows[exactly])).astype(np.int64), return_counts=True)
+        whole = own & ~np.isin(starts, starts[own & ~is_exact])
+        sampled = own & ~whole
         found[definition_id, slot] = WindowSums(
             windows=frozenset(starts[own].tolist()),
             rows=float(rows[own].sum()),
@@ -51,10 +51,15 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
             total=float(others[1, own].sum()),
             squares=float(others[2, own].sum()),
             sizes=float(others[3, own].sum()),
-            group_sizes=dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
-            exact_windows=frozenset(starts[own & is_exact].tolist()),
+            groups=_groups(rows[whole], starts[whole]),
+            sampled_groups=_groups(rows[sampled], starts[sampled]),
         )
     return found
+
+
+def _groups(rows: Doubles, starts: Longs) -> GroupCounts:
+    sizes, counts = np.unique(np.round(np.log2(rows[rows >= 1])).astype(np.int64), return_counts=True)
+    return GroupCounts(dict(zip(sizes.tolist(), counts.tolist(), strict=True)), frozenset(starts.tolist()))
 
 
 def _or_zero(answers: WindowPartials, name: str) -> Doubles:

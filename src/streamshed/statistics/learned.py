@@ -15,7 +15,7 @@ from streamshed.network.operators import Apply
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.statistics.group_sizes import GroupSizes
-from streamshed.statistics.measured import Measured, Passed, WindowSums
+from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -55,7 +55,9 @@ class LearnedStatistics:
         passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
-        groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows.
+        groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows, of which all
+            rows were kept.
+        sampled_groups: The same of those that were sampled: all that is known where a run is overloaded from its start.
         parallel_tasks: How many tasks ran at a time.
     """
 
@@ -67,6 +69,7 @@ class LearnedStatistics:
     passed: Mapping[str, _Sums] = field(default_factory=dict)
     state: _Sums = field(default_factory=dict)
     groups: Mapping[str, _Sums] = field(default_factory=dict)
+    sampled_groups: Mapping[str, _Sums] = field(default_factory=dict)
     parallel_tasks: int = 1
 
     def updated(
@@ -96,6 +99,7 @@ class LearnedStatistics:
         for (query, aggregate), sums in measured.windows.items():
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
+        windows = {query: sums for (query, _), sums in measured.windows.items()}
         return LearnedStatistics(
             offered={name: _faded(self.offered.get(name, {}), told) for name, told in latest.items()},
             latest=latest,
@@ -104,7 +108,10 @@ class LearnedStatistics:
             values=values,
             passed=self._passed_with(measured.passed, offered_rows),
             state=self._state_with(measured.state_seconds, offered_rows),
-            groups=self._groups_with(measured.windows),
+            groups=_groups_with(self.groups, {query: sums.groups for query, sums in windows.items()}),
+            sampled_groups=_groups_with(
+                self.sampled_groups, {query: sums.sampled_groups for query, sums in windows.items()}
+            ),
             parallel_tasks=measured.parallel_tasks,
         )
 
@@ -173,6 +180,7 @@ class LearnedStatistics:
             "passed": self.passed,
             "state": self.state,
             "groups": self.groups,
+            "sampled_groups": self.sampled_groups,
             "parallel_tasks": self.parallel_tasks,
         }
 
@@ -201,15 +209,6 @@ class LearnedStatistics:
             return self.state
         rows = {f"rows of {name}": float(rows) for name, rows in offered_rows.items()}
         return _faded(self.state, {"seconds": seconds, "micro_batches": 1.0, **rows})
-
-    def _groups_with(self, windows: Mapping[tuple[str, str], WindowSums]) -> Mapping[str, _Sums]:
-        """What is known of groups, with those that a query was answered for, which are the same for all aggregates."""
-        told = {query: sums for (query, _), sums in windows.items() if sums.group_sizes}
-        groups = dict(self.groups)
-        for query, sums in told.items():
-            sizes = {str(k): float(count) for k, count in sums.group_sizes.items()}
-            groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(sums.exact_windows))})
-        return groups
 
     def _operator(self, node: Node, before: OperatorStatistics, reach: Mapping[Node, float]) -> OperatorStatistics:
         seconds = before.seconds_per_row
@@ -295,7 +294,7 @@ class LearnedStatistics:
         return Moments(mean=mean, deviation=deviation, size=size)
 
     def _groups(self, query: str) -> GroupSizes | None:
-        known = self.groups.get(query, {})
+        known = self.groups.get(query) or self.sampled_groups.get(query, {})
         windows = known.get("windows", 0.0)
         sizes = [(2.0 ** int(k), count / windows) for k, count in known.items() if k != "windows" and count > 0]
         return GroupSizes(tuple(sorted(sizes))) if sizes and windows > 0 else None
@@ -316,6 +315,16 @@ def _value_sums(sums: WindowSums) -> dict[str, float]:
     if not all(abs(total) <= _LARGEST for total in of_values.values()):
         return counted
     return {**counted, "present": sums.present, **of_values}
+
+
+def _groups_with(known: Mapping[str, _Sums], told: Mapping[str, GroupCounts]) -> Mapping[str, _Sums]:
+    """What is known of groups, with those that queries were answered for: the same for all aggregates of a query."""
+    groups = dict(known)
+    for query, counts in told.items():
+        if counts.by_size:
+            sizes = {str(k): float(count) for k, count in counts.by_size.items()}
+            groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(counts.windows))})
+    return groups
 
 
 def _faded(known: _Sums, told: _Sums) -> dict[str, float]:

@@ -23,6 +23,25 @@ class CallCost:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """How large the groups of some windows are.
+
+    Attributes:
+        by_size: How many groups had about 2^k rows, by k.
+        windows: Starts of the windows, microseconds.
+    """
+
+    by_size: Mapping[int, int] = field(default_factory=dict)
+    windows: frozenset[int] = frozenset()
+
+    def __add__(self, other: GroupCounts) -> GroupCounts:
+        sizes = {**self.by_size, **other.by_size}
+        return GroupCounts(
+            {k: self.by_size.get(k, 0) + other.by_size.get(k, 0) for k in sizes}, self.windows | other.windows
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WindowSums:
     """Sums over some windows of a value of a query, scaled where rows were sampled.
 
@@ -33,8 +52,10 @@ class WindowSums:
         total: Sum of the values, there.
         squares: Sum of their squares.
         sizes: Sum of their absolute values; 0 where nobody asks for it.
-        group_sizes: How many groups had about 2^k rows, by k; of windows that were not sampled only.
-        exact_windows: How many windows these are.
+        groups: Groups of windows of which every row was kept.
+        sampled_groups: Those of the other windows, with the rows that they are estimated to have: groups that are
+            smaller than what one row of a sample stands for are too few, and too large; all together have about as many
+            rows as there were.
         covered: How many windows that is, of which parts lie before the first row of the stream; None: none do.
     """
 
@@ -44,8 +65,8 @@ class WindowSums:
     total: float = 0.0
     squares: float = 0.0
     sizes: float = 0.0
-    group_sizes: Mapping[int, int] = field(default_factory=dict)
-    exact_windows: frozenset[int] = frozenset()
+    groups: GroupCounts = GroupCounts()
+    sampled_groups: GroupCounts = GroupCounts()
     covered: float | None = None
 
     @property
@@ -54,7 +75,6 @@ class WindowSums:
         return float(len(self.windows)) if self.covered is None else self.covered
 
     def __add__(self, other: WindowSums) -> WindowSums:
-        sizes = {**self.group_sizes, **other.group_sizes}
         return WindowSums(
             self.windows | other.windows,
             self.rows + other.rows,
@@ -62,8 +82,8 @@ class WindowSums:
             self.total + other.total,
             self.squares + other.squares,
             self.sizes + other.sizes,
-            {k: self.group_sizes.get(k, 0) + other.group_sizes.get(k, 0) for k in sizes},
-            self.exact_windows | other.exact_windows,
+            self.groups + other.groups,
+            self.sampled_groups + other.sampled_groups,
         )
 
 

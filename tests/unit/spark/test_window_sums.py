@@ -9,6 +9,7 @@ import pytest
 from streamshed.answering.answer_schema import ANSWER
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.spark.window_sums import window_sums
+from streamshed.statistics.measured import GroupCounts
 
 _SUMS = ("rows", "present", "total", "squares", "sizes")
 _TYPES = {
@@ -33,7 +34,14 @@ def test_windows_without_finite_sums_tell_of_rows_alone(name: str, number: float
     found = window_sums(partials({}, {"window_start": 1, f"{name}_weighted": number}))[7, 0]
     assert (found.windows, found.rows) == (frozenset({0, 1}), 8.0)
     assert (found.present, found.total, found.squares, found.sizes) == (2.0, 4.0, 10.0, 4.0)
-    assert (found.group_sizes, found.exact_windows) == ({2: 2}, frozenset({0, 1}))
+    assert found.groups == GroupCounts({2: 2}, frozenset({0, 1}))
+
+
+def test_groups_of_windows_with_a_sampled_row_are_told_apart() -> None:
+    sampled = {"window_start": 1, "rows_weighted": 7.5, "greatest_weight": 2.5}
+    found = window_sums(partials({}, {"rows_weighted": 1.0}, {"window_start": 1}, sampled))[7, 0]
+    assert found.groups == GroupCounts({2: 1, 0: 1}, frozenset({0}))
+    assert found.sampled_groups == GroupCounts({2: 1, 3: 1}, frozenset({1}))
 
 
 def test_windows_without_values_count_as_such() -> None:

@@ -17,7 +17,7 @@ from streamshed.statistics.learned import (
     LearnedStatistics,
     learned_from_document,
 )
-from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
+from streamshed.statistics.measured import CallCost, GroupCounts, Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -188,7 +188,7 @@ def test_moments_are_those_of_the_values() -> None:
 
 def test_groups_are_counted_by_their_size() -> None:
     both = frozenset({0, 1})
-    sums = WindowSums(both, 40.0, group_sizes={0: 8, 4: 2}, exact_windows=both)
+    sums = WindowSums(both, 40.0, groups=GroupCounts({0: 8, 4: 2}, both))
     measured = Measured(windows={("by_value", "n"): sums, ("judged", "n"): sums})
     statistics = after(measured).statistics(NETWORK, guessed_statistics(NETWORK))
     groups = statistics.queries["by_value"].groups
@@ -197,8 +197,22 @@ def test_groups_are_counted_by_their_size() -> None:
     assert statistics.queries["judged"].groups is None
 
 
+def test_sampled_groups_are_believed_until_whole_windows_are_known() -> None:
+    def groups_after(*measured: WindowSums) -> tuple[tuple[float, float], ...]:
+        learned = after(*[Measured(windows={("by_value", "n"): sums}) for sums in measured])
+        groups = learned.statistics(NETWORK, guessed_statistics(NETWORK)).queries["by_value"].groups
+        assert groups is not None
+        return groups.sizes
+
+    sampled = WindowSums(sampled_groups=GroupCounts({5: 4}, frozenset({0, 1})))
+    whole = WindowSums(groups=GroupCounts({0: 60, 5: 1}, frozenset({2})))
+    assert groups_after(sampled, sampled) == ((32.0, pytest.approx(2.0)),)
+    assert groups_after(sampled, whole, sampled) == ((1.0, pytest.approx(60.0)), (32.0, pytest.approx(1.0)))
+
+
 def test_what_was_learned_survives_a_restart() -> None:
-    learned = after(told(), told(mean=5.0, number=1))
+    sampled = {("by_value", "n"): WindowSums(sampled_groups=GroupCounts({5: 4}, frozenset({0, 1})))}
+    learned = after(told(), told(mean=5.0, number=1), Measured(windows=sampled))
     assert learned_from_document(learned.to_document()) == learned
 
 
@@ -213,7 +227,7 @@ def test_values_that_cannot_be_squared_are_not_believed(squares: float) -> None:
 
 def test_what_is_known_of_groups_fades_as_fast_however_many_aggregates_there_are() -> None:
     def answered(count: int, aggregates: int) -> Measured:
-        sums = WindowSums(frozenset({0}), 40.0, group_sizes={0: count}, exact_windows=frozenset({0}))
+        sums = WindowSums(frozenset({0}), 40.0, groups=GroupCounts({0: count}, frozenset({0})))
         return Measured(windows={("by_value", f"n{number}"): sums for number in range(aggregates)})
 
     for aggregates in (1, 3):
@@ -255,7 +269,7 @@ def test_a_good_belief_is_confirmed() -> None:
     assert [found[node.address].selectivity for node in (kept, both)] == pytest.approx([0.5, 0.02])
 
 
-GROUPED = {("by_value", "n"): WindowSums(frozenset({0}), 1000.0, group_sizes={3: 100}, exact_windows=frozenset({0}))}
+GROUPED = {("by_value", "n"): WindowSums(frozenset({0}), 1000.0, groups=GroupCounts({3: 100}, frozenset({0})))}
 """A window of 10 seconds, with a hundred groups of eight rows; a micro-batch meets the most of them."""
 
 

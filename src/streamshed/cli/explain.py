@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streamshed.cli.group import show_note
-from streamshed.cli.parameters import DurationType, PositiveNumberType
+from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
 from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY, RATE_POLICIES
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -14,13 +14,13 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--load", default=3.0, type=PositiveNumberType(), help="Times the load that is sustained without shedding."
+    "--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding."
 )
 @click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
 @click.option(
     "--policy", default=DEFAULT_RATE_POLICY, type=click.Choice(list(RATE_POLICIES)), help="How rates are chosen."
 )
-@click.option("--trigger", type=DurationType(), help="How often a micro-batch starts; else as the document says.")
+@click.option("--trigger", type=DURATION, help="How often a micro-batch starts; else as the document says.")
 @click.option(
     "--headroom",
     type=click.FloatRange(0, 1, min_open=True),

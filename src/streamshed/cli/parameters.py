@@ -1,6 +1,7 @@
-"""Types of option values: durations, numbers, sinks."""
+"""Types of option values: durations, sizes, numbers, sinks."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -11,17 +12,24 @@ from streamshed.network.duration import parse_duration
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
 
 
-class DurationType(click.ParamType[int]):
-    """A duration such as `2 seconds`, as whole microseconds."""
+class MeasureType(click.ParamType[int]):
+    """A text such as `2 seconds` or `2 GiB`, as a whole number of the smallest unit.
 
-    name = "duration"
+    Args:
+        name: What help calls it.
+        parse: Reads the text; raises `InvalidNetworkError`.
+    """
+
+    def __init__(self, name: str, parse: Callable[[str], int]) -> None:
+        self.name = name
+        self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the text; a default may be microseconds already."""
+        """Read the text; a default may be such a number already."""
         if isinstance(value, int):
             return value
         try:
-            return parse_duration(value)
+            return self._parse(value)
         except InvalidNetworkError as error:
             self.fail(str(error), param, ctx)
 
@@ -40,21 +48,6 @@ class PositiveNumberType(click.ParamType[float]):
         if not 0 < number < math.inf:
             self.fail(f"expected a number above 0, got {value!r}", param, ctx)
         return number
-
-
-class ByteSizeType(click.ParamType[int]):
-    """A size such as "2 GiB", as bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the text."""
-        if isinstance(value, int):
-            return value
-        try:
-            return parse_byte_size(value)
-        except InvalidNetworkError as error:
-            self.fail(str(error), param, ctx)
 
 
 class SinkType(click.ParamType[Sink]):
@@ -82,7 +75,7 @@ def _sink(text: str) -> Sink | None:
     return None
 
 
-DURATION = DurationType()
+DURATION = MeasureType("duration", parse_duration)
 POSITIVE_NUMBER = PositiveNumberType()
-BYTE_SIZE = ByteSizeType()
+BYTE_SIZE = MeasureType("size", parse_byte_size)
 SINK = SinkType()

@@ -95,11 +95,10 @@ class LearnedStatistics:
                 told["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
                 told["offered"] = float(offered_rows.get(stream, 0))
             calls[address] = _faded(calls.get(address, {}), told)
-        values = dict(self.values)
-        for (query, aggregate), sums in measured.windows.items():
+        values, windows = dict(self.values), measured.windows.items()
+        for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
-        windows = {query: sums for (query, _), sums in measured.windows.items()}
         return LearnedStatistics(
             offered={name: _faded(self.offered.get(name, {}), told) for name, told in latest.items()},
             latest=latest,
@@ -108,9 +107,10 @@ class LearnedStatistics:
             values=values,
             passed=self._passed_with(measured.passed, offered_rows),
             state=self._state_with(measured.state_seconds, offered_rows),
-            groups=_groups_with(self.groups, {query: sums.groups for query, sums in windows.items()}),
+            groups=_groups_with(self.groups, {q: sums.groups for (q, _), sums in windows if sums.groups.by_size}),
             sampled_groups=_groups_with(
-                self.sampled_groups, {query: sums.sampled_groups for query, sums in windows.items()}
+                self.sampled_groups,
+                {q: sums.sampled_groups for (q, _), sums in windows if sums.sampled_groups.by_size},
             ),
             parallel_tasks=measured.parallel_tasks,
         )
@@ -321,9 +321,8 @@ def _groups_with(known: Mapping[str, _Sums], told: Mapping[str, GroupCounts]) ->
     """What is known of groups, with those that queries were answered for: the same for all aggregates of a query."""
     groups = dict(known)
     for query, counts in told.items():
-        if counts.by_size:
-            sizes = {str(k): float(count) for k, count in counts.by_size.items()}
-            groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(counts.windows))})
+        sizes = {str(k): float(count) for k, count in counts.by_size.items()}
+        groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(counts.windows))})
     return groups
 
 

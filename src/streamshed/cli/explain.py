@@ -13,9 +13,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding."
-)
+@click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding.")
 @click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
 @click.option(
     "--policy", default=DEFAULT_RATE_POLICY, type=click.Choice(list(RATE_POLICIES)), help="How rates are chosen."

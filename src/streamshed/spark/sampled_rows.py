@@ -25,6 +25,7 @@ from streamshed.spark.internal_names import (
     FILE_PATH,
     FILE_ROW,
     FIRST_LEVEL,
+    INSTANT,
     LARGEST_SIZE,
     OPEN,
     OPENED,
@@ -32,7 +33,9 @@ from streamshed.spark.internal_names import (
     RATES_BY_SIZE,
     RAW_TEXT,
     RETAINED_BASE,
+    RETAINED_RATE,
     RETAINED_RATES,
+    RETAINED_SLOT,
     RETAINED_STEP,
     RETAINED_WORDS,
     SAMPLING_CODES,
@@ -143,7 +146,7 @@ _RETAINED = (RETAINED_BASE, RETAINED_STEP, RETAINED_WORDS, RETAINED_RATES)
 _MANY_SLOTS = 2**30
 
 _SHOWN_ONE_IN = 256
-"""Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
+"""A power of two. Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
 
 
 def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> DataFrame:
@@ -151,26 +154,35 @@ def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> Da
 
     A row whose time is not known, or lies where nothing is decided, passes as it did.
     """
-    since = stream_microseconds(rows, stream) - F.col(RETAINED_BASE)
-    passed = (since - F.pmod(since, RETAINED_STEP)) / F.col(RETAINED_STEP)
-    slot = F.when(since >= 0, F.least(passed, F.lit(_MANY_SLOTS))).cast("int")
-    sampling_rate = F.get(RETAINED_RATES, slot)
     is_reproducible = stream.identity.kind is not IdentityKind.NONE
-    is_sampled = (sampling_rate > 0) & (uniform(rows, stream) < sampling_rate) if is_reproducible else F.lit(False)
-    is_shown = F.pmod(F.xxhash64(since), F.lit(_SHOWN_ONE_IN)) == 0
-    stays = F.coalesce(sampling_rate >= 1, F.lit(True)) | is_sampled | is_shown
-    # Nothing is computed for a row while nothing is dropped. What follows the plan is not pushed down to the source.
-    drops = F.col(RETAINED_BASE).isNotNull()
-    kept = rows.where(F.when(drops, stays).otherwise(F.lit(True)))
-    words = F.get(RETAINED_WORDS, slot)
+    is_shown = F.xxhash64(INSTANT).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0
+    slotted = _slotted(rows, stream)
+    stays = (uniform(slotted, stream) < F.col(RETAINED_RATE)) | is_shown if is_reproducible else is_shown
+    kept = slotted.where(F.when(F.col(RETAINED_RATE) < 1, stays).otherwise(F.lit(True)))
+    words = F.get(RETAINED_WORDS, F.col(RETAINED_SLOT))
     both = F.array(
         *[
             F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(F.get(words, F.lit(index)))
             for index, whole in enumerate(whole_words)
         ]
     )
-    passes = F.when(drops, F.when(words.isNotNull(), both).otherwise(F.col(PASSES))).otherwise(F.col(PASSES))
-    return kept.withColumn(PASSES, passes).drop(*_RETAINED)
+    passes = F.when(F.col(RETAINED_RATE).isNull(), F.col(PASSES)).otherwise(both)
+    return kept.withColumn(PASSES, passes).drop(*_RETAINED, INSTANT, RETAINED_SLOT, RETAINED_RATE)
+
+
+def _slotted(rows: DataFrame, stream: Stream) -> DataFrame:
+    """Tell each row its slot, and the rate of it: null where all is done with it, and while nothing is dropped.
+
+    Spark would compute them anew wherever they are asked for, and a row would take a tenth longer while nothing is
+    dropped: the more code there is for a row, the slower all of it becomes. It does not copy what might be another at
+    the next reading, such as the number of a task.
+    """
+    is_told = F.spark_partition_id() >= 0
+    instants = rows.withColumn(INSTANT, stream_microseconds(rows, stream))
+    passed = F.expr(f"({INSTANT} - {RETAINED_BASE}) div {RETAINED_STEP}")
+    slot = F.when(is_told & (F.col(INSTANT) >= F.col(RETAINED_BASE)), F.least(passed, F.lit(_MANY_SLOTS)))
+    slotted = instants.withColumn(RETAINED_SLOT, slot.cast("int"))
+    return slotted.withColumn(RETAINED_RATE, F.when(is_told, F.get(RETAINED_RATES, F.col(RETAINED_SLOT))))
 
 
 def _is_timed_before_parsing(stream: Stream) -> bool:

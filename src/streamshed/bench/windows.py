@@ -19,7 +19,8 @@ from streamshed.bench.overhead import OverheadSizes, seconds_of_turns
 from streamshed.bench.packet_input import linked, packet_trace, stage_typed
 from streamshed.bench.ratios import interleaved, median_interval, paired_ratios
 from streamshed.bench.recordings import recording_file, recordings_folder
-from streamshed.bench.windows_figures import Delivered, delivered, most_share
+from streamshed.bench.windows_figures import Delivered, delivered, most_rows_share
+from streamshed.bench.windows_optimum import most_delivered
 from streamshed.bench.windows_picture import draw_windows
 from streamshed.bench.windows_queries import (
     MIXED,
@@ -78,7 +79,7 @@ class Course:
 
     Args:
         delivered: What became of its windows, by query.
-        ideal: The largest share of windows that any policy could deliver at what its rows cost.
+        ideal: The largest mean share of windows that any policy could deliver at what its rows cost.
         time_ratios: Processing time ÷ trigger interval, per micro-batch.
     """
 
@@ -230,7 +231,7 @@ class _Bench:
                 one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=answered.shut)
                 for one in queries
             },
-            ideal=most_share(fed.journal, capacity, sizes.trigger_seconds),
+            ideal=most_delivered(queries, most_rows_share(fed.journal, capacity, sizes.trigger_seconds)),
             time_ratios=fed.time_ratios,
         )
 

@@ -97,10 +97,7 @@ def delivered(
 
 
 def sustained_share(capacity: Capacity, rows: float, seconds: float) -> float:
-    """Return the largest share of the windows that could be delivered in some time, whatever the policy.
-
-    No row of a window that is delivered may be missing, so at most the share of the rows that there is time for; all of
-    them are read.
+    """Return the largest share of the rows that could be worked on in some time, whatever the policy: all are read.
 
     Args:
         capacity: What the machine sustains.
@@ -111,8 +108,8 @@ def sustained_share(capacity: Capacity, rows: float, seconds: float) -> float:
     return min(1.0, max(0.0, (seconds - read) / (whole - read)))
 
 
-def most_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: float) -> float:
-    """Return the largest share of the windows that any policy could have delivered in a run, at what its rows cost.
+def most_rows_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: float) -> float:
+    """Return the largest share of the rows that any policy could have worked on in a run, at what they cost.
 
     What rows cost that are worked on is fitted to its own micro-batches, in which more or fewer windows were dropped;
     where they are all alike, it is what calibration says. There was the time that they took, and at least the headroom.
@@ -130,7 +127,7 @@ def most_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: float
         >>> columns = ["offered_rows", "admitted_rows", "processing_seconds"]
         >>> told = pd.DataFrame([(2e6, 1e6, 11), (2e6, 5e5, 6)], columns=columns)
         >>> none = LinearCost(fixed_seconds=0, seconds_per_row=1)
-        >>> round(most_share(told, Capacity(cost=none, unsheddable=none), 10.0), 3)
+        >>> round(most_rows_share(told, Capacity(cost=none, unsheddable=none), 10.0), 3)
         0.375
     """
     offered, seconds = journal["offered_rows"], journal["processing_seconds"]

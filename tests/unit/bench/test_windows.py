@@ -21,7 +21,7 @@ from streamshed.bench.drop_curves import DropCurve, DropPoint
 from streamshed.bench.drop_places import DropPlaces, predicted_drop
 from streamshed.bench.drop_runs import DropRun
 from streamshed.bench.windows import Course, figures_of, ratio_figures
-from streamshed.bench.windows_figures import Delivered, delivered, most_share, sustained_share
+from streamshed.bench.windows_figures import Delivered, delivered, most_rows_share, sustained_share
 from streamshed.bench.windows_queries import MIXED, UNLOADED, WindowsQuery, exact_answers, windows_network
 from streamshed.bench.windows_sizes import FULL, QUICK
 from streamshed.planning.window_drop.droppable import droppable_queries
@@ -182,7 +182,7 @@ def test_the_optimum_is_at_the_cost_of_the_run_itself_and_in_its_time() -> None:
         journal = pd.DataFrame(
             {"offered_rows": 2_000_000, "admitted_rows": rows, "processing_seconds": 0.5 + rows * 2e-6}
         )
-        return most_share(journal, capacity, 2.0)
+        return most_rows_share(journal, capacity, 2.0)
 
     assert optimum(1_000_000, 500_000) == pytest.approx(0.375)
     assert optimum(100_000, 400_000) == pytest.approx((0.8 * 2.0 - 0.5) / 2e-6 / 2_000_000)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.riders import with_riders
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, Pressure, StateUse
 
 
@@ -58,8 +59,8 @@ def advanced_drops(
 
     Args:
         queries: Those whose windows may be dropped, by name.
-        kept_shares: By query, which share of its windows it keeps; 0: it is shut down. Of queries with one definition,
-            the largest.
+        kept_shares: By query, which share of its windows it keeps at least: those that cost no rows come on top. 0: it
+            is shut down. Of queries with one definition, the largest.
         upcoming: What is known, and was decided before.
     """
     of_definition: dict[str, float] = {}
@@ -77,6 +78,8 @@ def advanced_drops(
             after = _after(one, decided.get(definition), times, share, for_state=for_state)
         if after is not None:
             decided[definition] = after
+    if upcoming.drops.pressure is Pressure.NONE:
+        decided = with_riders(by_definition, upcoming.drops.queries, decided)
     return replace(upcoming.drops, queries=decided)
 
 

@@ -33,6 +33,7 @@ class DroppableQuery:
         batch: B: the most windows that may be dropped one after the other.
         epoch: How long the windows that are decided on together begin, microseconds.
         weight: What each of its windows is worth.
+        work: Whose rows its windows are of, and what they are grouped by: queries with the same do the same for a row.
     """
 
     query: str
@@ -43,6 +44,7 @@ class DroppableQuery:
     epoch: int
     weight: float
     below: tuple[WindowSpecification, ...] = ()
+    work: tuple[str, ...] = ()
 
     @property
     def early_share(self) -> float:
@@ -144,6 +146,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
 
 def _droppable(query: Query, batch: int) -> DroppableQuery:
     *below, window = query.asked_windows
+    keys = () if query.aggregate is None else query.aggregate.keys
     return DroppableQuery(
         query=query.name,
         definition_id=query.asked_definition_id,
@@ -153,6 +156,7 @@ def _droppable(query: Query, batch: int) -> DroppableQuery:
         epoch=_epoch(reach_of(query.asked_windows), batch),
         weight=query.weight,
         below=tuple(below),
+        work=(query.rows.address, *[str(key.expression) for key in keys]),
     )
 
 

@@ -94,7 +94,7 @@ class QueryDrops:
         begins = max(self._first_with_rows_to_come(times), last - MOST_DECIDED + 1)
         if begins > kept.next_window:
             kept = replace(kept, next_window=begins, gap=0)
-        kept = replace(kept, gap=max(kept.gap, _gap_before(kept.next_window, dropped)))
+        kept = replace(kept, gap=max(kept.gap, gap_before(kept.next_window, dropped)))
         coin, more = kept.through(last, drop_share=drop_share)
         after = self._with(coin, dropped | set(more), set(), times.opened, for_state=for_state)
         return replace(after, drop_share=drop_share if has_risen else min(drop_share, self.drop_share))
@@ -228,7 +228,7 @@ def _first_open(window: WindowSpecification, opened: int) -> int:
     return _last_until(window, opened - window.size_microseconds) + 1
 
 
-def _gap_before(number: int, dropped: set[int]) -> int:
+def gap_before(number: int, dropped: set[int]) -> int:
     """How many windows before one are dropped, one after the other."""
     length = 0
     while number - 1 - length in dropped:

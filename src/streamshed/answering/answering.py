@@ -74,6 +74,9 @@ class Answering:
         self._has_keys = np.array([bool(output.shape.key_notations) for output in outputs], np.bool_)
         self._is_first = np.array([queries.index(query) == index for index, query in enumerate(queries)], np.bool_)
         self._queries = pa.array(queries, pa.string())
+        self._by_count = tuple({output.query: None for output in outputs if output.is_by_count})
+        self.definitions_by_count = tuple({output.definition_id: None for output in outputs if output.is_by_count})
+        """`Query.definition_id` of queries whose windows hold so many rows, which have no place in time."""
         self._aggregates = pa.array([output.aggregate for output in outputs], pa.string())
 
     def answers(
@@ -110,7 +113,9 @@ class Answering:
         is_late &= partials.longs("rows")[rows] > 0
         told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
         found = [batch for batch in told if batch.num_rows]
-        return [numbered_windows(batch) for batch in found] if self._is_numbered else found
+        if self._is_numbered:
+            return [numbered_windows(batch) for batch in found]
+        return [numbered_windows(batch, self._by_count) for batch in found] if self._by_count else found
 
     def _aggregated(
         self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

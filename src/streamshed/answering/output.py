@@ -41,6 +41,7 @@ class Output:
         shape: How it is computed.
         definition_id: Where it is found in state.
         slot: Likewise.
+        is_by_count: Whether its windows hold so many rows.
     """
 
     query: str
@@ -49,3 +50,4 @@ class Output:
     shape: Shape
     definition_id: int
     slot: int
+    is_by_count: bool = False

@@ -75,8 +75,12 @@ def _windows(kept_share: float, max_gap: int) -> str:
     return f"{share_text(kept_share)} of its windows kept, gaps of at most {max_gap}"
 
 
+def _never_shed(outlook: Outlook) -> str:
+    return "never shed" if outlook.whole_because is None else f"never shed: {outlook.whole_because}"
+
+
 def _line(outlook: Outlook) -> str:
-    notes = "never shed" if outlook.is_protected else outlook.bound_by or ""
+    notes = _never_shed(outlook) if outlook.is_protected else outlook.bound_by or ""
     error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
     if outlook.kept_share is not None:
         notes = _windows(outlook.kept_share, outlook.max_gap or 0)

@@ -11,6 +11,7 @@ from streamshed.network.document_values import is_given, length_at, mapping_at, 
 from streamshed.network.expression import parse_expression, quoted
 from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
 from streamshed.network.node import Node
+from streamshed.network.numbering import is_row_count
 from streamshed.network.problems import unknown_column
 from streamshed.network.window import WindowSpecification
 
@@ -45,19 +46,25 @@ def read_aggregate(place: Place, body: Mapping[str, object], rows: Node | None, 
 
 
 def _read_window(place: Place, body: Mapping[str, object], *, is_numbered: bool | None) -> WindowSpecification | None:
-    size, slide, offset = (length_at(place, body, key, is_numbered=is_numbered) for key in ("size", "slide", "offset"))
+    is_by_count = is_row_count(body.get("size"))
+    size, slide, offset = (
+        length_at(place, body, key, is_numbered=is_numbered, is_by_count=is_by_count)
+        for key in ("size", "slide", "offset")
+    )
     sound = not any(is_given(place, body, key) and body.get(key) is None for key in ("slide", "offset"))
     if size is None:
         return None
-    has_numbers = bool(is_numbered)
-    tumbling = place.at("size").attempt(body["size"], lambda: WindowSpecification(size, size, 0, has_numbers))
+    has_numbers = bool(is_numbered) or is_by_count
+    tumbling = place.at("size").attempt(
+        body["size"], lambda: WindowSpecification(size, size, 0, has_numbers, is_by_count)
+    )
     if tumbling is None:
         return None
     if not sound or (slide is None and "slide" in body) or (offset is None and "offset" in body):
         return None
     return place.at("slide").attempt(
         body.get("slide"),
-        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0, has_numbers),
+        lambda: WindowSpecification(size, size if slide is None else slide, offset or 0, has_numbers, is_by_count),
     )
 
 

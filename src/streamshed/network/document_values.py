@@ -8,7 +8,7 @@ from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import given_options
-from streamshed.network.numbering import parse_length
+from streamshed.network.numbering import parse_window_length
 
 
 def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -47,20 +47,23 @@ def byte_size_at(place: Place, body: Mapping[str, object], key: str) -> int | No
     return None if text is None else place.at(key).attempt(text, lambda: parse_byte_size(text))
 
 
-def length_at(place: Place, body: Mapping[str, object], key: str, *, is_numbered: bool | None) -> int | None:
-    """The microseconds of the length under a key, as `parse_length` takes it.
+def length_at(
+    place: Place, body: Mapping[str, object], key: str, *, is_numbered: bool | None, is_by_count: bool = False
+) -> int | None:
+    """The microseconds of the length under a key, as `parse_window_length` takes it.
 
     Args:
         place: Where it stands.
         body: What holds it.
         key: Under which key.
         is_numbered: Whether it is of a stream that has numbers; None: not known, so that it may be either.
+        is_by_count: Whether it is in rows.
     """
     length = body.get(key)
     if not isinstance(length, int | str):
         return None
     kind = isinstance(length, int) if is_numbered is None else is_numbered
-    return place.at(key).attempt(length, lambda: parse_length(length, is_numbered=kind))
+    return place.at(key).attempt(length, lambda: parse_window_length(length, is_numbered=kind, is_by_count=is_by_count))
 
 
 def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

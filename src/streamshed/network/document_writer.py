@@ -16,13 +16,14 @@ from streamshed.network.identity import Identity, IdentityKind
 from streamshed.network.lookup import Lookup, LookupKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
-from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.network.numbering import MICROSECONDS_PER_NUMBER, format_rows
 from streamshed.network.operators import Apply, Filter, Map
 from streamshed.network.query import Query
 from streamshed.network.relation import Relation
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
 from streamshed.network.sources import FolderSource, RateSource, Source
 from streamshed.network.stream import Stream, default_clock
+from streamshed.network.window import WindowSpecification
 from streamshed.network.yaml_text import write_yaml
 
 _Body: TypeAlias = dict[str, Any]
@@ -128,6 +129,10 @@ def _stream(stream: Stream) -> _Body:
     )
 
 
+def _window_length(microseconds: int, window: WindowSpecification) -> str | int:
+    return format_rows(microseconds) if window.is_by_count else _length(microseconds, is_numbered=window.is_numbered)
+
+
 def _length(microseconds: int, *, is_numbered: bool) -> str | int:
     return microseconds // MICROSECONDS_PER_NUMBER if is_numbered else format_duration(microseconds)
 
@@ -200,7 +205,7 @@ def _aggregate(aggregate: Aggregate) -> _Body:
     }
     lengths = _changed(lengths, {"slide": window.size_microseconds, "offset": 0})
     body: _Body = {
-        "window": {key: _length(length, is_numbered=window.is_numbered) for key, length in lengths.items()},
+        "window": {key: _window_length(length, window) for key, length in lengths.items()},
         "by": [_key(key) for key in aggregate.keys],
         "aggregates": {name: _call(call) for name, call in aggregate.aggregates},
     }

@@ -7,14 +7,14 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamshed.network.aggregate import AggregateCall, parse_aggregate
+from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_aggregate
 from streamshed.network.declared_types import aggregate_problem, aggregate_type, declared_type, key_problem
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
-from streamshed.network.numbering import parse_length
-from streamshed.network.operators import Operator, place
+from streamshed.network.numbering import is_row_count, parse_window_length
+from streamshed.network.operators import Operator, last_aggregate, place
 from streamshed.network.problems import Problems, declared_columns, unknown_columns
 from streamshed.network.view_columns import view_problems, window_columns
 from streamshed.network.window import WindowSpecification
@@ -46,7 +46,7 @@ class Aggregate(Operator):
 
     Attributes:
         input: Where the rows come from.
-        over: The windows over event time, or numbers.
+        over: The windows over event time, numbers, or the rows of each group.
         keys: What rows are grouped by, in order; empty: all rows of a window are one group.
         aggregates: (name, call), in order.
     """
@@ -62,7 +62,8 @@ class Aggregate(Operator):
         for expression in self._expressions:
             problems.add_all(unknown_columns(expression, self.input.columns))
         problems.add_all(_type_problems(self))
-        if self.over.is_numbered != self.stream.is_numbered:
+        problems.add_all(_count_problems(self))
+        if self.over.is_numbered != self.stream.is_numbered and not self.over.is_by_count:
             problems.add("windows lie along numbers if, and only if, its stream has them")
         problems.raise_if_any()
         columns = self.input.columns
@@ -107,8 +108,9 @@ class Aggregate(Operator):
         )
 
     @property
-    def _window_defined(self) -> tuple[int, int, int]:
-        return (self.over.size_microseconds, self.over.slide_microseconds, self.over.offset_microseconds)
+    def _window_defined(self) -> tuple[int | str, ...]:
+        lengths = (self.over.size_microseconds, self.over.slide_microseconds, self.over.offset_microseconds)
+        return (*lengths, "rows") if self.over.is_by_count else lengths
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -215,14 +217,19 @@ def make_windowed(node: Node, size: str | int, every: str | int | None, offset: 
     """Cut the rows of a node into windows; see `Node.window`."""
     problems = Problems(place(node, "window"))
     is_numbered = node.stream.is_numbered
+    is_by_count = is_row_count(size)
     length, slide, start = (
-        None if text is None else problems.attempt(partial(parse_length, text, is_numbered=is_numbered))
+        None
+        if text is None
+        else problems.attempt(partial(parse_window_length, text, is_numbered=is_numbered, is_by_count=is_by_count))
         for text in (size, every, offset)
     )
     problems.raise_if_any()
     length = length or 0
     window = problems.require(
-        lambda: WindowSpecification(length, length if slide is None else slide, start or 0, is_numbered)
+        lambda: WindowSpecification(
+            length, length if slide is None else slide, start or 0, is_numbered or is_by_count, is_by_count
+        )
     )
     return Windowed(node, window)
 
@@ -256,6 +263,27 @@ def _type_problems(aggregate: Aggregate) -> Iterator[str]:
     columns = aggregate.input.columns
     yield from filter(None, (key_problem(key.name, key.expression, columns) for key in aggregate.keys))
     yield from filter(None, (aggregate_problem(name, call, columns) for name, call in aggregate.aggregates))
+
+
+def _count_problems(aggregate: Aggregate) -> Iterator[str]:
+    below = last_aggregate(aggregate.input)
+    if aggregate.over.is_by_count:
+        if below is not None:
+            yield (
+                f'windows of so many rows are of rows of a stream, not of the answers of "{below}": give it windows'
+                ' in time, such as "1 minute"'
+            )
+        for name, call in aggregate.aggregates:
+            if call.kind is AggregateKind.DISTINCT:
+                yield (
+                    f"{name} = {call} is an estimate, but windows of so many rows are always answered exactly: leave it"
+                    " out, or give it windows in time"
+                )
+    elif isinstance(below, Aggregate) and below.over.is_by_count:
+        yield (
+            f'the answers of "{below}" cannot be aggregated: windows of so many rows have no place in time'
+            " (is the outer aggregate meant to be a query of its own?)"
+        )
 
 
 def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:

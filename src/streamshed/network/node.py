@@ -152,10 +152,13 @@ class Node(ABC):
     def window(self, size: str | int, every: str | int | None = None, offset: str | int | None = None) -> "Windowed":
         """Cut event time, or the numbers of a stream that has them, into windows, to be grouped and aggregated.
 
+        Windows may hold so many rows of each group, too, in order of their time: `window("100 rows", every="10 rows")`.
+
         Args:
-            size: How long a window is, such as "5 minutes"; along numbers, such as 1000.
+            size: How long a window is, such as "5 minutes"; along numbers, such as 1000; or "100 rows".
             every: How far apart windows start; None: one after the other.
-            offset: When the first window starts after 1970-01-01 00:00:00 UTC, or after 0; None: at once.
+            offset: When the first window starts after 1970-01-01 00:00:00 UTC, or after 0; None: at once. Windows of
+                so many rows have none.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong, such as a slide that exceeds the size.

@@ -48,7 +48,8 @@ class Query:
         node: What is asked for: the answers of an aggregate, or the rows of a node.
         weight: How much its error counts beside that of others, at least 0.
         priority: Queries of higher priority are shed last.
-        mode: What its answers are under overload.
+        mode: What its answers are under overload. Windows of so many rows are always answered exactly: to number these,
+            every row is needed.
         max_error: The error its answers should stay within, given as an `ErrorGoal`, as text such as "2 % at 95 %" or
             as a share; None: as little as the load allows.
         max_gap: The most answers in a row that it can miss in mode `subset`, given as a `GapTolerance`, as a number of
@@ -84,11 +85,23 @@ class Query:
         gap = None if self.max_gap is None else problems.attempt(lambda: gap_tolerance(self.max_gap))
         if gap is not None:
             problems.add_all(self._gap_problems(gap, mode))
+        if self.is_by_count:
+            problems.add_all(self._count_problems(mode))
+            mode = AnswerMode.EXACT
         problems.raise_if_any()
         object.__setattr__(self, "mode", mode)
         object.__setattr__(self, "max_gap", gap)
         object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
+
+    def _count_problems(self, mode: AnswerMode | None) -> Iterator[str]:
+        if mode is AnswerMode.SUBSET:
+            yield (
+                "its windows hold so many rows, and to number these every row is needed: none of its windows can be"
+                ' dropped, so its mode cannot be subset; it is always "exact"'
+            )
+        if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
+            yield "its windows hold so many rows, and are always answered exactly: leave max_error out"
 
     def _gap_problems(self, gap: GapTolerance, mode: AnswerMode | None) -> Iterator[str]:
         if mode is not None and mode is not AnswerMode.SUBSET:
@@ -116,6 +129,11 @@ class Query:
     @property
     def _asks_for_rows(self) -> bool:
         return is_a(self.node, Node) and not isinstance(self.node, Aggregate)
+
+    @property
+    def is_by_count(self) -> bool:
+        """Whether its windows hold so many rows of each group: then every row is needed."""
+        return isinstance(self.node, Aggregate) and self.node.over.is_by_count
 
     @property
     def windows(self) -> tuple[WindowSpecification, ...]:

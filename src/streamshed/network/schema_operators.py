@@ -168,9 +168,10 @@ QUERY = mapping(
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},
 )
 WINDOW = mapping(
-    "Windows over event time; of a stream that has numbers, along these, with lengths that are whole numbers.",
+    "Windows over event time; of a stream that has numbers, along these, with lengths that are whole numbers; or of so "
+    "many rows of each group, with lengths such as 100 rows.",
     {
-        "size": length("How long a window is.", "5 minutes"),
+        "size": length("How long a window is.", "5 minutes") | {"examples": ["5 minutes", "100 rows"]},
         "slide": length("How far apart windows start, at most the size; by default the size.", "10 seconds"),
         "offset": length(
             "When the first window starts after 1970-01-01 00:00:00 UTC, or after 0.", "0 seconds", default="0 seconds"

@@ -1,9 +1,9 @@
 """Which windows a row belongs to: size, slide and offset over the windowing attribute."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.numbering import format_length
+from streamshed.network.numbering import format_length, format_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,22 @@ class WindowSpecification:
     """Window k is [θ + kδ, θ + kδ + ω): size ω, slide δ, offset θ, all in microseconds.
 
     0 < slide ≤ size. The offset is kept modulo the slide, since it names the same windows. Where they lie along numbers
-    and not in time (`is_numbered`), a number is a millisecond.
+    and not in time (`is_numbered`), a number is a millisecond. These may be the numbers that the rows of each group get
+    in order of their time, from 0 (`is_by_count`).
 
     Example:
         >>> minute = 60_000_000
         >>> WindowSpecification(5 * minute, minute, 7 * minute).offset_microseconds
         0
+        >>> str(WindowSpecification(100_000, 10_000, is_numbered=True, is_by_count=True))
+        '100 rows every 10 rows'
     """
 
     size_microseconds: int
     slide_microseconds: int
     offset_microseconds: int = 0
     is_numbered: bool = False
+    is_by_count: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         size, slide = self.size_microseconds, self.slide_microseconds
@@ -48,6 +52,10 @@ class WindowSpecification:
             raise InvalidNetworkError(
                 f"a window's slide cannot exceed its size, got a slide of {self._text(slide)} and a size of"
                 f" {self._text(size)}: rows in between would belong to no window (are the two swapped?)"
+            )
+        if self.is_by_count and (self.offset_microseconds or not self.is_numbered):
+            raise InvalidNetworkError(
+                "windows of so many rows begin with the first row of each group: they have no offset"
             )
         object.__setattr__(self, "offset_microseconds", self.offset_microseconds % slide)
 
@@ -93,4 +101,6 @@ class WindowSpecification:
     def _text(self, microseconds: int) -> str:
         if microseconds < 0:
             return f"{microseconds} microseconds"
+        if self.is_by_count:
+            return format_rows(microseconds)
         return format_length(microseconds, is_numbered=self.is_numbered)

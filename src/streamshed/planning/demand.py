@@ -27,6 +27,7 @@ class Demand:
         is_protected: Whether none of its rows may be shed.
         goal: The error that it should stay within; None: as little as the load allows.
         counts_for: The query for which rows are only counted; None: this is a query itself.
+        whole_because: Why what it asks needs every row; None: it does not, or that is said elsewhere.
 
     Raises:
         ValueError: The coefficient or the weight is below 0 or not finite.
@@ -46,6 +47,7 @@ class Demand:
     is_protected: bool = False
     goal: ErrorGoal | None = None
     counts_for: str | None = None
+    whole_because: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("coefficient", "weight"):

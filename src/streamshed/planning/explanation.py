@@ -42,6 +42,7 @@ class Outlook:
         expected_error: The relative standard error of its worst aggregate, of the smallest group that counts.
         bound_by: The operator or query whose cost keeps P from being higher; None at P = 1.
         is_protected: Whether it is never shed.
+        whole_because: Why not, if that lies in what it asks; else None.
         goal: The error it should stay within, such as "2 % at 95 %"; None: it has no goal.
         meets_goal: Whether it is expected to; without a goal it does.
         size_column: The column by which its rows are chosen, large values likelier than small ones; None: all alike.
@@ -57,6 +58,7 @@ class Outlook:
     expected_error: float
     bound_by: str | None
     is_protected: bool
+    whole_because: str | None = None
     goal: str | None = None
     meets_goal: bool = True
     size_column: str | None = None
@@ -391,6 +393,7 @@ def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) 
         expected_error=math.sqrt(variance),
         bound_by=None if rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
         is_protected=demand.is_protected,
+        whole_because=demand.whole_because,
         goal=None if demand.goal is None else str(demand.goal),
         meets_goal=demand.meets_goal(rate),
         size_column=None if sized is None else sized.column,

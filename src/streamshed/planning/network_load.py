@@ -26,7 +26,7 @@ from streamshed.planning.large_values import (
     lifted_spread,
     sizes_of,
 )
-from streamshed.planning.scalability import obstacle
+from streamshed.planning.scalability import NUMBERS_ROWS, obstacle
 from streamshed.planning.work_tree import WorkNode, WorkTree
 from streamshed.sharing.counted_rows import SCALED, counted_node
 from streamshed.sharing.large_values import SizedQueries, sized_queries
@@ -250,6 +250,7 @@ class _Builder:
             weight=query.weight,
             priority=query.priority,
             is_protected=query.mode is not AnswerMode.APPROXIMATE or unscalable,
+            whole_because=NUMBERS_ROWS if query.is_by_count else None,
             goal=query.max_error,
         )
 
@@ -333,6 +334,8 @@ class _Builder:
 
     def _rows_within(self, stream: Stream, window: WindowSpecification, reach: float) -> float:
         """The rows of a stream in a window, or the share of them that come to a place."""
+        if window.is_by_count:
+            return window.size_microseconds / MICROSECONDS_PER_NUMBER
         arriving = self._of(stream)
         if stream.is_numbered:
             return arriving.rows_per_number * window.size_microseconds / MICROSECONDS_PER_NUMBER * reach

@@ -9,6 +9,9 @@ from streamshed.network.nodes import Aggregate
 from streamshed.network.query import AnswerMode, Query
 from streamshed.statistics.forecast import Statistics
 
+NUMBERS_ROWS = "its windows hold so many rows, and to number these takes every row"
+"""Why windows of so many rows are always answered exactly."""
+
 
 def obstacle(kind: AggregateKind) -> str | None:
     """Say why no policy can answer an aggregate from a sample; None where it can.

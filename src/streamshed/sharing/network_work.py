@@ -55,9 +55,10 @@ class StreamWork:
     Attributes:
         program: Its straight line.
         classes: The sharing classes of its aggregate queries.
-        slots: The aggregates of its queries.
-        row_queries: Its set-valued queries.
+        slots: The aggregates of its queries that are computed in slices.
+        row_queries: Its queries that take rows one by one: set-valued ones, and those whose windows hold so many rows.
         probes: The operators whose rows are counted by the way.
+        count_slots: The aggregates over windows of so many rows.
     """
 
     program: StreamProgram
@@ -65,6 +66,12 @@ class StreamWork:
     slots: tuple[AggregateSlot, ...]
     row_queries: tuple[Query, ...]
     probes: tuple[Probe, ...] = ()
+    count_slots: tuple[AggregateSlot, ...] = ()
+
+    @property
+    def set_valued(self) -> tuple[Query, ...]:
+        """The queries whose answers are rows."""
+        return tuple(query for query in self.row_queries if query.aggregate is None)
 
     @property
     def stream(self) -> Stream:
@@ -89,7 +96,7 @@ class StreamWork:
 
     @cached_property
     def intakes(self) -> tuple[Intake, ...]:
-        """Where rows are taken in: the bits of its classes, one class after the other, then the set-valued queries."""
+        """Where rows are taken in: the bits of its classes, one class after the other, then the queries for rows."""
         of_classes = (
             self._of_bit(index, bit) for index, c in enumerate(self.classes) for bit in range(len(c.selections))
         )
@@ -127,7 +134,12 @@ class StreamWork:
     def _of_rows(self, definition_id: int) -> Intake:
         alike = [query for query in self.row_queries if query.definition_id == definition_id]
         place = self.program.places[alike[0].rows]
-        needs = frozenset((*place.conditions, *place.columns.values()))
+        own = [slot for slot in self.count_slots if slot.query.definition_id == definition_id]
+        needs = (
+            needed_columns(place.conditions, *(text for slot in own for text in (*slot.keys, slot.value)))
+            if own
+            else frozenset((*place.conditions, *place.columns.values()))
+        )
         return Intake(None, 0, tuple(query.name for query in alike), ((definition_id, 0),), needs)
 
 
@@ -140,6 +152,7 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     apart = any(query.gap_windows > 0 for query in own) and any(query.gap_windows == 0 for query in own)
     program = resolve_stream(stream, [query.rows for query in own])
     slots: list[AggregateSlot] = []
+    count_slots: list[AggregateSlot] = []
     counted: list[CountedRows] = []
     shares: dict[tuple[int, int], Share] = {}
     for query in own:
@@ -147,6 +160,9 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
             continue
         place = program.places[query.rows]
         of_query = aggregate_slots(query, query.aggregate, place)
+        if query.is_by_count:
+            count_slots += of_query
+            continue
         slots += of_query
         for slot in of_query:
             is_apart = apart and query.gap_windows > 0
@@ -154,7 +170,7 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
         for rows in counted_rows(query, {slot.aggregate: slot.slot for slot in of_query}):
             counted.append(rows)
             shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])
-    row_queries = tuple(query for query in own if query.aggregate is None)
+    row_queries = tuple(query for query in own if query.aggregate is None or query.is_by_count)
     probed = probes(own)
     for probe in probed:
         shares[probe.query.definition_id, probe.slot] = _probe_share(probe, program)
@@ -162,7 +178,7 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
     if apart:
         program = replace(program, instructions=(*program.instructions, Test(TOLERANT, ALWAYS, ())))
     classes = sharing_classes(stream.name, list(shares.values()), _dimensions(program))
-    return StreamWork(program, classes, tuple(slots), row_queries, probed)
+    return StreamWork(program, classes, tuple(slots), row_queries, probed, tuple(count_slots))
 
 
 def call_addresses(work: StreamWork) -> dict[str, tuple[str, ...]]:

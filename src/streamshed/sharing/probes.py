@@ -70,7 +70,9 @@ def probes(queries: Sequence[Query]) -> tuple[Probe, ...]:
         >>> probes([both, first.window("1 second").agg(n="count(*)").query("one")])
         ()
     """
-    hosts = sorted((query for query in queries if query.aggregate is not None), key=_preference)
+    hosts = sorted(
+        (query for query in queries if query.aggregate is not None and not query.is_by_count), key=_preference
+    )
     nodes = dict.fromkeys(node for query in queries for node in query.rows.path)
     counted = {last_drop(host.rows) for host in hosts}
     counted |= {last_drop(node.input) for node in nodes if isinstance(node, Apply)}

@@ -112,7 +112,7 @@ def streaming_answer_frame(
         unreadable: list[pa.RecordBatch] = []
         for batch in batches:
             partials_of_windows = WindowPartials(batch)
-            sums.append(window_sums(_answered(partials_of_windows, dropped)))
+            sums.append(window_sums(_answered(partials_of_windows, dropped, answering.definitions_by_count)))
             for answers in answering.answers(partials_of_windows, shed, dropped):
                 told.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
@@ -162,9 +162,13 @@ def dropped_windows(drops: WindowDrops) -> dict[int, DroppedWindows]:
     }
 
 
-def _answered(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> WindowPartials:
-    """What tells of windows: of a dropped one, not all rows are there."""
+def _answered(
+    partials: WindowPartials, dropped: Mapping[int, DroppedWindows], by_count: Sequence[int]
+) -> WindowPartials:
+    """What tells of windows in time: of a dropped one, not all rows are there."""
     told_nothing = is_dropped(partials, dropped) | is_carried(partials)
+    if by_count:
+        told_nothing |= np.isin(partials.longs("definition_id"), by_count)
     return partials.take(np.flatnonzero(~told_nothing)) if told_nothing.any() else partials
 
 

@@ -41,8 +41,9 @@ class CompiledStream:
         work: What is to be done.
         line: How.
         values: Types of keys and values.
-        outputs: What its queries answer.
+        outputs: What its queries answer, from slices and rows.
         plan: What a micro-batch is told, one row; None: nothing, as in batch mode.
+        count_outputs: What its queries answer whose windows hold so many rows.
     """
 
     work: StreamWork
@@ -50,6 +51,7 @@ class CompiledStream:
     values: ValueTypes
     outputs: tuple[Output, ...]
     plan: DataFrame | None = None
+    count_outputs: tuple[Output, ...] = ()
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -96,12 +98,14 @@ def compile_stream(
         raise refused_instruction(
             work.program, lambda first: run_instructions(admitted, first, frozenset(), fused=fused).rows
         ) from error
-    types = slot_types(line, work.program, work.slots)
+    slots = (*work.slots, *work.count_slots)
+    types = slot_types(line, work.program, slots)
     outputs = (
         *(slot_output(slot, types) for slot in work.slots),
-        *(_row_output(query) for query in work.row_queries),
+        *(_row_output(query) for query in work.set_valued),
     )
-    return CompiledStream(work, line, ValueTypes(types, presence_only(work.slots)), outputs, told.plan)
+    count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
+    return CompiledStream(work, line, ValueTypes(types, presence_only(slots)), outputs, told.plan, count_outputs)
 
 
 def _admission(admission: Admission, work: StreamWork) -> Admission:
@@ -133,7 +137,7 @@ def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
 
 
 def _takers(work: StreamWork) -> list[Taker]:
-    """The bits of masks, and the set-valued queries."""
+    """The bits of masks, and the queries that take rows one by one."""
     of_bits = [
         Taker(passes((index, bit)), conditions)
         for index, sharing_class in enumerate(work.classes)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from streamshed.answering.output import Output
 from streamshed.answering.value_kind import Carriage, ValueKind
@@ -22,6 +23,7 @@ from streamshed.sharing.instructions import Instruction
 from streamshed.sharing.large_values import sized_of_stream
 from streamshed.sharing.network_work import AggregateSlot
 from streamshed.sharing.probes import is_probe
+from streamshed.spark.bounded_count_partials import bounded_count_partials
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.finished_answers import Listener
@@ -40,6 +42,7 @@ from streamshed.spark.window_partials import window_partials
 
 NOTHING_KNOWN = KnownDrops()
 """No window is dropped."""
+CountStage = Callable[[Sequence[CompiledStream], T.StructType], DataFrame]
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 
 
@@ -60,7 +63,8 @@ class CompiledNetwork:
         """What its queries ask of the window partials."""
         foundations = self.foundations
         own = (output for output in self.row_outputs if output.definition_id not in foundations)
-        return (*own, *(output for level in self.levels for output in level.outputs))
+        of_counts = (output for stream in self.streams for output in stream.count_outputs)
+        return (*own, *of_counts, *(output for level in self.levels for output in level.outputs))
 
     @cached_property
     def row_outputs(self) -> tuple[Output, ...]:
@@ -97,7 +101,7 @@ class CompiledNetwork:
     def typed_slots(self) -> Iterator[tuple[AggregateSlot, Types]]:
         """The aggregates of queries, of rows and of answers, with the types of their keys and values."""
         for stream in self.streams:
-            for slot in stream.work.slots:
+            for slot in (*stream.work.slots, *stream.work.count_slots):
                 yield slot, stream.values.types
         for level in self.levels:
             for slot in level.slots:
@@ -177,7 +181,8 @@ def needed_layout(network: CompiledNetwork) -> StateLayout:
         quantiles=any(o.shape.share is not None for o in outputs),
         distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
         collected=any(o.shape.function is AggregateKind.USER for o in outputs),
-        rows=any(stream.work.row_queries for stream in streams),
+        rows=any(stream.work.set_valued for stream in streams),
+        count_windows=any(stream.work.count_slots for stream in streams),
     )
 
 
@@ -188,6 +193,7 @@ def compiled_partials(
     layout: StateLayout,
     known: KnownDrops = NOTHING_KNOWN,
     listener: Callable[[int], Listener] | None = None,
+    count_stage: CountStage = bounded_count_partials,
 ) -> DataFrame:
     """Return the window partials of a time domain, and the rows of its set-valued queries among them.
 
@@ -198,6 +204,7 @@ def compiled_partials(
         layout: The state layout.
         known: Which windows are dropped.
         listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
+        count_stage: Returns the partials of windows of so many rows, of the streams and in the schema that it is given.
     """
     streams, outputs = network.streams, network.row_outputs
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
@@ -223,12 +230,14 @@ def compiled_partials(
     if layout.rows:
         branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
+    if layout.count_windows:
+        partials = partials.unionByName(count_stage(streams, partials.schema))
     return partials
 
 
 def readings(layout: StateLayout) -> int:
-    """Return how often `compiled_partials` reads each row: once more where rows themselves are answers."""
-    return 2 if layout.rows else 1
+    """Return how often `compiled_partials` reads each row: once more for rows as answers, and for those numbered."""
+    return 1 + layout.rows + layout.count_windows
 
 
 def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:

@@ -30,6 +30,7 @@ from streamshed.spark.compiled_network import (
     readings,
     types_of_network,
 )
+from streamshed.spark.count_partials import streaming_count_partials
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.known_drops import KnownDrops
@@ -233,7 +234,8 @@ class DomainRun:
 
     def _facts(self) -> DomainFacts:
         sizes = [member.window.size_microseconds for kept in self.manifest.classes for member in kept.members]
-        sizes += [sum(window.size_microseconds for window in query.windows) for query in self._network.queries]
+        in_time = [query for query in self._network.queries if not query.is_by_count]
+        sizes += [sum(window.size_microseconds for window in query.windows) for query in in_time]
         interval = self._settings.control.trigger_interval_seconds
         intakes = {name: work.intakes for name, work in self._works.items()}
         return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval)
@@ -264,6 +266,9 @@ class DomainRun:
             self.manifest.layout,
             KnownDrops(client),
             lambda level: listener_of(compiled.levels[level - 1].feeds, level, client, summaries),
+            lambda streams, schema: streaming_count_partials(
+                self._spark, streams, schema, client, self.manifest.partitions
+            ),
         )
 
     def _last_report(self) -> MicroBatchReport | None:

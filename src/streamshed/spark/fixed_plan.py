@@ -64,12 +64,17 @@ def start_fixed(
         Spark's query.
 
     Raises:
-        InvalidNetworkError: The network has several time domains, or both is asked for.
+        InvalidNetworkError: The network has several time domains or windows of so many rows, or both is asked for.
     """
     if sampling is not None and dropping is not None:
         raise InvalidNetworkError("a fixed plan samples rows or drops windows, not both")
     if len(network.time_domains) != 1:
         raise InvalidNetworkError(f"expected one time domain, got {len(network.time_domains)}")
+    if by_count := [query.name for query in network.queries if query.is_by_count]:
+        raise InvalidNetworkError(
+            f'query "{by_count[0]}": windows of so many rows are numbered by what a plan tells, but a fixed one tells'
+            " nothing: use start"
+        )
     use_this_python(spark)
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):

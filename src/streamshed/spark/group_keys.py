@@ -25,11 +25,16 @@ def key_columns(keys: Sequence[tuple[Column, T.DataType]]) -> tuple[Column, Colu
     if not keys:
         return F.lit(0).cast("bigint"), nothing.cast("string")
     if len(keys) > 1:
-        return nothing.cast("bigint"), F.concat_ws(SEPARATOR, *[_escaped(*key) for key in keys])
+        return nothing.cast("bigint"), joined_text(keys)
     column, kind = keys[0]
     if is_long_key(kind):
         return as_long(column, kind), nothing.cast("string")
     return nothing.cast("bigint"), as_text(column, kind)
+
+
+def joined_text(values: Sequence[tuple[Column, T.DataType]]) -> Column:
+    """Return several values as one text that determines them; never null."""
+    return F.concat_ws(SEPARATOR, *[_escaped(*value) for value in values]) if values else F.lit("")
 
 
 def is_long_key(kind: T.DataType) -> bool:

@@ -109,7 +109,7 @@ def _passed(
         windows = beside.windows if probed is None else beside.windows | probed.windows
         count = _covered(query, windows, first_events)
         yield probe.node.address, Passed(rows, count, query.aggregate.over.size_microseconds / 1e6)
-    for query in work.row_queries:
+    for query in work.set_valued:
         yield query.rows.address, Passed(sums.get((query.definition_id, 0), WindowSums()).rows)
 
 

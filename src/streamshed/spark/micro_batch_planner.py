@@ -187,6 +187,7 @@ class MicroBatchPlanner:
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
             drops=decision.drops,
+            drained_at=self._carrier.drained_at,
         )
 
     def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:

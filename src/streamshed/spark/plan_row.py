@@ -129,6 +129,7 @@ class PlanRow:
         latest_event: Per stream, its latest event time known, microseconds.
         active_at_seconds: Per stream, when it last had rows.
         drops: Which windows are dropped.
+        drained_at: The watermark at which no row is expected any more, microseconds; None: rows are.
     """
 
     micro_batch_id: int
@@ -139,6 +140,7 @@ class PlanRow:
     latest_event: Mapping[str, int] = field(default_factory=dict)
     active_at_seconds: Mapping[str, float] = field(default_factory=dict)
     drops: WindowDrops = NOTHING_DROPPED
+    drained_at: int | None = None
 
     def to_json(self) -> str:
         """Write the row as a JSON object."""
@@ -152,6 +154,7 @@ class PlanRow:
                 "latest_event": dict(self.latest_event),
                 "active_at_seconds": dict(self.active_at_seconds),
                 "drops": self.drops.to_document(),
+                "drained_at": self.drained_at,
             }
         )
 
@@ -168,4 +171,5 @@ class PlanRow:
             latest_event=document["latest_event"],
             active_at_seconds=document["active_at_seconds"],
             drops=WindowDrops.from_document(document["drops"]),
+            drained_at=document.get("drained_at"),
         )

@@ -31,7 +31,7 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
         work: The stream's.
         partials: Window partials, whose columns these take.
     """
-    asked = {query.definition_id: query for query in work.row_queries}
+    asked = {query.definition_id: query for query in work.set_valued}
     rows = [_row(query, work, line) for query in asked.values()]
     wanted = line.rows.select((F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("rows"))
     # Of the inner form of explode, Spark infers a filter that computes all rows once more.

@@ -176,7 +176,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             there is.
         partitions: State partitions per stage of a new checkpoint; None: as many as cores.
         reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions",
-            "quantiles", "distincts", "collected", "rows".
+            "quantiles", "distincts", "collected", "rows", "count_windows".
         host: Address on which the driver hands out plans; executors must reach it.
         port: Its port; 0: any that is free.
 

@@ -25,6 +25,7 @@ QUERY_SETTINGS: Mapping[str, str] = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "100000",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """What a network's streaming query runs with; Spark copies a session's settings when a query starts."""

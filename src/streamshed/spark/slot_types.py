@@ -140,6 +140,7 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
         ),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
+        is_by_count=slot.query.is_by_count,
     )
 
 

@@ -21,6 +21,7 @@ class StateLayout:
         distincts: Sketches of distinct values.
         collected: Lists of values, for aggregates of the user's own.
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
+        count_windows: One more, and a stage of its own, for windows of so many rows.
     """
 
     decimals: bool = False
@@ -30,6 +31,7 @@ class StateLayout:
     distincts: bool = False
     collected: bool = False
     rows: bool = False
+    count_windows: bool = False
 
     def covers(self, needed: StateLayout) -> bool:
         """Tell whether a checkpoint of this layout can hold a network that needs another."""
@@ -53,4 +55,4 @@ class StateLayout:
         return cls(**{name: bool(document.get(name)) for name in FAMILIES})
 
 
-FAMILIES = ("decimals", "texts", "dispersions", "quantiles", "distincts", "collected", "rows")
+FAMILIES = ("decimals", "texts", "dispersions", "quantiles", "distincts", "collected", "rows", "count_windows")

@@ -59,6 +59,7 @@ def build(path: Path) -> QueryNetwork:
         events.window("15 seconds", every="5 seconds").agg(n="count(*)", total="sum(v)").query("sliding"),
         events.filter("v > 3").window("10 seconds").by("v").agg(n="count(*)").query("grouped"),
         events.filter("v = 7").query("sevens"),
+        events.window("30 rows", every="10 rows").by("v").agg(n="count(*)", total="sum(v)").query("last_rows"),
         events.window("2 seconds").agg(top="max(v)").query("missing", mode="subset", max_gap=MAX_GAP),
         events.window("1 second").by("v").agg(n="count(*)").query("missing_by_v", mode="subset", max_gap=MAX_GAP),
         events.window("1 second")
@@ -73,7 +74,7 @@ def build(path: Path) -> QueryNetwork:
 
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
     """What the control loop is to decide."""
-    return {"events": CODES.get(micro_batch_id, 0), **dict.fromkeys(MISSING, 0)}
+    return {"events": CODES.get(micro_batch_id, 0), "last_rows": 0, **dict.fromkeys(MISSING, 0)}
 
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:

@@ -28,7 +28,7 @@ FILES = 7
 FILE_SECONDS = 10
 ROWS_PER_SECOND = 20
 UNREADABLE_PER_FILE = 2
-PLACE = ("kind", "query", "window_start", "window_end", "key", "aggregate")
+PLACE = ("kind", "query", "window_start", "window_end", "window_from", "key", "aggregate")
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,20 @@ def test_no_answer_is_given_twice(killed: Killed) -> None:
 def test_no_answer_is_lost(killed: Killed) -> None:
     answered = {row["window_start"] for row in killed.answers if row["query"] == "sliding"}
     assert answered == {at(start) for start in range(-10, FILES * FILE_SECONDS, 5)}
+
+
+def test_windows_of_rows_are_whole_and_given_once(killed: Killed) -> None:
+    """Their rows are numbered in state: one that were lost, or taken in twice, would move all that follow."""
+    counts = [row for row in killed.answers if (row["query"], row["aggregate"]) == ("last_rows", "n")]
+    of_group = FILES * FILE_SECONDS * ROWS_PER_SECOND // 10
+    assert sorted((int(row["key"][0]), row["window_from"], row["value"]) for row in counts) == [
+        (group, start, min(start + 30, of_group) - max(start, 0))
+        for group in range(10)
+        for start in range(-20, of_group, 10)
+    ]
+    assert all(row["exact"] for row in killed.answers if row["query"] == "last_rows")
+    totals = [row for row in killed.answers if (row["query"], row["aggregate"]) == ("last_rows", "total")]
+    assert {(row["key"][0], row["value"] / row["rows_used"]) for row in totals} == {(str(v), v) for v in range(10)}
 
 
 def test_the_same_rows_are_shed_as_if_nothing_had_happened(killed: Killed) -> None:

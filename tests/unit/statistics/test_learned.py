@@ -198,16 +198,16 @@ def test_groups_are_counted_by_their_size() -> None:
 
 
 def test_sampled_groups_are_believed_until_whole_windows_are_known() -> None:
-    def groups_after(*measured: WindowSums) -> tuple[tuple[float, float], ...]:
+    def groups_after(*measured: WindowSums) -> dict[float, float]:
         learned = after(*[Measured(windows={("by_value", "n"): sums}) for sums in measured])
         groups = learned.statistics(NETWORK, guessed_statistics(NETWORK)).queries["by_value"].groups
         assert groups is not None
-        return groups.sizes
+        return dict(groups.sizes)
 
     sampled = WindowSums(sampled_groups=GroupCounts({5: 4}, frozenset({0, 1})))
     whole = WindowSums(groups=GroupCounts({0: 60, 5: 1}, frozenset({2})))
-    assert groups_after(sampled, sampled) == ((32.0, pytest.approx(2.0)),)
-    assert groups_after(sampled, whole, sampled) == ((1.0, pytest.approx(60.0)), (32.0, pytest.approx(1.0)))
+    assert groups_after(sampled, sampled) == {32.0: pytest.approx(2.0)}
+    assert groups_after(sampled, whole, sampled) == {1.0: pytest.approx(60.0), 32.0: pytest.approx(1.0)}
 
 
 def test_what_was_learned_survives_a_restart() -> None:

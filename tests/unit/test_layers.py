@@ -37,7 +37,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def write_package(folder: Path, *, sources: Mapping[str, str]) -> None:
     package = folder / "streamshed"
-    for name in ("", "cli", "spark", "simulator", "traces", "control", "planning", "statistics", "network"):
+    for name in ("", "cli", "spark", "simulator", "traces", "control", "planning", "statistics", "joins", "network"):
         (package / name).mkdir(parents=True)
         (package / name / "__init__.py").touch()
     (package / "errors.py").touch()
@@ -75,6 +75,7 @@ def test_imports_downward_are_kept(tmp_path: Path) -> None:
         ("traces/replay.py", "streamshed.statistics"),
         ("statistics/arrivals.py", "streamshed.traces"),
         ("network/query.py", "streamshed.spark"),
+        ("joins/partition.py", "streamshed.planning"),
         ("simulator/engine.py", "pyspark"),
         ("cli/main.py", "pyspark"),
     ],

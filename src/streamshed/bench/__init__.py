@@ -22,6 +22,7 @@ _NAMES = (
     "windows",
     "prediction",
     "planning",
+    "joins",
 )
 
 

@@ -7,10 +7,11 @@ import pytest
 from streamshed.bench import BENCHMARKS, BenchOptions
 from streamshed.errors import JavaUnavailableError
 
+OF_RECORDINGS = {"coverage", "large_values", "counted_rows"}
+WITHOUT_SPARK = {"joins", "planning", "prediction"}
 
-@pytest.mark.parametrize(
-    "name", sorted({*BENCHMARKS} - {"coverage", "large_values", "counted_rows", "prediction", "planning"})
-)
+
+@pytest.mark.parametrize("name", sorted({*BENCHMARKS} - OF_RECORDINGS - WITHOUT_SPARK))
 def test_java_is_looked_for_before_anything_is_staged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

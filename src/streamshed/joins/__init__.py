@@ -1,0 +1,1 @@
+"""Windowed joins of two streams that shed comparisons, not rows ([G05]); see docs/joins.md."""

@@ -1,0 +1,117 @@
+"""The size b of basic windows that gives most: small ones follow the yields closely, each costs a read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from streamshed.joins.arrays import Ints
+from streamshed.joins.greedy import greedy
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.outlook import Outlook
+from streamshed.joins.rows import Rows
+from streamshed.joins.selection import CellWork
+from streamshed.joins.side import Side
+from streamshed.joins.store import DIRECTORY_KEY, BasicWindowStore
+from streamshed.joins.window_state import WindowState
+from streamshed.joins.yields import Yields
+
+_AS_GOOD = 0.99
+"""A larger size is taken if it gives so much of what the best does."""
+
+
+def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows:
+    """Return the windows with basic windows of 1, 2, 4, ... times the size, whichever is expected to give most results.
+
+    Cells are chosen by what one half of the micro-batches showed and judged by the other half: sizes so small that
+    their yields are mostly noise give less than they promise.
+
+    Args:
+        work: Comparisons, yields of one half and prices, for the smallest size there may be.
+        judged: Yields of the other half.
+        budget: What a micro-batch may cost.
+
+    Example:
+        >>> windows = JoinWindows(80, 0, 10)
+        >>> outlook = Outlook(windows=windows, with_stored=(100.0,) * 8, among_new=(0.0,) * 8, reads=(2,) * 8)
+        >>> flat = Yields((1e6,) * 8, (1e4,) * 8)
+        >>> chosen_windows(CellWork(outlook=outlook, yields=flat), flat, 200.0).basic_microseconds
+        80
+        >>> peak = Yields((1e6,) * 8, (1e4, 9e4) + (1e4,) * 6)
+        >>> chosen_windows(CellWork(outlook=outlook, yields=peak), peak, 100.0).basic_microseconds
+        10
+    """
+    fine = work.outlook.windows
+    expected: dict[JoinWindows, float] = {}
+    for multiple in _multiples(fine):
+        coarse = replace(fine, basic_microseconds=fine.basic_microseconds * multiple)
+        merged_work = replace(
+            work,
+            outlook=merged_outlook(work.outlook, coarse),
+            yields=merged_yields(work.yields, fine, coarse),
+        )
+        selection = greedy(merged_work, budget)
+        worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * merged_work.outlook.comparisons
+        expected[coarse] = float(worth @ selection.fractions)
+    enough = _AS_GOOD * max(expected.values())
+    return max((of for of, results in expected.items() if results >= enough), key=lambda of: of.basic_microseconds)
+
+
+def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yields:
+    """Return what is known of larger cells.
+
+    Example:
+        >>> merged_yields(Yields((1.0, 2.0, 4.0), (0.0, 1.0, 1.0)), JoinWindows(20, 10, 10), JoinWindows(20, 10, 20))
+        Yields(comparisons=(3.0, 4.0), results=(1.0, 1.0))
+    """
+    into = _cells_within(fine, coarse)
+    return Yields(_added(into, yields.comparisons, coarse), _added(into, yields.results, coarse))
+
+
+def merged_outlook(outlook: Outlook, coarse: JoinWindows) -> Outlook:
+    """Return what larger cells would compare; each reads as many, larger, basic windows as one of its parts did."""
+    into = _cells_within(outlook.windows, coarse)
+    reads = np.zeros(coarse.cells, np.int64)
+    np.maximum.at(reads, into, np.array(outlook.reads))
+    return Outlook(
+        windows=coarse,
+        with_stored=_added(into, outlook.with_stored, coarse),
+        among_new=_added(into, outlook.among_new, coarse),
+        reads=tuple(reads.tolist()),
+    )
+
+
+def recut(store: BasicWindowStore, old: JoinWindows, new: JoinWindows) -> None:
+    """Store the same rows in basic windows of another size.
+
+    Args:
+        store: Of one partition of a join.
+        old: What it was written with.
+        new: The same windows with another b.
+    """
+    before = WindowState(old, store)
+    rows = {side: before.all_rows(side) for side in Side}
+    before.remove(before.directory.entries)
+    store.remove(DIRECTORY_KEY)
+    after = WindowState(new, store)
+    for side, parts in rows.items():
+        if parts:
+            after.add(side, Rows.joined(parts))
+    after.save()
+
+
+def _multiples(windows: JoinWindows) -> list[int]:
+    longest = max(windows.left_microseconds, windows.right_microseconds)
+    powers = range(1 + max(0, (longest // windows.basic_microseconds).bit_length() - 1))
+    return [1 << power for power in powers]
+
+
+def _cells_within(fine: JoinWindows, coarse: JoinWindows) -> Ints:
+    """The larger cell that each cell lies in: that of its lag nearest to 0."""
+    nearest = [min(lags, key=abs) for lags in fine.cell_intervals]
+    return coarse.cells_of(np.array(nearest, np.int64))
+
+
+def _added(into: Ints, values: tuple[float, ...], coarse: JoinWindows) -> tuple[float, ...]:
+    return tuple(np.bincount(into, values, minlength=coarse.cells).tolist())

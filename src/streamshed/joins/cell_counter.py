@@ -1,0 +1,65 @@
+"""Counts of cells, while rows are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streamshed.joins.arrays import Floats, Ints
+from streamshed.joins.join_result import CellCounts
+from streamshed.joins.join_windows import JoinWindows, LagInterval
+from streamshed.joins.kernel import comparisons_within
+
+
+class CellCounter:
+    """Takes in what was compared with what, and what it gave.
+
+    Args:
+        windows: What cells there are.
+
+    Example:
+        >>> counter = CellCounter(JoinWindows(20, 0, 10))
+        >>> lags, weights = np.array([5, 15]), np.array([1.0, 4.0])
+        >>> counter.add(np.array([0]), np.array([5, 15, 16]), [(0, 9), (10, 15)], lags, weights)
+        >>> found = counter.counts()
+        >>> found.comparisons.tolist(), found.weight.tolist(), found.seen_comparisons.tolist()
+        ([1.0, 1.0], [1.0, 4.0], [1.0, 0.0])
+    """
+
+    def __init__(self, windows: JoinWindows) -> None:
+        self._windows = windows
+        self._comparisons, self._results, self._weight, self._seen, self._seen_weight = np.zeros((5, windows.cells))
+
+    def add(
+        self, left: Ints, right: Ints, parts: Sequence[LagInterval | None], lags: Ints, weights: Floats | None
+    ) -> None:
+        """Take in some comparisons.
+
+        Args:
+            left: Times of left rows.
+            right: Times of right rows.
+            parts: The lags of each cell over which all of them were compared.
+            lags: Of the pairs that join.
+            weights: What these are worth; None: 1 each.
+        """
+        whole = np.array([part == cell for part, cell in zip(parts, self._windows.cell_intervals, strict=True)])
+        compared = comparisons_within(left, right, parts)
+        cells = self._windows.cells_of(lags)
+        found = np.bincount(cells, minlength=self._windows.cells).astype(np.float64)
+        weight = found if weights is None else np.bincount(cells, weights, minlength=self._windows.cells)
+        self._comparisons += compared
+        self._results += found
+        self._weight += weight
+        self._seen += np.where(whole, compared, 0)
+        self._seen_weight += np.where(whole, weight, 0.0)
+
+    def counts(self) -> CellCounts:
+        """Return what was counted."""
+        return CellCounts(
+            comparisons=self._comparisons,
+            results=self._results,
+            weight=self._weight,
+            seen_comparisons=self._seen,
+            seen_weight=self._seen_weight,
+        )

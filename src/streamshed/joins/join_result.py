@@ -1,0 +1,115 @@
+"""What a micro-batch of a join gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from streamshed.joins.arrays import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideCounts:
+    """New rows of one side: received = late + without_time + unmatchable + dropped + kept.
+
+    Args:
+        received: How many came.
+        late: Older than the watermark; neither compared nor kept.
+        without_time: Their time is null.
+        unmatchable: They join nothing: null in the key, too few items in the set.
+        dropped: Dropped by `keep_share`.
+        kept: Compared, and kept in the window.
+    """
+
+    received: int
+    late: int
+    without_time: int
+    unmatchable: int
+    dropped: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellCounts:
+    """What was counted of each cell.
+
+    Args:
+        comparisons: Pairs whose lag was one that was compared.
+        results: Those of them that join.
+        weight: What these are worth; the same as `results` where they have no weight.
+        seen_comparisons: Comparisons that say what the cell as a whole yields: by rows that were compared over all
+            lags, or over all of the cell.
+        seen_weight: What those gave.
+    """
+
+    comparisons: Floats
+    results: Floats
+    weight: Floats
+    seen_comparisons: Floats
+    seen_weight: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateCounts:
+    """What became of the state.
+
+    Args:
+        basic_windows_read: How many were read.
+        basic_windows: How many there are.
+        rows: How many rows they hold.
+        bytes: How large they are.
+        released_rows: Rows that left early, for memory.
+        released_bytes: How large they were.
+        expired_rows: Rows that nothing can join any more.
+    """
+
+    basic_windows_read: int
+    basic_windows: int
+    rows: int
+    bytes: int
+    released_rows: int
+    released_bytes: int
+    expired_rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JoinResult:
+    """Pairs that join, and what was counted on the way.
+
+    Args:
+        left: Left rows, of which some are in pairs.
+        right: Right rows likewise.
+        left_places: Per pair, the place of its left row in `left`.
+        right_places: That of its right row in `right`.
+        left_microseconds: The time of each pair's left row.
+        right_microseconds: That of its right row.
+        cells: Counts per cell.
+        left_counts: New rows of the left side.
+        right_counts: Those of the right side.
+        state: What became of the state.
+        weight: What a pair stands for in totals over the join: 1/P where keys are sampled, else 1.
+    """
+
+    left: pa.Table
+    right: pa.Table
+    left_places: Ints
+    right_places: Ints
+    left_microseconds: Ints
+    right_microseconds: Ints
+    cells: CellCounts
+    left_counts: SideCounts
+    right_counts: SideCounts
+    state: StateCounts
+    weight: float
+
+    def __len__(self) -> int:
+        return len(self.left_places)
+
+    def left_rows(self) -> pa.Table:
+        """Return the left row of each pair."""
+        return self.left.take(pa.array(self.left_places))
+
+    def right_rows(self) -> pa.Table:
+        """Return the right row of each pair."""
+        return self.right.take(pa.array(self.right_places))

@@ -1,0 +1,160 @@
+"""The two windows of a join, cut into cells by lag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.joins.arrays import Floats, Ints
+from streamshed.joins.side import Side
+
+LagInterval = tuple[int, int]
+"""Smallest and largest lag of some pairs, both included, microseconds."""
+
+
+@dataclass(frozen=True)
+class JoinWindows:
+    """How long rows of either side wait for those of the other, and the cells that pairs are counted and shed by.
+
+    A pair belongs to the join iff its *lag*, the right row's time − the left row's, is in [−w2, w1]: a row of the left
+    side is in window W_1 for w1, and later rows of the right side are compared with it; the reverse for W_2. A *cell*
+    is a piece of b of the lags of one window: cell j of W_1 holds the lags [j·b, (j+1)·b), cell j of W_2 those of
+    (j·b, (j+1)·b] the other way round; the last one of W_1 ends with w1. Cells go by the pair's lag alone, so that what
+    is compared depends neither on micro-batches nor on which row of a pair came first.
+
+    Args:
+        left_microseconds: w1, how long rows of the left side are kept for later ones of the right; 0 for none.
+        right_microseconds: w2, the reverse.
+        basic_microseconds: b, the size of a basic window.
+
+    Raises:
+        InvalidNetworkError: A window is negative, both are 0, or b is not positive.
+
+    Example:
+        >>> windows = JoinWindows(20_000_000, 5_000_000, 1_000_000)
+        >>> windows.left_cells, windows.right_cells, windows.basic_windows(Side.LEFT)
+        (20, 5, 21)
+        >>> windows.cells_of(np.array([0, 999_999, 1_000_000, 20_000_000, -1, -1_000_000, -1_000_001])).tolist()
+        [0, 0, 1, 19, 20, 20, 21]
+        >>> windows.side_of(19).name, windows.side_of(20).name
+        ('LEFT', 'RIGHT')
+    """
+
+    left_microseconds: int
+    right_microseconds: int
+    basic_microseconds: int
+
+    def __post_init__(self) -> None:
+        if self.basic_microseconds <= 0:
+            raise InvalidNetworkError(f"basic window of a join is {self.basic_microseconds} µs, expected more than 0")
+        if min(self.left_microseconds, self.right_microseconds) < 0 or not self.span_microseconds:
+            raise InvalidNetworkError(
+                f"windows of a join are {self.left_microseconds} µs and {self.right_microseconds} µs, expected none"
+                " below 0 and one above: with both 0 nothing but equal times would join"
+            )
+
+    @property
+    def span_microseconds(self) -> int:
+        """w1 + w2: the length of all lags."""
+        return self.left_microseconds + self.right_microseconds
+
+    def length(self, side: Side) -> int:
+        """Return w1 or w2, microseconds."""
+        return self.left_microseconds if side is Side.LEFT else self.right_microseconds
+
+    @cached_property
+    def left_cells(self) -> int:
+        """How many cells W_1 has; at least one, as rows of equal time are in it."""
+        return max(1, -(-self.left_microseconds // self.basic_microseconds))
+
+    @cached_property
+    def right_cells(self) -> int:
+        """How many cells W_2 has."""
+        return -(-self.right_microseconds // self.basic_microseconds)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are: those of W_1, youngest first, then those of W_2."""
+        return self.left_cells + self.right_cells
+
+    def cells_of_side(self, side: Side) -> range:
+        """Return the numbers of a window's cells, youngest first."""
+        return range(self.left_cells) if side is Side.LEFT else range(self.left_cells, self.cells)
+
+    def side_of(self, cell: int) -> Side:
+        """Return whose window a cell is of."""
+        return Side.LEFT if cell < self.left_cells else Side.RIGHT
+
+    def basic_windows(self, side: Side) -> int:
+        """Return n_i = 1 + ⌈w_i/b⌉, how many basic windows a window reaches into."""
+        return 1 + -(-self.length(side) // self.basic_microseconds)
+
+    @cached_property
+    def cell_intervals(self) -> tuple[LagInterval, ...]:
+        """The lags of each cell."""
+        b = self.basic_microseconds
+        left = [(j * b, (j + 1) * b - 1) for j in range(self.left_cells)]
+        left[-1] = (left[-1][0], self.left_microseconds)
+        right = [(-min((j + 1) * b, self.right_microseconds), -j * b - 1) for j in range(self.right_cells)]
+        return (*left, *right)
+
+    @cached_property
+    def cell_microseconds(self) -> Floats:
+        """The length of each cell; of one that holds a single instant, 1."""
+        return np.array([hi - lo + 1 for lo, hi in self.cell_intervals], np.float64)
+
+    @property
+    def everything(self) -> LagInterval:
+        """All lags."""
+        return -self.right_microseconds, self.left_microseconds
+
+    def cells_of(self, lags: Ints) -> Ints:
+        """Return the cell of each lag; the lags must be within the windows."""
+        left = np.minimum(lags // self.basic_microseconds, self.left_cells - 1)
+        if not self.right_cells:
+            return left
+        return np.where(lags >= 0, left, self.left_cells + (-lags - 1) // self.basic_microseconds)
+
+    def parts(self, fractions: Sequence[float]) -> tuple[LagInterval | None, ...]:
+        """Return the lags of each cell that are compared: of a cell in part, the younger.
+
+        Args:
+            fractions: Per cell, the share of it, in [0, 1].
+
+        Raises:
+            ValueError: There are more or fewer of them than cells.
+
+        Example:
+            >>> JoinWindows(20, 10, 10).parts([1.0, 0.5, 0.2])
+            ((0, 9), (10, 15), (-2, -1))
+            >>> JoinWindows(20, 10, 10).parts([0.0, 1.0, 0.0])
+            (None, (10, 20), None)
+        """
+        if len(fractions) != self.cells:
+            raise ValueError(f"{len(fractions)} fractions for {self.cells} cells: were they of other windows?")
+        found: list[LagInterval | None] = []
+        for cell, ((lo, hi), fraction) in enumerate(zip(self.cell_intervals, fractions, strict=True)):
+            length = round((hi - lo + 1) * min(1.0, fraction))
+            younger = (lo, lo + length - 1) if self.side_of(cell) is Side.LEFT else (hi - length + 1, hi)
+            found.append(younger if length else None)
+        return tuple(found)
+
+
+def merged(intervals: Sequence[LagInterval | None]) -> list[LagInterval]:
+    """Return the same lags as few intervals, in order.
+
+    Example:
+        >>> merged([(0, 9), None, (20, 29), (-5, -1)])
+        [(-5, 9), (20, 29)]
+    """
+    found: list[LagInterval] = []
+    for lo, hi in sorted(interval for interval in intervals if interval is not None):
+        if found and lo <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(hi, found[-1][1]))
+        else:
+            found.append((lo, hi))
+    return found

@@ -1,0 +1,77 @@
+"""What finds the pairs that join, among rows of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from streamshed.joins.arrays import Ints
+from streamshed.joins.join_windows import LagInterval
+from streamshed.joins.rows import Rows
+
+Pairs = tuple[Ints, Ints]
+"""Places of the left rows and of the right rows that join, as many of either."""
+
+NO_PAIRS: Pairs = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+class Kernel(Protocol):
+    """Finds pairs; every kernel of a condition finds the same ones."""
+
+    def __call__(self, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+        """Return the pairs that join and whose lag is in one of the intervals, which do not touch one another."""
+
+
+def concatenated(several: Sequence[Pairs]) -> Pairs:
+    """Return the pairs of several lists."""
+    if not several:
+        return NO_PAIRS
+    return np.concatenate([left for left, _ in several]), np.concatenate([right for _, right in several])
+
+
+def reach(left: Ints, right: Ints, interval: LagInterval) -> tuple[Ints, Ints]:
+    """Return for each left time where the right times within an interval of lags begin and end.
+
+    Example:
+        >>> starts, stops = reach(np.array([10, 20]), np.array([10, 15, 20, 25]), (0, 5))
+        >>> starts.tolist(), stops.tolist()
+        ([0, 2], [2, 4])
+    """
+    lo, hi = interval
+    return np.searchsorted(right, left + lo, "left"), np.searchsorted(right, left + hi, "right")
+
+
+def expanded(starts: Ints, counts: Ints) -> Pairs:
+    """Return (which range, place in it) for ranges of places.
+
+    Example:
+        >>> ranges, places = expanded(np.array([5, 9]), np.array([2, 1]))
+        >>> ranges.tolist(), places.tolist()
+        ([0, 0, 1], [5, 6, 9])
+    """
+    total = int(counts.sum())
+    of = np.repeat(np.arange(len(counts)), counts)
+    places = np.arange(total) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+    return of, places
+
+
+def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval | None]) -> Ints:
+    """Return how many pairs of times have a lag in each interval.
+
+    Example:
+        >>> comparisons_within(np.array([0, 10]), np.array([5, 10, 12]), [(0, 5), (6, 12), None]).tolist()
+        [3, 2, 0]
+    """
+    found = np.zeros(len(intervals), np.int64)
+    if not len(left) or not len(right):
+        return found
+    if len(left) > len(right):
+        turned = [interval and (-interval[1], -interval[0]) for interval in intervals]
+        return comparisons_within(right, left, turned)
+    for place, interval in enumerate(intervals):
+        if interval is not None:
+            starts, stops = reach(left, right, interval)
+            found[place] = (stops - starts).sum()
+    return found

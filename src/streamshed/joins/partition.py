@@ -1,0 +1,165 @@
+"""One partition of a windowed join: the operator, micro-batch by micro-batch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.joins.coins import DROPPED, chosen_rows
+from streamshed.joins.comparable import check_comparable
+from streamshed.joins.conditions import Equality
+from streamshed.joins.directory import Directory, Stored
+from streamshed.joins.join_result import JoinResult, SideCounts, StateCounts
+from streamshed.joins.matching import Clock, kernel_of
+from streamshed.joins.outlook import Outlook, outlook_of
+from streamshed.joins.plan import EVERYTHING, JoinPlan
+from streamshed.joins.prepare import Prepared, prepared
+from streamshed.joins.probe import Probe
+from streamshed.joins.release import released
+from streamshed.joins.rows import Rows
+from streamshed.joins.side import Side
+from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.store import BasicWindowStore
+from streamshed.joins.window_state import WindowState
+
+
+class JoinPartition:
+    """Joins what comes with what came before; all that it remembers is in its store.
+
+    Args:
+        specification: The join.
+        store: Basic windows of this partition; it may be one that an earlier partition left.
+        clock: Seconds, to measure what kernels cost.
+
+    Example:
+        >>> from streamshed.joins.conditions import Equality
+        >>> from streamshed.joins.join_windows import JoinWindows
+        >>> from streamshed.joins.store import MemoryStore
+        >>> specification = JoinSpecification(
+        ...     windows=JoinWindows(10, 10, 5),
+        ...     condition=Equality(("host",), ("host",)),
+        ...     left_time="t",
+        ...     right_time="t",
+        ... )
+        >>> partition = JoinPartition(specification, MemoryStore())
+        >>> calls = pa.table({"t": [0, 4], "host": ["a", "b"]})
+        >>> alerts = pa.table({"t": [3, 9], "host": ["a", "b"]})
+        >>> found = partition.join(calls, alerts.slice(0, 1))
+        >>> found.left_microseconds.tolist(), found.right_microseconds.tolist()
+        ([0], [3])
+        >>> found = partition.join(calls.slice(0, 0), alerts.slice(1, 1))
+        >>> found.left_rows().to_pylist(), found.right_rows().to_pylist()
+        ([{'t': 4, 'host': 'b'}], [{'t': 9, 'host': 'b'}])
+    """
+
+    def __init__(
+        self, specification: JoinSpecification, store: BasicWindowStore, *, clock: Clock = time.perf_counter
+    ) -> None:
+        self._specification = specification
+        self._windows = specification.windows
+        self._store = store
+        self._kernel = kernel_of(specification.condition, clock)
+
+    def outlook(self, left: pa.Table, right: pa.Table, *, watermark_microseconds: int | None = None) -> Outlook:
+        """Return what comparing new rows over all lags would take, before anything is read but the directory.
+
+        Args:
+            left: New rows of the left side.
+            right: Those of the right side.
+            watermark_microseconds: Rows older than this are late.
+
+        Raises:
+            InvalidNetworkError: A column is missing, or of a type that cannot be compared.
+        """
+        new = self._prepared(left, right, watermark_microseconds)
+        directory = WindowState(self._windows, self._store).directory
+        return outlook_of(self._windows, directory, new[Side.LEFT].rows.times, new[Side.RIGHT].rows.times)
+
+    def join(self, left: pa.Table, right: pa.Table, plan: JoinPlan = EVERYTHING) -> JoinResult:
+        """Join the rows of a micro-batch with one another and with the rows of earlier ones.
+
+        Args:
+            left: New rows of the left side, in any order; the same columns and types every time.
+            right: Those of the right side.
+            plan: What of the full join is done.
+
+        Raises:
+            InvalidNetworkError: A column is missing, or of a type that cannot be compared; keys are to be sampled but
+                rows join by something else.
+            ValueError: The plan is of other windows.
+        """
+        if plan.key_share < 1.0 and not isinstance(self._specification.condition, Equality):
+            raise InvalidNetworkError(
+                f"keys are to be sampled, {plan.key_share:g} of them, but rows join by"
+                f" {type(self._specification.condition).__name__}, expected Equality: its results have no key"
+            )
+        new = self._prepared(left, right, plan.watermark_microseconds)
+        kept = {
+            side: one.rows.chosen(chosen_rows(one.rows.times, plan.keep_share, salt=DROPPED + side, seed=plan.seed))
+            for side, one in new.items()
+        }
+        state = WindowState(self._windows, self._store)
+        expired = state.expire(plan.watermark_microseconds)
+        probe = Probe(self._specification, self._kernel, plan, kept, state)
+        pairs = probe.pairs()
+        read = state.read
+        freed = self._keep(kept, state, plan)
+        lefts, rights = probe.rows[Side.LEFT], probe.rows[Side.RIGHT]
+        return JoinResult(
+            left=lefts.payload,
+            right=rights.payload,
+            left_places=pairs[0],
+            right_places=pairs[1],
+            left_microseconds=lefts.times[pairs[0]],
+            right_microseconds=rights.times[pairs[1]],
+            cells=probe.counter.counts(),
+            left_counts=_side_counts(left, new[Side.LEFT], kept[Side.LEFT]),
+            right_counts=_side_counts(right, new[Side.RIGHT], kept[Side.RIGHT]),
+            state=StateCounts(
+                basic_windows_read=read,
+                basic_windows=len(state.directory.entries),
+                rows=state.directory.rows,
+                bytes=state.directory.bytes,
+                released_rows=freed.rows,
+                released_bytes=freed.bytes,
+                expired_rows=expired.rows,
+            ),
+            weight=1.0 / plan.key_share,
+        )
+
+    def _prepared(self, left: pa.Table, right: pa.Table, watermark: int | None) -> dict[Side, Prepared]:
+        check_comparable(self._specification.condition, left.schema, right.schema)
+        tables = {Side.LEFT: left, Side.RIGHT: right}
+        return {side: prepared(self._specification, side, table, watermark) for side, table in tables.items()}
+
+    def _keep(self, rows: Mapping[Side, Rows], state: WindowState, plan: JoinPlan) -> Directory:
+        """Take new rows into the windows; return what had to be released for it."""
+        for side, new in rows.items():
+            state.add(side, new)
+        gone: tuple[Stored, ...] = ()
+        if plan.memory is not None and state.directory.entries:
+            latest = max(one.last_microseconds for one in state.directory.entries)
+            gone = released(
+                state.directory,
+                self._windows,
+                plan.memory.yields,
+                now_microseconds=latest,
+                limit_bytes=plan.memory.bytes,
+            )
+        freed = state.remove(gone)
+        state.save()
+        return freed
+
+
+def _side_counts(table: pa.Table, new: Prepared, kept: Rows) -> SideCounts:
+    return SideCounts(
+        received=table.num_rows,
+        late=new.late,
+        without_time=new.without_time,
+        unmatchable=new.unmatchable,
+        dropped=len(new.rows) - len(kept),
+        kept=len(kept),
+    )

@@ -1,0 +1,102 @@
+"""Every shedding policy of joins there is, and what a micro-batch does under one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from streamshed.errors import near_miss
+from streamshed.joins.direction import direction
+from streamshed.joins.greedy import greedy
+from streamshed.joins.plan import JoinPlan
+from streamshed.joins.random_drop import random_drop
+from streamshed.joins.rate_adaptation import rate_adaptation
+from streamshed.joins.selection import CellWork, Selection
+from streamshed.joins.time_correlation import time_correlation
+
+SAMPLING = 0.1
+"""γ: of the share r of the join that is done, the share that is spent on knowing what all cells yield."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPolicy:
+    """A way to choose what is compared.
+
+    Args:
+        name: How a user asks for it.
+        select: What is compared within a budget.
+        learns: Whether it goes by yields, so that some rows are compared over all lags.
+    """
+
+    name: str
+    select: Callable[[CellWork, float], Selection]
+    learns: bool
+
+
+JOIN_POLICIES: tuple[JoinPolicy, ...] = (
+    JoinPolicy("random_drop", random_drop, learns=False),
+    JoinPolicy("rate_adaptation", rate_adaptation, learns=False),
+    JoinPolicy("time_correlation", time_correlation, learns=True),
+    JoinPolicy("direction", direction, learns=True),
+    JoinPolicy("greedy", greedy, learns=True),
+)
+"""The paper's baseline, then each step of it on top of the one before, then ours."""
+
+DEFAULT_JOIN_POLICY = "greedy"
+
+
+def join_policy_named(name: str) -> JoinPolicy:
+    """Return a policy by its name.
+
+    Raises:
+        ValueError: There is none of that name.
+
+    Example:
+        >>> join_policy_named("greedy").learns
+        True
+    """
+    for policy in JOIN_POLICIES:
+        if policy.name == name:
+            return policy
+    names = [policy.name for policy in JOIN_POLICIES]
+    raise ValueError(f"unknown policy {name!r} of a join, expected one of {', '.join(names)}{near_miss(name, names)}")
+
+
+def plan_within(
+    policy: JoinPolicy, work: CellWork, budget: float, *, plan: JoinPlan | None = None, sampling: float = SAMPLING
+) -> JoinPlan:
+    """Return a plan that is expected to cost no more than a budget, what is spent on learning included.
+
+    A share q = r·γ of new rows is compared over all lags; the selection of the others has what is left:
+    q·(full cost) + (1 − q)·(cost of the selection) = budget.
+
+    Args:
+        policy: How to choose.
+        work: What there is to compare.
+        budget: What it may cost, in the unit of the prices.
+        plan: Where everything else of the plan comes from.
+        sampling: γ.
+
+    Example:
+        >>> from streamshed.joins.join_windows import JoinWindows
+        >>> from streamshed.joins.outlook import Outlook
+        >>> from streamshed.joins.yields import Yields
+        >>> windows, stored = JoinWindows(20, 0, 10), (50.0, 50.0)
+        >>> outlook = Outlook(windows=windows, with_stored=stored, among_new=(0.0, 0.0), reads=(1, 1))
+        >>> work = CellWork(outlook=outlook, yields=Yields((1e6, 1e6), (1e3, 2e3)))
+        >>> found = plan_within(join_policy_named("greedy"), work, 50.0)
+        >>> found.full_share, [round(one, 3) for one in found.fractions]
+        (0.05, [0.0, 0.947])
+    """
+    plan, fraction = plan or JoinPlan(), work.fraction(budget)
+    if fraction == 1.0:
+        return replace(plan, fractions=(1.0,) * work.outlook.windows.cells, keep_share=1.0, full_share=0.0)
+    full_share = fraction * sampling if policy.learns else 0.0
+    left = (budget - full_share * float(work.costs.sum())) / (1.0 - full_share)
+    selection = policy.select(work, left)
+    return replace(
+        plan,
+        fractions=selection.fractions,
+        keep_share=selection.keep_share,
+        full_share=full_share,
+    )

@@ -1,0 +1,52 @@
+"""Pairs that a function of the user's says join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.joins.conditions import PairPredicate
+from streamshed.joins.join_windows import LagInterval
+from streamshed.joins.kernel import Pairs, concatenated, expanded, reach
+from streamshed.joins.rows import Rows
+
+_MOST_PAIRS = 1 << 19
+"""Pairs that the function is given at a time."""
+
+
+def pairs_by_predicate(function: PairPredicate, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+    """Return the pairs that the function says join, of those with a lag in one of the intervals.
+
+    Raises:
+        ValueError: The function returns more or fewer truth values than there are pairs.
+    """
+    lefts, rights, found = left.payload, right.payload, []
+    for interval in intervals:
+        starts, stops = reach(left.times, right.times, interval)
+        counts = stops - starts
+        ends = np.cumsum(counts)
+        cuts = np.searchsorted(ends, np.arange(_MOST_PAIRS, int(ends[-1]) if len(ends) else 0, _MOST_PAIRS))
+        edges = np.unique(np.concatenate([[0], cuts + 1, [len(counts)]]))
+        for a, b in pairwise(edges):
+            of, theirs = expanded(starts[a:b], counts[a:b])
+            mine = of + a
+            if len(mine):
+                kept = _asked(function, lefts.take(pa.array(mine)), rights.take(pa.array(theirs)))
+                found.append((mine[kept], theirs[kept]))
+    return concatenated(found)
+
+
+def _asked(function: PairPredicate, lefts: pa.Table, rights: pa.Table) -> np.ndarray:
+    told = function(lefts, rights)
+    if isinstance(told, pa.Array | pa.ChunkedArray):
+        told = np.asarray(told.fill_null(fill_value=False))
+    joins = np.asarray(told, np.bool_)
+    if joins.shape != (lefts.num_rows,):
+        raise ValueError(
+            f"the predicate of a join returned an array of shape {joins.shape} for {lefts.num_rows} pairs,"
+            " expected one truth value each"
+        )
+    return joins

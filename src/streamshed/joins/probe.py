@@ -1,0 +1,115 @@
+"""New rows against one another and against what is stored: each pair once, whichever row came later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamshed.joins.arrays import Booleans, Floats, Ints
+from streamshed.joins.cell_counter import CellCounter
+from streamshed.joins.coins import COMPARED_FULLY, chosen_keys, chosen_rows
+from streamshed.joins.join_windows import LagInterval, merged
+from streamshed.joins.kernel import Kernel, Pairs, concatenated
+from streamshed.joins.plan import JoinPlan
+from streamshed.joins.rows import Rows
+from streamshed.joins.side import Side
+from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.window_state import WindowState
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Some rows of a side, in order of time, and their places among all of that side."""
+
+    rows: Rows
+    places: Ints
+
+
+class Probe:
+    """The comparisons of one micro-batch.
+
+    Args:
+        specification: The join.
+        kernel: What finds pairs.
+        plan: What is compared with what.
+        new: New rows per side.
+        state: What is stored.
+    """
+
+    def __init__(
+        self,
+        specification: JoinSpecification,
+        kernel: Kernel,
+        plan: JoinPlan,
+        new: Mapping[Side, Rows],
+        state: WindowState,
+    ) -> None:
+        self._specification, self._kernel, self._plan, self._state = specification, kernel, plan, state
+        windows = specification.windows
+        self.counter = CellCounter(windows)
+        self._all = windows.cell_intervals
+        self._selected = windows.parts(plan.fractions) if plan.fractions is not None else self._all
+        asking = {side: _asking(rows, plan.key_share) for side, rows in new.items()}
+        full = {side: self._compared_fully(side, rows) for side, rows in new.items()}
+        stored = {side: self._stored(side, new[side.opposite], full[side.opposite]) for side in Side}
+        self.rows: dict[Side, Rows] = {}
+        self._groups: dict[Side, tuple[_Group, _Group, _Group]] = {}
+        for side, rows in new.items():
+            old = stored[side]
+            self.rows[side] = Rows.joined([*old, rows])
+            before = len(self.rows[side]) - len(rows)
+            self._groups[side] = (
+                _Group(Rows.joined([*old, rows.part(0, 0)]), np.arange(before)),
+                _group(rows, asking[side] & full[side], before),
+                _group(rows, asking[side] & ~full[side], before),
+            )
+
+    def pairs(self) -> Pairs:
+        """Return the pairs that join, by their places in `rows`; to be asked once."""
+        return concatenated(list(self._found()))
+
+    def _found(self) -> Iterator[Pairs]:
+        (old_left, full_left, left), (old_right, full_right, right) = self._groups[Side.LEFT], self._groups[Side.RIGHT]
+        for mine, theirs in ((full_left, old_right), (old_left, full_right), (full_left, full_right)):
+            yield self._product(mine, theirs, self._all)
+        for mine, theirs in ((full_left, right), (left, full_right)):
+            yield self._product(mine, theirs, self._all)
+        for mine, theirs in ((left, old_right), (old_left, right), (left, right)):
+            yield self._product(mine, theirs, self._selected)
+
+    def _product(self, left: _Group, right: _Group, parts: Sequence[LagInterval | None]) -> Pairs:
+        mine, theirs = self._kernel(left.rows, right.rows, merged(parts))
+        lags = right.rows.times[theirs] - left.rows.times[mine]
+        found = left.places[mine], right.places[theirs]
+        self.counter.add(left.rows.times, right.rows.times, parts, lags, self._weights(found))
+        return found
+
+    def _weights(self, pairs: Pairs) -> Floats | None:
+        weight = self._specification.weight
+        if weight is None:
+            return None
+        lefts, rights = (rows.payload.take(places) for rows, places in zip(self.rows.values(), pairs, strict=True))
+        worth = np.asarray(weight(lefts, rights), np.float64)
+        return np.where(worth > 0, worth, 0.0)
+
+    def _compared_fully(self, side: Side, rows: Rows) -> Booleans:
+        share = 0.0 if self._selected == self._all else self._plan.full_share
+        return chosen_rows(rows.times, share, salt=COMPARED_FULLY + side, seed=self._plan.seed)
+
+    def _stored(self, side: Side, others: Rows, full: Booleans) -> list[Rows]:
+        """The stored rows of a side that new rows of the other are compared with."""
+        return self._state.probed(
+            side, [(others.times[full], merged(self._all)), (others.times[~full], merged(self._selected))]
+        )
+
+
+def _asking(rows: Rows, key_share: float) -> Booleans:
+    if key_share >= 1.0:
+        return np.ones(len(rows), np.bool_)
+    return chosen_keys(rows.codes, key_share)
+
+
+def _group(rows: Rows, which: Booleans, before: int) -> _Group:
+    return _Group(rows.chosen(which), np.flatnonzero(which) + before)

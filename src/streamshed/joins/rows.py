@@ -1,0 +1,98 @@
+"""Rows of one side, in order of time, as blobs hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.joins.arrays import Booleans, Floats, Ints
+
+TIME, CODE, ITEMS, WEIGHTS = "#time", "#code", "#items", "#weights"
+"""Columns beside the user's own: time in microseconds, code of the key, codes of the items, their weights."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one side, in order of time, with what their condition compares.
+
+    Args:
+        table: The user's columns, and those of this module that the condition needs; each in one chunk.
+    """
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @classmethod
+    def joined(cls, several: Sequence[Rows]) -> Rows:
+        """Return the rows of several, which must be in order of time; at least one."""
+        if len(several) == 1:
+            return several[0]
+        return cls(pa.concat_tables([rows.table for rows in several]).combine_chunks())
+
+    @classmethod
+    def from_blob(cls, blob: bytes) -> Rows:
+        """Return what `to_blob` made a blob of."""
+        return cls(pa.ipc.open_stream(pa.py_buffer(blob)).read_all().combine_chunks())
+
+    def to_blob(self) -> bytes:
+        """Return them as one piece: an Arrow stream."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return bytes(sink.getvalue())
+
+    @cached_property
+    def times(self) -> Ints:
+        """Microseconds, never falling."""
+        return self._numbers(TIME)
+
+    @cached_property
+    def codes(self) -> Ints:
+        """The code of each row's key."""
+        return self._numbers(CODE)
+
+    @cached_property
+    def item_starts(self) -> Ints:
+        """Where each row's items begin in `items`, and where the last row's end."""
+        return _starts(self._one(ITEMS))
+
+    @cached_property
+    def items(self) -> Ints:
+        """The codes of the items of all rows; each row's are different from one another."""
+        return np.asarray(self._one(ITEMS).flatten())
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each item."""
+        return np.asarray(self._one(WEIGHTS).flatten())
+
+    @property
+    def payload(self) -> pa.Table:
+        """The user's columns."""
+        return self.table.select([name for name in self.table.column_names if not name.startswith("#")])
+
+    def chosen(self, which: Booleans) -> Rows:
+        """Return some of the rows."""
+        return self if which.all() else Rows(self.table.filter(pa.array(which)).combine_chunks())
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return the rows from one place to another."""
+        return Rows(self.table.slice(start, stop - start).combine_chunks())
+
+    def _numbers(self, name: str) -> Ints:
+        return np.asarray(self._one(name))
+
+    def _one(self, name: str) -> pa.Array:
+        column = self.table.column(name)
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _starts(lists: pa.Array) -> Ints:
+    offsets = np.asarray(lists.offsets, np.int64)
+    return offsets - offsets[0] if len(offsets) else np.zeros(1, np.int64)

@@ -1,0 +1,39 @@
+"""What a join is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from streamshed.joins.arrays import Floats
+from streamshed.joins.conditions import Condition
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.side import Side
+
+PairWeight = Callable[[pa.Table, pa.Table], Floats]
+"""Given left and right rows, as many of either, returns what each pair is worth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinSpecification:
+    """A windowed join of two streams.
+
+    Args:
+        windows: How long rows wait for those of the other side.
+        condition: When two rows join.
+        left_time: The left side's time column: a timestamp, or microseconds as a whole number.
+        right_time: The right side's.
+        weight: What a result is worth; None: all are worth 1. Negative values and NaN are worth 0.
+    """
+
+    windows: JoinWindows
+    condition: Condition
+    left_time: str
+    right_time: str
+    weight: PairWeight | None = None
+
+    def time_of(self, side: Side) -> str:
+        """Return the time column of a side."""
+        return self.left_time if side is Side.LEFT else self.right_time

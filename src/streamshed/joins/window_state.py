@@ -1,0 +1,104 @@
+"""The basic windows of one partition, read only where they are probed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.joins.arrays import Ints
+from streamshed.joins.directory import Directory, Stored
+from streamshed.joins.join_windows import JoinWindows, LagInterval
+from streamshed.joins.rows import Rows
+from streamshed.joins.side import Side
+from streamshed.joins.store import DIRECTORY_KEY, BasicWindowStore
+
+
+class WindowState:
+    """Basic windows and their directory during one micro-batch.
+
+    Args:
+        windows: The windows of the join.
+        store: Where they are kept.
+
+    Raises:
+        IncompatibleCheckpointError: What is stored are basic windows of another size.
+    """
+
+    def __init__(self, windows: JoinWindows, store: BasicWindowStore) -> None:
+        self._windows = windows
+        self._store = store
+        self._read: dict[tuple[int, int], Rows] = {}
+        self.directory = Directory.from_blob(store.get(DIRECTORY_KEY), windows.basic_microseconds)
+
+    @property
+    def read(self) -> int:
+        """How many basic windows were read."""
+        return len(self._read)
+
+    def probed(self, side: Side, probes: Sequence[tuple[Ints, Sequence[LagInterval]]]) -> list[Rows]:
+        """Return the stored rows of a side that are in reach, basic window by basic window, in order of time.
+
+        Args:
+            side: Whose rows.
+            probes: Times of rows of the other side, in order, and the lags that each are compared over.
+        """
+        wanted = {one for times, lags in probes if len(times) for one in self.directory.probed(side, times, lags)}
+        return [self._rows(one) for one in sorted(wanted)]
+
+    def all_rows(self, side: Side) -> list[Rows]:
+        """Return all stored rows of a side, basic window by basic window, in order of time."""
+        return [self._rows(one) for one in self.directory.of(side)]
+
+    def expire(self, watermark_microseconds: int | None) -> Directory:
+        """Forget the basic windows that nothing can join any more; return what they were."""
+        if watermark_microseconds is None:
+            return Directory()
+        return self.remove(self.directory.expired(self._windows, watermark_microseconds))
+
+    def remove(self, gone: Sequence[Stored]) -> Directory:
+        """Forget basic windows; return what they were."""
+        for one in gone:
+            self._store.remove((one.side, one.number))
+        self.directory = self.directory.without(gone)
+        return Directory(tuple(gone))
+
+    def add(self, side: Side, rows: Rows) -> None:
+        """Take rows into their basic windows."""
+        if not len(rows):
+            return
+        numbers = rows.times // self._windows.basic_microseconds
+        known = {one.number: one for one in self.directory.of(side)}
+        edges = np.append(np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1)), len(rows)).tolist()
+        changed = []
+        for start, stop in pairwise(edges):
+            number, part = int(numbers[start]), rows.part(start, stop)
+            if number in known:
+                part = _in_order(Rows.joined([self._rows(known[number]), part]))
+            blob = part.to_blob()
+            self._store.put((int(side), number), blob)
+            first, last = int(part.times[0]), int(part.times[-1])
+            changed.append(Stored(int(side), number, len(part), len(blob), first, last))
+        self.directory = self.directory.updated(changed)
+
+    def save(self) -> None:
+        """Write the directory."""
+        self._store.put(DIRECTORY_KEY, self.directory.to_blob(self._windows.basic_microseconds))
+
+    def _rows(self, one: Stored) -> Rows:
+        key = (one.side, one.number)
+        if key not in self._read:
+            blob = self._store.get(key)
+            if blob is None:
+                raise KeyError(f"basic window {key} of a join is in the directory but not in its store")
+            self._read[key] = Rows.from_blob(blob)
+        return self._read[key]
+
+
+def _in_order(rows: Rows) -> Rows:
+    if (np.diff(rows.times) >= 0).all():
+        return rows
+    order = pa.array(np.argsort(rows.times, kind="stable"))
+    return Rows(rows.table.take(order).combine_chunks())

@@ -1,0 +1,64 @@
+"""Every kernel of sets finds the same pairs."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamshed.joins import bit_sets, inverted_index, predicate_pairs
+from streamshed.joins.bit_sets import pairs_by_bits
+from streamshed.joins.inverted_index import pairs_by_index
+from streamshed.joins.item_sets import item_columns
+from streamshed.joins.kernel import Pairs, comparisons_within
+from streamshed.joins.predicate_pairs import pairs_by_predicate
+from streamshed.joins.rows import TIME, Rows
+
+SET_ROWS = st.lists(st.tuples(st.integers(0, 50), st.sets(st.integers(0, 90), max_size=8)), max_size=25)
+INTERVALS = st.sampled_from([[(-5, 5)], [(0, 100)], [(-60, -20), (0, 0), (10, 30)]])
+
+
+def rows_of(sets: list[tuple[int, set[int]]]) -> Rows:
+    ordered = sorted(sets, key=lambda one: one[0])
+    lists = pa.array([sorted(items) for _, items in ordered], pa.list_(pa.int64()))
+    table = pa.table({"s": lists, TIME: pa.array([time for time, _ in ordered], pa.int64()), **item_columns(lists)})
+    return Rows(table)
+
+
+def as_set(pairs: Pairs) -> list[tuple[int, int]]:
+    return sorted(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))
+
+
+def common(left: pa.Table, right: pa.Table) -> np.ndarray:
+    return np.array([len({*a} & {*b}) >= 2 for a, b in zip(*(t["s"].to_pylist() for t in (left, right)), strict=True)])
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bit_sets, "_TILE", 16)
+    monkeypatch.setattr(inverted_index, "_MOST_ENTRIES", 8)
+    monkeypatch.setattr(predicate_pairs, "_MOST_PAIRS", 7)
+
+
+@settings(max_examples=150)
+@given(lefts=SET_ROWS, rights=SET_ROWS, intervals=INTERVALS)
+def test_all_find_the_same(
+    lefts: list[tuple[int, set[int]]], rights: list[tuple[int, set[int]]], intervals: list[tuple[int, int]]
+) -> None:
+    left, right = rows_of(lefts), rows_of(rights)
+    expected = [
+        (i, j)
+        for i, (mine, a) in enumerate(zip(left.times, left.table["s"].to_pylist(), strict=True))
+        for j, (theirs, b) in enumerate(zip(right.times, right.table["s"].to_pylist(), strict=True))
+        if len({*a} & {*b}) >= 2 and any(lo <= theirs - mine <= hi for lo, hi in intervals)
+    ]
+    assert as_set(pairs_by_bits(2, left, right, intervals)) == expected
+    assert as_set(pairs_by_index(2, left, right, intervals, weighted=False)) == expected
+    assert as_set(pairs_by_index(2, left, right, intervals, weighted=True)) == expected
+    assert as_set(pairs_by_predicate(common, left, right, intervals)) == expected
+
+
+@given(left=st.lists(st.integers(0, 50)), right=st.lists(st.integers(0, 50)), intervals=INTERVALS)
+def test_comparisons_are_counted(left: list[int], right: list[int], intervals: list[tuple[int, int]]) -> None:
+    found = comparisons_within(np.sort(np.array(left, np.int64)), np.sort(np.array(right, np.int64)), intervals)
+    assert found.tolist() == [sum(lo <= b - a <= hi for a in left for b in right) for lo, hi in intervals]

@@ -1,0 +1,133 @@
+"""What is shed is what the plan says: by lag, by row, by key; never a pair that the full join does not have."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamshed.joins.basic_window_size import recut
+from streamshed.joins.conditions import Equality, Overlap
+from streamshed.joins.join_windows import JoinWindows, merged
+from streamshed.joins.partition import JoinPartition
+from streamshed.joins.plan import JoinPlan, MemoryLimit
+from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.store import MemoryStore
+from streamshed.joins.yields import Yields
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+
+COLUMNS = {"k": pa.int64()}
+STREAMS = micro_batches(COLUMNS, {"k": st.none() | st.integers(-2, 2)})
+EQUAL = Equality(("k",), ("k",))
+SHARES = st.floats(0, 1)
+
+
+def specification(of: JoinWindows) -> JoinSpecification:
+    return JoinSpecification(windows=of, condition=EQUAL, left_time="t", right_time="t")
+
+
+def fractions_of(of: JoinWindows) -> st.SearchStrategy[tuple[float, ...]]:
+    return st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=of.cells, max_size=of.cells).map(tuple)
+
+
+@settings(max_examples=100)
+@given(chosen=st.data(), of=windows(), stream=STREAMS, restarts=st.booleans())
+def test_selected_lags_are_compared_and_no_others(
+    chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], restarts: bool
+) -> None:
+    fractions = chosen.draw(fractions_of(of))
+    found, results = joined(specification(of), stream, restarts=restarts, plan=JoinPlan(fractions=fractions))
+    lags = " OR ".join(f"r.t - l.t BETWEEN {lo} AND {hi}" for lo, hi in merged(of.parts(fractions))) or "false"
+    assert found == full_join(of, stream, f"l.k = r.k AND ({lags})")
+    compared = full_join(of, stream, f"l.k IS NOT NULL AND r.k IS NOT NULL AND ({lags})")
+    assert sum(float(one.cells.comparisons.sum()) for one in results) == sum(compared.values())
+
+
+@settings(max_examples=60)
+@given(chosen=st.data(), of=windows(), stream=STREAMS, full=SHARES, keep=SHARES, key=st.floats(0.01, 1))
+def test_results_are_a_subset_each_once(
+    chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], full: float, keep: float, key: float
+) -> None:
+    plan = JoinPlan(fractions=chosen.draw(fractions_of(of)), full_share=full, keep_share=keep, key_share=key, seed=3)
+    found, results = joined(specification(of), stream, restarts=False, plan=plan)
+    assert found <= full_join(of, stream, "l.k = r.k")
+    for one in results:
+        for side in (one.left_counts, one.right_counts):
+            assert side.received == side.late + side.without_time + side.unmatchable + side.dropped + side.kept
+
+
+@settings(max_examples=60)
+@given(of=windows(), stream=STREAMS)
+def test_rows_that_are_compared_fully_find_everything(of: JoinWindows, stream: list[MicroBatch]) -> None:
+    plan = JoinPlan(fractions=(0.0,) * of.cells, full_share=1.0)
+    found, _ = joined(specification(of), stream, restarts=False, plan=plan)
+    assert found == full_join(of, stream, "l.k = r.k")
+
+
+@settings(max_examples=60)
+@given(of=windows(), stream=STREAMS, limit=st.integers(0, 4000))
+def test_state_stays_within_its_limit(of: JoinWindows, stream: list[MicroBatch], limit: int) -> None:
+    plan = JoinPlan(memory=MemoryLimit(bytes=limit, yields=Yields.unknown(of.cells)))
+    found, results = joined(specification(of), stream, restarts=True, plan=plan)
+    everything = full_join(of, stream, "l.k = r.k")
+    assert found <= everything
+    assert all(one.state.bytes <= limit for one in results)
+    if not any(one.state.released_rows for one in results):
+        assert found == everything
+
+
+@settings(max_examples=60)
+@given(of=windows(), stream=STREAMS)
+def test_state_does_not_outlive_the_windows(of: JoinWindows, stream: list[MicroBatch]) -> None:
+    store = MemoryStore()
+    partition = JoinPartition(specification(of), store)
+    for one in stream:
+        partition.join(one.left, one.right, JoinPlan(watermark_microseconds=one.watermark))
+    nothing = stream[0].left.slice(0, 0)
+    last = partition.join(nothing, nothing, JoinPlan(watermark_microseconds=10_000))
+    assert (last.state.rows, last.state.bytes, len(store.blobs)) == (0, 0, 1)
+
+
+@settings(max_examples=40)
+@given(of=windows(), stream=STREAMS, b=st.sampled_from([2, 5, 40]))
+def test_basic_windows_of_another_size_hold_the_same(of: JoinWindows, stream: list[MicroBatch], b: int) -> None:
+    store = MemoryStore()
+    found: Counter[tuple[int, int]] = Counter()
+    now = of
+    for one in stream:
+        partition = JoinPartition(specification(now), store)
+        result = partition.join(one.left, one.right, JoinPlan(watermark_microseconds=one.watermark))
+        found.update(zip(result.left_rows()["n"].to_pylist(), result.right_rows()["n"].to_pylist(), strict=True))
+        turned = replace(of, basic_microseconds=b) if now is of else of
+        recut(store, now, turned)
+        now = turned
+    assert found == full_join(of, stream, "l.k = r.k")
+
+
+TEXTS = micro_batches({"k": pa.string()}, {"k": st.sampled_from(["a", "b", "c", "d", "e"])})
+WORDS = micro_batches({"k": pa.list_(pa.string())}, {"k": st.lists(st.sampled_from("abcdefgh"), max_size=5)})
+
+
+@pytest.fixture
+def weak_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        pd.util, "hash_array", lambda values, **_: np.array([ord(one) % 3 for one in values], np.uint64)
+    )
+
+
+@pytest.mark.usefixtures("weak_hash")
+def test_keys_and_items_with_equal_hashes_stay_apart() -> None:
+    @settings(max_examples=60)
+    @given(of=windows(), texts=TEXTS, words=WORDS)
+    def check(of: JoinWindows, texts: list[MicroBatch], words: list[MicroBatch]) -> None:
+        found, _ = joined(specification(of), texts, restarts=False)
+        assert found == full_join(of, texts, "l.k = r.k")
+        overlap = replace(specification(of), condition=Overlap("k", "k", 1))
+        found, _ = joined(overlap, words, restarts=False)
+        assert found == full_join(of, words, "len(list_distinct(list_intersect(l.k, r.k))) >= 1")
+
+    check()

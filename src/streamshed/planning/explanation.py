@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from streamshed.errors import InvalidStatisticsError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
@@ -16,20 +13,14 @@ from streamshed.planning.rate_policies import (
     BY_SIZE,
     COUNTING,
     DEFAULT_RATE_POLICY,
-    RatePolicy,
     rate_policy_named,
 )
+from streamshed.planning.shed_work import ShedWork, chosen_for, decided_before
+from streamshed.planning.sustained_load import sustained_factor
 from streamshed.planning.upper_steps import with_upper_steps
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.open_windows import WindowDrops
-from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.droppable import droppable_queries
 from streamshed.planning.work_tree import Vector
 from streamshed.statistics.network_statistics import NetworkStatistics
-
-_LEAST_RATE = 1e-8
-_HALVINGS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +154,10 @@ def explain(
             counted_rows=policy in COUNTING,
         )
 
-    factor = load_factor * _sustained(lambda times: load(times).unshed_seconds, budget_seconds)
+    factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget_seconds)
     asked = load(factor)
     droppable = {} if policy == "uniform" else {one.query: one for one in droppable_queries(network)}
-    chosen = _chosen(asked, rates_of, budget_seconds - asked.unsheddable_seconds, droppable)
+    chosen = chosen_for(asked, rates_of, budget_seconds - asked.unsheddable_seconds, droppable)
     return _explanation(
         network,
         asked,
@@ -215,7 +206,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     return _explanation(
         network,
         asked,
-        _decided(network, asked, effective_sampling_rates, kept_shares or {}),
+        decided_before(network, asked, effective_sampling_rates, kept_shares or {}),
         policy=policy,
         load_factor=load_factor,
         rows_per_second=rows_per_second,
@@ -224,65 +215,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """What is shed.
-
-    Attributes:
-        rates: Per demand, its effective sampling rate.
-        needed: Per node, the share of its rows that kept windows need, and queries that need every row; None: no
-            windows are dropped.
-        seconds: What all work takes; None: what the rates say.
-        windows: Whose windows are dropped, and which share of them each keeps.
-    """
-
-    rates: Vector
-    needed: Vector | None = None
-    seconds: float | None = None
-    windows: Mapping[str, tuple[DroppableQuery, float]] = field(default_factory=dict)
-
-    def work_seconds(self, asked: NetworkLoad) -> float:
-        return asked.tree.load_seconds(self.rates) if self.seconds is None else self.seconds
-
-
-def _chosen(
-    asked: NetworkLoad, rates_of: RatePolicy, work_seconds: float, droppable: Mapping[str, DroppableQuery]
-) -> _Chosen:
-    tree, demands = asked.tree, asked.demands
-    if not droppable or float(tree.node_seconds.sum()) <= work_seconds:
-        rates = np.maximum(rates_of(tree, demands, work_seconds), _LEAST_RATE)
-        return _Chosen(rates, windows={name: (one, 1.0) for name, one in droppable.items()})
-    lasting = UpcomingWindows(drops=WindowDrops(queries={}, pressed=PATIENCE))
-    tolerant = TolerantWork(tree, demands, droppable)
-    plan = drop_plan(tolerant, work_seconds, rates_of, lasting)
-    needed, sampled = plan.needed_in_the_long_run, list(tolerant.sampled)
-    rates, seconds = np.ones(len(demands)), float(tree.node_seconds @ needed)
-    if sampled:
-        rest, _ = tolerant.without(needed)
-        left = max(0.0, work_seconds - seconds)
-        rates[sampled] = np.maximum(rates_of(rest, tolerant.sampled_demands, left), _LEAST_RATE)
-        seconds += rest.load_seconds(rates[sampled])
-    windows = {name: (one, plan.kept_shares[name]) for name, one in droppable.items()}
-    return _Chosen(rates, needed, seconds, windows)
-
-
-def _decided(
-    network: QueryNetwork, asked: NetworkLoad, sampling_rates: Mapping[str, float], kept_shares: Mapping[str, float]
-) -> _Chosen:
-    rates = np.array([sampling_rates[demand.query] for demand in asked.demands])
-    droppable = {one.query: one for one in droppable_queries(network) if one.query in kept_shares}
-    if not droppable:
-        return _Chosen(rates)
-    tolerant = TolerantWork(asked.tree, asked.demands, droppable)
-    needed = tolerant.expected_needs(np.array([kept_shares.get(demand.query, 1.0) for demand in asked.demands]))
-    seconds, sampled = float(asked.tree.node_seconds @ needed), list(tolerant.sampled)
-    if sampled:
-        rest, _ = tolerant.without(needed)
-        seconds += rest.load_seconds(rates[sampled])
-    return _Chosen(rates, needed, seconds, {name: (one, kept_shares[name]) for name, one in droppable.items()})
-
-
-def _with_windows(outlook: Outlook, chosen: _Chosen) -> Outlook:
+def _with_windows(outlook: Outlook, chosen: ShedWork) -> Outlook:
     if outlook.query not in chosen.windows:
         return outlook
     query, kept = chosen.windows[outlook.query]
@@ -296,7 +229,7 @@ def _rows_per_second(known: NetworkStatistics) -> float:
 def _explanation(
     network: QueryNetwork,
     asked: NetworkLoad,
-    chosen: _Chosen,
+    chosen: ShedWork,
     *,
     policy: str,
     load_factor: float,
@@ -326,25 +259,6 @@ def _explanation(
             if demand.counts_for is None
         ),
     )
-
-
-def _sustained(unshed_seconds: Callable[[float], float], budget_seconds: float) -> float:
-    """The factor on all rows per second at which everything just fits."""
-    if unshed_seconds(0.0) >= budget_seconds:
-        raise InvalidStatisticsError(
-            f"no load is sustained: a micro-batch without rows takes {unshed_seconds(0.0):.3g} s already, of the"
-            f" {budget_seconds:.3g} s that it may: a longer trigger?"
-        )
-    high = 1.0
-    while unshed_seconds(high) < budget_seconds:
-        high *= 2
-        if high > 1e18:
-            raise InvalidStatisticsError("no row costs anything: do the statistics hold rows per second and costs?")
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if unshed_seconds(middle) < budget_seconds else (low, middle)
-    return low
 
 
 def _from_the_top(load: NetworkLoad) -> list[int]:

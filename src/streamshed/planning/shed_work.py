@@ -1,0 +1,95 @@
+"""What is shed of the work on a network's rows: as a policy chooses, or as it was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.network_load import NetworkLoad
+from streamshed.planning.rate_policies import RatePolicy
+from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
+from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.work_tree import Vector
+
+_LEAST_RATE = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class ShedWork:
+    """What is shed.
+
+    Attributes:
+        rates: Per demand, its effective sampling rate.
+        needed: Per node, the share of its rows that kept windows need, and queries that need every row; None: no
+            windows are dropped.
+        seconds: What all work takes; None: what the rates say.
+        windows: Whose windows are dropped, and which share of them each keeps.
+    """
+
+    rates: Vector
+    needed: Vector | None = None
+    seconds: float | None = None
+    windows: Mapping[str, tuple[DroppableQuery, float]] = field(default_factory=dict)
+
+    def work_seconds(self, asked: NetworkLoad) -> float:
+        """Return what all work takes."""
+        return asked.tree.load_seconds(self.rates) if self.seconds is None else self.seconds
+
+
+def chosen_for(
+    asked: NetworkLoad, rates_of: RatePolicy, work_seconds: float, droppable: Mapping[str, DroppableQuery]
+) -> ShedWork:
+    """Return what a policy sheds of a load that lasts.
+
+    Args:
+        asked: The load.
+        rates_of: The policy for samples.
+        work_seconds: What may be filled with work.
+        droppable: The queries whose windows may be dropped, by name.
+    """
+    tree, demands = asked.tree, asked.demands
+    if not droppable or float(tree.node_seconds.sum()) <= work_seconds:
+        rates = np.maximum(rates_of(tree, demands, work_seconds), _LEAST_RATE)
+        return ShedWork(rates, windows={name: (one, 1.0) for name, one in droppable.items()})
+    lasting = UpcomingWindows(drops=WindowDrops(queries={}, pressed=PATIENCE))
+    tolerant = TolerantWork(tree, demands, droppable)
+    plan = drop_plan(tolerant, work_seconds, rates_of, lasting)
+    needed, sampled = plan.needed_in_the_long_run, list(tolerant.sampled)
+    rates, seconds = np.ones(len(demands)), float(tree.node_seconds @ needed)
+    if sampled:
+        rest, _ = tolerant.without(needed)
+        left = max(0.0, work_seconds - seconds)
+        rates[sampled] = np.maximum(rates_of(rest, tolerant.sampled_demands, left), _LEAST_RATE)
+        seconds += rest.load_seconds(rates[sampled])
+    windows = {name: (one, plan.kept_shares[name]) for name, one in droppable.items()}
+    return ShedWork(rates, needed, seconds, windows)
+
+
+def decided_before(
+    network: QueryNetwork, asked: NetworkLoad, sampling_rates: Mapping[str, float], kept_shares: Mapping[str, float]
+) -> ShedWork:
+    """Return what was shed by rates and shares that were decided on.
+
+    Args:
+        network: The network.
+        asked: The load.
+        sampling_rates: The effective sampling rate of every query.
+        kept_shares: Per query whose windows were dropped, the share of them that it kept.
+    """
+    rates = np.array([sampling_rates[demand.query] for demand in asked.demands])
+    droppable = {one.query: one for one in droppable_queries(network) if one.query in kept_shares}
+    if not droppable:
+        return ShedWork(rates)
+    tolerant = TolerantWork(asked.tree, asked.demands, droppable)
+    needed = tolerant.expected_needs(np.array([kept_shares.get(demand.query, 1.0) for demand in asked.demands]))
+    seconds, sampled = float(asked.tree.node_seconds @ needed), list(tolerant.sampled)
+    if sampled:
+        rest, _ = tolerant.without(needed)
+        seconds += rest.load_seconds(rates[sampled])
+    return ShedWork(rates, needed, seconds, {name: (one, kept_shares[name]) for name, one in droppable.items()})

@@ -18,6 +18,7 @@ from streamshed.traces.trace import Trace
 
 _SHAPE = KafkaShape(topic="packets", key="src_host", partitions=4)
 _START_MICROSECONDS = 1_735_689_600_000_000
+_POLL_SECONDS = 0.2
 
 
 def stage_burst(
@@ -75,6 +76,29 @@ def feeder_of(feed: StagedFeed, watched: Path, sizes: BurstSizes) -> tuple[Feede
     """Return what feeds the burst, and when it starts: soon, and shortly before a micro-batch does."""
     start = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
     return Feeder(feed, watched, speed=sizes.event_speed, start_seconds=start, place=os.link), start
+
+
+def feed_out(
+    feeder: Feeder,
+    *,
+    files: int,
+    trailing_seconds: float,
+    progress: Callable[[float], None],
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
+    """Feed everything, and wait for the trigger after it: plain Spark is behind and has no better end to await.
+
+    Args:
+        feeder: What feeds; an error of its thread is raised here.
+        files: How many it places.
+        trailing_seconds: Until that trigger.
+        progress: Told the share that is placed.
+        sleep: Waits for seconds.
+    """
+    feeder.start()
+    while not feeder.join(_POLL_SECONDS).finished:
+        progress(feeder.report.files / files)
+    sleep(trailing_seconds)
 
 
 def event_seconds(feed: StagedFeed, clock_seconds: float, sizes: BurstSizes) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.bench.burst_course import Course, delays_of, slowest
-from streamshed.bench.burst_feed import feeder_of
+from streamshed.bench.burst_feed import feed_out, feeder_of
 from streamshed.bench.burst_figures import ShedMicroBatch, Window
 from streamshed.bench.burst_sizes import HEADROOM, BurstSizes
 from streamshed.bench.errors import UnfinishedBenchmarkError
@@ -152,11 +152,8 @@ class BurstRunner:
         return PacketSource(watched=watched, known_hosts=self._known_hosts)
 
     def _fed(self, feeder: Feeder, progress: Callable[[float], None]) -> None:
-        """Feed everything, and wait for the trigger after it: plain Spark is behind and has no better end to await."""
-        feeder.start()
-        while not feeder.join(_POLL_SECONDS).finished:
-            progress(feeder.report.files / len(self._feed.files))
-        time.sleep(self._sizes.trigger_seconds)
+        files, trailing = len(self._feed.files), self._sizes.trigger_seconds
+        feed_out(feeder, files=files, trailing_seconds=trailing, progress=progress)
 
 
 def _waiting(query: tuple[MicroBatchTime, ...], start_seconds: float, end_seconds: float) -> tuple[float, float]:

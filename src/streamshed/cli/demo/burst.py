@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamshed.cli.consoles import message_console
 from streamshed.cli.demo.comparison import CollectedAnswers
 from streamshed.cli.demo.load import BURST_FACTOR, DemoLoad
-from streamshed.cli.demo.patience import patience
+from streamshed.cli.demo.patience import patience, waiting_until
 from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
@@ -90,9 +90,7 @@ def run_burst(
         feeder = Feeder(feed, watched, start_seconds=start)
         feeder.start()
 
-        def wait(seconds: float) -> bool:
-            time.sleep(seconds)
-            return time.time() > start + load.duration_seconds + waits.catch_up_seconds
+        wait = waiting_until(start + load.duration_seconds + waits.catch_up_seconds)
 
         def note(_history: RunHistory) -> str:
             return _phase(load, time.time() - start)

@@ -1,5 +1,7 @@
 """How long the demo waits for what may take longer than it should, by the time that is left."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _SECONDS_BEHIND_CALIBRATION = 110.0
@@ -55,3 +57,21 @@ def patience(seconds_left: float) -> Patience:
         catch_up_seconds=min(_LONGEST_CATCH_UP_SECONDS, max(_SHORTEST_CATCH_UP_SECONDS, catch_up)),
         drain_seconds=min(_LONGEST_DRAIN_SECONDS, max(_SHORTEST_DRAIN_SECONDS, drain)),
     )
+
+
+def waiting_until(
+    end_seconds: float, *, clock: Callable[[], float] = time.time, sleep: Callable[[float], object] = time.sleep
+) -> Callable[[float], bool]:
+    """Return what waits for some seconds, and tells whether it is too late to go on.
+
+    Args:
+        end_seconds: By the clock, after which it is.
+        clock: Seconds since 1970.
+        sleep: Waits for seconds.
+    """
+
+    def wait(seconds: float) -> bool:
+        sleep(seconds)
+        return clock() > end_seconds
+
+    return wait

@@ -2,7 +2,7 @@ import pytest
 
 from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.load import comparison_seconds, load_for
-from streamshed.cli.demo.patience import calibration_seconds, patience
+from streamshed.cli.demo.patience import calibration_seconds, patience, waiting_until
 from streamshed.cli.failure import RunFailedError
 
 TOTAL_SECONDS, GRACE_SECONDS = 260.0, 45.0
@@ -55,3 +55,10 @@ def test_less_time_is_never_more_patience() -> None:
     assert [one.drain_seconds for one in waits] == sorted(one.drain_seconds for one in waits)
     limits = [calibration_seconds(seconds) for seconds in range(-50, 300, 5)]
     assert limits == sorted(limits)
+
+
+def test_watching_goes_on_until_the_end_and_not_longer() -> None:
+    slept: list[float] = []
+    wait = waiting_until(10.0, clock=lambda: 4.0 + sum(slept), sleep=slept.append)
+    assert [wait(2.0) for _ in range(4)] == [False, False, False, True]
+    assert slept == [2.0] * 4

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from streamshed.joins.arrays import Floats
 from streamshed.joins.basic_window_size import chosen_windows, merged_yields, recut
+from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.outlook import Outlook
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.plan import JoinPlan
 from streamshed.joins.policies import join_policy_named, plan_within
@@ -71,9 +71,9 @@ def run_join(
     course = _Course(specification, policy, comparisons_per_second, prices)
     choose_at = specification.windows.left_microseconds // SECOND if chooses_size else None
     for second, (left, right) in enumerate(micro_batches):
-        outlook = course.step(second, left, right)
+        expected = course.step(second, left, right)
         if second == choose_at:
-            course.choose_size(outlook)
+            course.choose_size(expected)
     return course.run()
 
 
@@ -90,12 +90,12 @@ class _Course:
         self._comparisons: list[float] = []
         self._fractions: list[tuple[float, float]] = []
 
-    def step(self, second: int, left: pa.Table, right: pa.Table) -> Outlook:
+    def step(self, second: int, left: pa.Table, right: pa.Table) -> ExpectedComparisons:
         """Join the rows of a second; return what doing it fully would have taken."""
         plan = JoinPlan(watermark_microseconds=second * SECOND, seed=second)
-        outlook = self._partition.outlook(left, right, watermark_microseconds=plan.watermark_microseconds)
+        expected = self._partition.expected_comparisons(left, right, watermark_microseconds=plan.watermark_microseconds)
         if self._policy != FULL:
-            work = CellWork(outlook=outlook, yields=self._yields, prices=self._prices)
+            work = CellWork(expected=expected, yields=self._yields, prices=self._prices)
             plan = plan_within(join_policy_named(self._policy), work, self._budget, plan=plan)
         cells = self._partition.join(left, right, plan).cells
         seen = partial(Yields.update, comparisons=cells.seen_comparisons, results=cells.seen_weight, seconds=1.0)
@@ -104,14 +104,14 @@ class _Course:
         self._results.append(int(cells.results.sum()))
         self._comparisons.append(float(cells.comparisons.sum()))
         of_left = self._specification.windows.left_cells
-        halves = [np.split(counts, [of_left]) for counts in (cells.comparisons, outlook.comparisons)]
+        halves = [np.split(counts, [of_left]) for counts in (cells.comparisons, expected.comparisons)]
         self._fractions.append((_share(halves[0][0], halves[1][0]), _share(halves[0][1], halves[1][1])))
-        return outlook
+        return expected
 
-    def choose_size(self, outlook: Outlook) -> None:
+    def choose_size(self, expected: ExpectedComparisons) -> None:
         """Go on with basic windows of the size that is expected to serve best."""
         fine = self._specification.windows
-        work = CellWork(outlook=outlook, yields=self._halves[0], prices=self._prices)
+        work = CellWork(expected=expected, yields=self._halves[0], prices=self._prices)
         chosen = chosen_windows(work, self._halves[1], self._budget)
         recut(self._store, fine, chosen)
         self._specification = replace(self._specification, windows=chosen)

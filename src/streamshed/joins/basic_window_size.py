@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from streamshed.joins.arrays import Ints
+from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.greedy import greedy
 from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.outlook import Outlook
 from streamshed.joins.rows import Rows
 from streamshed.joins.selection import CellWork
 from streamshed.joins.side import Side
@@ -33,29 +33,29 @@ def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows
         budget: What a micro-batch may cost.
 
     Example:
-        >>> windows = JoinWindows(80, 0, 10)
-        >>> outlook = Outlook(windows=windows, with_stored=(100.0,) * 8, among_new=(0.0,) * 8, reads=(2,) * 8)
+        >>> windows, stored, none = JoinWindows(80, 0, 10), (100.0,) * 8, (0.0,) * 8
+        >>> expected = ExpectedComparisons(windows=windows, with_stored=stored, among_new=none, reads=(2,) * 8)
         >>> flat = Yields((1e6,) * 8, (1e4,) * 8)
-        >>> chosen_windows(CellWork(outlook=outlook, yields=flat), flat, 200.0).basic_microseconds
+        >>> chosen_windows(CellWork(expected=expected, yields=flat), flat, 200.0).basic_microseconds
         80
         >>> peak = Yields((1e6,) * 8, (1e4, 9e4) + (1e4,) * 6)
-        >>> chosen_windows(CellWork(outlook=outlook, yields=peak), peak, 100.0).basic_microseconds
+        >>> chosen_windows(CellWork(expected=expected, yields=peak), peak, 100.0).basic_microseconds
         10
     """
-    fine = work.outlook.windows
-    expected: dict[JoinWindows, float] = {}
+    fine = work.expected.windows
+    found: dict[JoinWindows, float] = {}
     for multiple in _multiples(fine):
         coarse = replace(fine, basic_microseconds=fine.basic_microseconds * multiple)
         merged_work = replace(
             work,
-            outlook=merged_outlook(work.outlook, coarse),
+            expected=merged_comparisons(work.expected, coarse),
             yields=merged_yields(work.yields, fine, coarse),
         )
         selection = greedy(merged_work, budget)
-        worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * merged_work.outlook.comparisons
-        expected[coarse] = float(worth @ selection.fractions)
-    enough = _AS_GOOD * max(expected.values())
-    return max((of for of, results in expected.items() if results >= enough), key=lambda of: of.basic_microseconds)
+        worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * merged_work.expected.comparisons
+        found[coarse] = float(worth @ selection.fractions)
+    enough = _AS_GOOD * max(found.values())
+    return max((of for of, results in found.items() if results >= enough), key=lambda of: of.basic_microseconds)
 
 
 def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yields:
@@ -69,15 +69,15 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
     return Yields(_added(into, yields.comparisons, coarse), _added(into, yields.results, coarse))
 
 
-def merged_outlook(outlook: Outlook, coarse: JoinWindows) -> Outlook:
+def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> ExpectedComparisons:
     """Return what larger cells would compare; each reads as many, larger, basic windows as one of its parts did."""
-    into = _cells_within(outlook.windows, coarse)
+    into = _cells_within(expected.windows, coarse)
     reads = np.zeros(coarse.cells, np.int64)
-    np.maximum.at(reads, into, np.array(outlook.reads))
-    return Outlook(
+    np.maximum.at(reads, into, np.array(expected.reads))
+    return ExpectedComparisons(
         windows=coarse,
-        with_stored=_added(into, outlook.with_stored, coarse),
-        among_new=_added(into, outlook.among_new, coarse),
+        with_stored=_added(into, expected.with_stored, coarse),
+        among_new=_added(into, expected.among_new, coarse),
         reads=tuple(reads.tolist()),
     )
 

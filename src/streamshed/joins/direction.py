@@ -14,21 +14,9 @@ def direction(work: CellWork, budget: float) -> Selection:
     Args:
         work: What there is to compare.
         budget: What it may cost.
-
-    Example:
-        >>> from streamshed.joins.join_windows import JoinWindows
-        >>> from streamshed.joins.outlook import Outlook
-        >>> from streamshed.joins.yields import Yields
-        >>> windows = JoinWindows(20, 10, 10)
-        >>> stored, new = (90.0, 100.0, 100.0), (10.0, 0.0, 0.0)
-        >>> outlook = Outlook(windows=windows, with_stored=stored, among_new=new, reads=(2, 2, 2))
-        >>> yields = Yields((1e6, 1e6, 1e6), (1e4, 3e4, 2e4))
-        >>> work = CellWork(outlook=outlook, yields=yields)
-        >>> direction(work, 225.0).fractions
-        (1.0, 1.0, 0.25)
     """
     costs, worth = work.costs, work.yields.per_comparison
-    sides = {side: work.outlook.windows.cells_of_side(side) for side in Side}
+    sides = {side: work.expected.windows.cells_of_side(side) for side in Side}
     totals = {side: float(costs[cells].sum()) for side, cells in sides.items()}
     fractions = direction_fractions(work.fraction(budget), totals, {side: _mean(worth, sides[side]) for side in Side})
     parts = [filled(best_first(sides[side], worth), costs, fractions[side] * totals[side]) for side in Side]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.arrays import Booleans, Ints
+from streamshed.joins.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.conditions import Equality
 from streamshed.joins.join_windows import LagInterval
 from streamshed.joins.kernel import NO_PAIRS, Pairs, concatenated, expanded
@@ -85,17 +85,12 @@ def _verified(condition: Equality, left: Rows, right: Rows, of_left: Ints, of_ri
     codes = np.concatenate([left.codes, right.codes])
     _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
     first = pa.array(firsts[inverse])
-    keys = [
-        pa.concat_arrays([_one(left.table, mine), _one(right.table, theirs).cast(left.table.schema.field(mine).type)])
-        for mine, theirs in zip(condition.left, condition.right, strict=True)
-    ]
+    keys = []
+    for mine, theirs in zip(condition.left, condition.right, strict=True):
+        of_lefts, of_rights = one_chunk(left.table.column(mine)), one_chunk(right.table.column(theirs))
+        keys.append(pa.concat_arrays([of_lefts, of_rights.cast(of_lefts.type)]))
     if all(same_keys(key, key.take(first)).all() for key in keys):
         return np.ones(len(of_left), np.bool_)
     mine, theirs = pa.array(of_left), pa.array(of_right + len(left))
     same: Booleans = np.logical_and.reduce([same_keys(key.take(mine), key.take(theirs)) for key in keys])
     return same
-
-
-def _one(table: pa.Table, name: str) -> pa.Array:
-    column = table.column(name)
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

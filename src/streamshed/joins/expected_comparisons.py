@@ -17,7 +17,7 @@ _PROBES = 512
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
+class ExpectedComparisons:
     """What a micro-batch would compare, nothing shed.
 
     Args:
@@ -45,7 +45,7 @@ class Outlook:
         return float(self.comparisons.sum())
 
 
-def outlook_of(windows: JoinWindows, directory: Directory, left: Ints, right: Ints) -> Outlook:
+def expected_comparisons(windows: JoinWindows, directory: Directory, left: Ints, right: Ints) -> ExpectedComparisons:
     """Return what new rows would be compared with.
 
     Args:
@@ -57,7 +57,7 @@ def outlook_of(windows: JoinWindows, directory: Directory, left: Ints, right: In
     Example:
         >>> from streamshed.joins.directory import Stored
         >>> directory = Directory((Stored(1, 0, 10, 800, 0, 9), Stored(1, 1, 20, 1600, 10, 19)))
-        >>> found = outlook_of(JoinWindows(20, 0, 10), directory, np.array([20]), np.array([20, 25]))
+        >>> found = expected_comparisons(JoinWindows(20, 0, 10), directory, np.array([20]), np.array([20, 25]))
         >>> found.with_stored, found.among_new, found.reads
         ((26.0, 29.0), (2.0, 0.0), (1, 2))
     """
@@ -73,7 +73,7 @@ def outlook_of(windows: JoinWindows, directory: Directory, left: Ints, right: In
             stored[cell] += (rows[1] - rows[0]).mean() * len(times)
             reads[cell] += len(directory.probed(side, times, [(lo, hi)]))
     among_new = comparisons_within(left, right, windows.cell_intervals)
-    return Outlook(
+    return ExpectedComparisons(
         windows=windows,
         with_stored=tuple(stored.tolist()),
         among_new=tuple(among_new.astype(float).tolist()),

@@ -12,9 +12,9 @@ from streamshed.joins.coins import DROPPED, chosen_rows
 from streamshed.joins.comparable import check_comparable
 from streamshed.joins.conditions import Equality
 from streamshed.joins.directory import Directory, Stored
+from streamshed.joins.expected_comparisons import ExpectedComparisons, expected_comparisons
 from streamshed.joins.join_result import JoinResult, SideCounts, StateCounts
 from streamshed.joins.matching import Clock, kernel_of
-from streamshed.joins.outlook import Outlook, outlook_of
 from streamshed.joins.plan import EVERYTHING, JoinPlan
 from streamshed.joins.prepare import Prepared, prepared
 from streamshed.joins.probe import Probe
@@ -63,7 +63,9 @@ class JoinPartition:
         self._store = store
         self._kernel = kernel_of(specification.condition, clock)
 
-    def outlook(self, left: pa.Table, right: pa.Table, *, watermark_microseconds: int | None = None) -> Outlook:
+    def expected_comparisons(
+        self, left: pa.Table, right: pa.Table, *, watermark_microseconds: int | None = None
+    ) -> ExpectedComparisons:
         """Return what comparing new rows over all lags would take, before anything is read but the directory.
 
         Args:
@@ -76,7 +78,7 @@ class JoinPartition:
         """
         new = self._prepared(left, right, watermark_microseconds)
         directory = WindowState(self._windows, self._store).directory
-        return outlook_of(self._windows, directory, new[Side.LEFT].rows.times, new[Side.RIGHT].rows.times)
+        return expected_comparisons(self._windows, directory, new[Side.LEFT].rows.times, new[Side.RIGHT].rows.times)
 
     def join(self, left: pa.Table, right: pa.Table, plan: JoinPlan = EVERYTHING) -> JoinResult:
         """Join the rows of a micro-batch with one another and with the rows of earlier ones.

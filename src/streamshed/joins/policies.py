@@ -1,4 +1,28 @@
-"""Every shedding policy of joins there is, and what a micro-batch does under one."""
+"""Every shedding policy of joins there is, and what a micro-batch does under one.
+
+Example:
+    Three cells of 100 comparisons each, which yield 1, 3 and 2 results in a hundred; three quarters can be afforded.
+
+    >>> from streamshed.joins.expected_comparisons import ExpectedComparisons
+    >>> from streamshed.joins.join_windows import JoinWindows
+    >>> from streamshed.joins.yields import Yields
+    >>> windows = JoinWindows(20, 10, 10)
+    >>> stored, new = (90.0, 100.0, 100.0), (10.0, 0.0, 0.0)
+    >>> expected = ExpectedComparisons(windows=windows, with_stored=stored, among_new=new, reads=(2, 2, 2))
+    >>> work = CellWork(expected=expected, yields=Yields((1e6, 1e6, 1e6), (1e4, 3e4, 2e4)))
+    >>> for policy in JOIN_POLICIES:
+    ...     chosen = policy.select(work, 225.0)
+    ...     print(f"{policy.name:16} {chosen.fractions} of {chosen.keep_share:.3f}")
+    random_drop      (1.0, 1.0, 1.0) of 0.756
+    rate_adaptation  (1.0, 0.5, 0.75) of 1.000
+    time_correlation (0.5, 1.0, 0.75) of 1.000
+    direction        (1.0, 1.0, 0.25) of 1.000
+    greedy           (0.25, 1.0, 1.0) of 1.000
+    >>> rate_adaptation(work, 150.0).fractions
+    (1.0, 0.0, 0.5)
+    >>> [round(random_drop(work, budget).keep_share, 9) for budget in (147.5, 1000.0)]
+    [0.5, 1.0]
+"""
 
 from __future__ import annotations
 
@@ -79,18 +103,18 @@ def plan_within(
 
     Example:
         >>> from streamshed.joins.join_windows import JoinWindows
-        >>> from streamshed.joins.outlook import Outlook
+        >>> from streamshed.joins.expected_comparisons import ExpectedComparisons
         >>> from streamshed.joins.yields import Yields
         >>> windows, stored = JoinWindows(20, 0, 10), (50.0, 50.0)
-        >>> outlook = Outlook(windows=windows, with_stored=stored, among_new=(0.0, 0.0), reads=(1, 1))
-        >>> work = CellWork(outlook=outlook, yields=Yields((1e6, 1e6), (1e3, 2e3)))
+        >>> expected = ExpectedComparisons(windows=windows, with_stored=stored, among_new=(0.0, 0.0), reads=(1, 1))
+        >>> work = CellWork(expected=expected, yields=Yields((1e6, 1e6), (1e3, 2e3)))
         >>> found = plan_within(join_policy_named("greedy"), work, 50.0)
         >>> found.full_share, [round(one, 3) for one in found.fractions]
         (0.05, [0.0, 0.947])
     """
     plan, fraction = plan or JoinPlan(), work.fraction(budget)
     if fraction == 1.0:
-        return replace(plan, fractions=(1.0,) * work.outlook.windows.cells, keep_share=1.0, full_share=0.0)
+        return replace(plan, fractions=(1.0,) * work.expected.windows.cells, keep_share=1.0, full_share=0.0)
     full_share = fraction * sampling if policy.learns else 0.0
     left = (budget - full_share * float(work.costs.sum())) / (1.0 - full_share)
     selection = policy.select(work, left)

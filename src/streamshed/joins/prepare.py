@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.arrays import Booleans
+from streamshed.joins.arrays import Booleans, one_chunk
 from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
 from streamshed.joins.item_sets import item_columns
 from streamshed.joins.key_codes import key_codes
@@ -100,8 +100,7 @@ def _column(table: pa.Table, name: str, side: Side) -> pa.Array:
     if name not in table.column_names:
         known = ", ".join(table.column_names)
         raise InvalidNetworkError(f"the {side.name.lower()} side of a join has no column {name!r}; it has {known}")
-    column = table.column(name)
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return one_chunk(table.column(name))
 
 
 def _microseconds(column: pa.Array) -> pa.Array:

@@ -16,21 +16,9 @@ def rate_adaptation(work: CellWork, budget: float) -> Selection:
     Args:
         work: What there is to compare.
         budget: What it may cost.
-
-    Example:
-        >>> from streamshed.joins.join_windows import JoinWindows
-        >>> from streamshed.joins.outlook import Outlook
-        >>> from streamshed.joins.yields import Yields
-        >>> windows = JoinWindows(20, 10, 10)
-        >>> stored, new = (90.0, 100.0, 100.0), (10.0, 0.0, 0.0)
-        >>> outlook = Outlook(windows=windows, with_stored=stored, among_new=new, reads=(2, 2, 2))
-        >>> yields = Yields((1e6, 1e6, 1e6), (1e4, 3e4, 2e4))
-        >>> work = CellWork(outlook=outlook, yields=yields)
-        >>> rate_adaptation(work, 150.0).fractions
-        (1.0, 0.0, 0.5)
     """
     costs, fraction = work.costs, work.fraction(budget)
-    windows = work.outlook.windows
+    windows = work.expected.windows
     sides = [windows.cells_of_side(side) for side in Side]
     parts = [filled(cells, costs, fraction * float(costs[cells].sum())) for cells in sides]
     return Selection(tuple(np.sum(parts, axis=0).tolist()))

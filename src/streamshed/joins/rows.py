@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.arrays import Booleans, Floats, Ints
+from streamshed.joins.arrays import Booleans, Floats, Ints, one_chunk
 
 TIME, CODE, ITEMS, WEIGHTS = "#time", "#code", "#items", "#weights"
 """Columns beside the user's own: time in microseconds, code of the key, codes of the items, their weights."""
@@ -89,8 +89,7 @@ class Rows:
         return np.asarray(self._one(name))
 
     def _one(self, name: str) -> pa.Array:
-        column = self.table.column(name)
-        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        return one_chunk(self.table.column(name))
 
 
 def _starts(lists: pa.Array) -> Ints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamshed.joins.arrays import Floats
-from streamshed.joins.outlook import Outlook
+from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.yields import Yields
 
 
@@ -32,21 +32,21 @@ class CellWork:
     """What there is to choose from.
 
     Args:
-        outlook: What comparing over all lags would take.
+        expected: What comparing over all lags would take.
         yields: What comparisons yield.
         prices: What they cost.
     """
 
-    outlook: Outlook
+    expected: ExpectedComparisons
     yields: Yields
     prices: Prices = Prices()
 
     @property
     def costs(self) -> Floats:
         """What each cell costs: a·comparisons + e·results + s·reads."""
-        comparisons = self.outlook.comparisons
+        comparisons = self.expected.comparisons
         results = comparisons * np.array(self.yields.per_comparison)
-        reads = np.array(self.outlook.reads)
+        reads = np.array(self.expected.reads)
         total: Floats = comparisons * self.prices.comparison + results * self.prices.result + reads * self.prices.read
         return total
 

@@ -14,20 +14,8 @@ def time_correlation(work: CellWork, budget: float) -> Selection:
     Args:
         work: What there is to compare.
         budget: What it may cost.
-
-    Example:
-        >>> from streamshed.joins.join_windows import JoinWindows
-        >>> from streamshed.joins.outlook import Outlook
-        >>> from streamshed.joins.yields import Yields
-        >>> windows = JoinWindows(20, 10, 10)
-        >>> stored, new = (90.0, 100.0, 100.0), (10.0, 0.0, 0.0)
-        >>> outlook = Outlook(windows=windows, with_stored=stored, among_new=new, reads=(2, 2, 2))
-        >>> yields = Yields((1e6, 1e6, 1e6), (1e4, 3e4, 2e4))
-        >>> work = CellWork(outlook=outlook, yields=yields)
-        >>> time_correlation(work, 225.0).fractions
-        (0.5, 1.0, 0.75)
     """
     costs, fraction = work.costs, work.fraction(budget)
-    order = {side: best_first(work.outlook.windows.cells_of_side(side), work.yields.per_comparison) for side in Side}
+    order = {side: best_first(work.expected.windows.cells_of_side(side), work.yields.per_comparison) for side in Side}
     parts = [filled(cells, costs, fraction * float(costs[cells].sum())) for cells in order.values()]
     return Selection(tuple(np.sum(parts, axis=0).tolist()))

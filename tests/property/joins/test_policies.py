@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.outlook import Outlook
 from streamshed.joins.policies import JOIN_POLICIES, JoinPolicy, join_policy_named, plan_within
 from streamshed.joins.selection import CellWork, Prices
 from streamshed.joins.yields import Yields
@@ -25,7 +25,7 @@ def work(draw: st.DrawFn) -> CellWork:
     def per_cell(values: st.SearchStrategy[Value]) -> tuple[Value, ...]:
         return tuple(draw(st.lists(values, min_size=windows.cells, max_size=windows.cells)))
 
-    outlook = Outlook(
+    expected = ExpectedComparisons(
         windows=windows,
         with_stored=per_cell(COUNTS),
         among_new=per_cell(COUNTS),
@@ -34,7 +34,7 @@ def work(draw: st.DrawFn) -> CellWork:
     compared = per_cell(st.integers(1, 100_000))
     yields = Yields(tuple(float(one) for one in compared), tuple(float(draw(st.integers(0, one))) for one in compared))
     prices = draw(st.sampled_from([Prices(), Prices(comparison=1.0, result=3.0, read=1000.0)]))
-    return CellWork(outlook=outlook, yields=yields, prices=prices)
+    return CellWork(expected=expected, yields=yields, prices=prices)
 
 
 def spent(policy: JoinPolicy, of: CellWork, budget: float) -> float:
@@ -42,7 +42,7 @@ def spent(policy: JoinPolicy, of: CellWork, budget: float) -> float:
     found = policy.select(of, budget)
     if found.keep_share == 1.0:
         return float(of.costs @ found.fractions)
-    kept, new = found.keep_share, sum(of.outlook.among_new) / max(1.0, of.outlook.total)
+    kept, new = found.keep_share, sum(of.expected.among_new) / max(1.0, of.expected.total)
     return float(of.costs.sum()) * (kept * (1 - new) + kept**2 * new)
 
 
@@ -71,7 +71,7 @@ def test_plans_are_valid_and_within_the_budget(policy: JoinPolicy, of: CellWork,
 @given(of=work(), share=st.floats(0, 1))
 def test_greedy_is_the_optimum(of: CellWork, share: float) -> None:
     budget = share * float(of.costs.sum())
-    worth = of.outlook.comparisons * np.array(of.yields.per_comparison)
+    worth = of.expected.comparisons * np.array(of.yields.per_comparison)
     scale = max(1.0, float(worth.max()), float(of.costs.max()))
     best = linprog(-worth / scale, A_ub=[of.costs / scale], b_ub=[budget / scale], bounds=(0, 1)).fun
     assert best is not None

@@ -138,7 +138,7 @@ def test_what_is_foreseen_is_what_is_compared() -> None:
     for number in range(10):
         times = np.sort(random.integers(number * 1000, number * 1000 + 1000, 400)).tolist()
         left, right = rows(times[:300], [1] * 300), rows(times[100:], [1] * 300)
-        foreseen = partition.outlook(left, right)
+        foreseen = partition.expected_comparisons(left, right)
         found = partition.join(left, right).cells.comparisons
         assert foreseen.comparisons == pytest.approx(found, rel=0.1, abs=500)
     assert foreseen.total > 1000

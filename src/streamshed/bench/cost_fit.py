@@ -60,7 +60,7 @@ def fit_cost(micro_batches: Sequence[MicroBatchTime], *, least_seconds_per_row: 
         (many.seconds - few.seconds) / (many.rows - few.rows)
         for one, other in itertools.combinations(micro_batches, 2)
         for few, many in [sorted((one, other), key=lambda micro_batch: micro_batch.rows)]
-        if many.rows >= 1.5 * few.rows
+        if many.rows >= max(1.5 * few.rows, 1)
     ]
     if not slopes:
         sizes = sorted({one.rows for one in micro_batches})

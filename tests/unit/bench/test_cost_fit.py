@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.bench.cost_fit import LinearCost, fit_cost
+from streamshed.bench.errors import UnmeasurableCostError
 from tests.unit.bench.measurements import ran
 
 SIZES = [100_000, 400_000] * 4
@@ -29,6 +30,13 @@ def test_the_fixed_cost_is_never_negative() -> None:
 def test_one_size_is_refused() -> None:
     with pytest.raises(ValueError, match="clearly different sizes"):
         fit_cost([ran(100, 1.0), ran(110, 1.1)])
+
+
+def test_micro_batches_without_rows_tell_what_is_fixed_and_nothing_of_rows() -> None:
+    cost = fit_cost([ran(0, 0.5), ran(0, 0.5), ran(1000, 1.5)])
+    assert (cost.fixed_seconds, round(cost.seconds_per_row, 9)) == (0.5, 0.001)
+    with pytest.raises(UnmeasurableCostError, match="clearly different sizes"):
+        fit_cost([ran(0, 0.5), ran(0, 0.7)])
 
 
 def test_rows_that_cost_nothing_are_refused() -> None:

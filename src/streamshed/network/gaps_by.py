@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from sqlglot import exp
+
 from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.expression import Expression
 from streamshed.network.grouping import Aggregate
 from streamshed.network.lookup import Lookup
 from streamshed.network.node import Node
 from streamshed.network.operators import Apply, Map, last_aggregate
+from streamshed.network.sql_syntax import read_sql
 
 
 class GapsBy(StrEnum):
@@ -44,8 +48,8 @@ def gaps_by(given: object) -> GapsBy:
 def by_group_problems(node: Node) -> Iterator[str]:
     """Tell why the windows of what is asked for cannot be dropped by group.
 
-    Which group a row belongs to must be known directly behind its source: what is computed first would be computed for
-    nothing.
+    Which group a row belongs to must be known directly behind its source, before any filter: what is computed first
+    would be computed for nothing, and an expression may fail for rows that a filter lets go.
     """
     if not isinstance(node, Aggregate) or not node.keys:
         yield 'gaps_by="group" is for aggregates with groups: write .by("column"), or leave it out'
@@ -55,12 +59,26 @@ def by_group_problems(node: Node) -> Iterator[str]:
         return
     written = {name.lower(): above for above in node.input.path for name in _written(above)}
     for key in node.keys:
+        if not _cannot_fail(key.expression):
+            yield (
+                f'gaps_by="group" needs keys that are columns, or columns as text, but the key {key.name} is'
+                f' "{key.expression}", which may fail for rows that filters let go: declare it as a column of the'
+                " stream, or leave gaps_by out"
+            )
         for column in sorted(key.expression.columns):
             if (by := written.get(column.lower())) is not None:
                 yield (
                     f'gaps_by="group" needs keys that are known directly behind the source, but the key {key.name}'
                     f' uses "{column}", which "{by}" computes: group by columns of the stream'
                 )
+
+
+def _cannot_fail(key: Expression) -> bool:
+    """Whether a key is a column, or one that is cast to text."""
+    tree = read_sql(key.text).tree
+    if isinstance(tree, exp.Cast) and tree.to.this is exp.DataType.Type.TEXT:
+        tree = tree.this
+    return isinstance(tree, exp.Column)
 
 
 def _written(node: Node) -> tuple[str, ...]:

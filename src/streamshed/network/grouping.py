@@ -147,7 +147,7 @@ class Aggregate(Operator):
                 or a time such as "10 minutes"; 0: none may.
             gaps_by: In mode "subset", "window" if a window is dropped for all groups at once, "group" if each group has
                 gaps of its own: then every window is delivered for some of the groups. The keys must be columns of the
-                stream itself.
+                stream itself, perhaps cast to text.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.

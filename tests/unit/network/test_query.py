@@ -248,6 +248,7 @@ def by_group(node: Windowed, **told: str) -> Query:
 
 def test_gaps_may_be_by_group() -> None:
     assert by_group(TICKS.filter("value > 3").window("1 minute").by("value")).gaps_by is GapsBy.GROUP
+    assert by_group(TICKS.window("1 minute").by(text="CAST(value AS STRING)")).gaps_by is GapsBy.GROUP
     assert by_group(TICKS.window("1 minute").by("value"), gaps_by="window").gaps_by is GapsBy.WINDOW
 
 
@@ -261,6 +262,8 @@ def test_gaps_may_be_by_group() -> None:
             {"gaps_by": "groups"},
             "gaps_by is window or group, got .groups.",
         ),
+        (TICKS.window("1 minute").by(half="value / 2"), {}, 'key half is "value / 2", which may fail'),
+        (TICKS.window("1 minute").by(size="CAST(value AS INT)"), {}, "columns, or columns as text"),
         (TICKS.map(half="value / 2").window("1 minute").by("half"), {}, 'key half uses "half", which "map half'),
         (TICKS.map(value="value / 2").window("1 minute").by("VALUE"), {}, 'uses "value", which "map value'),
         (

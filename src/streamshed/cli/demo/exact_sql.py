@@ -42,7 +42,7 @@ EXACT_SQL: Mapping[str, str] = {
         WHERE proto = 6 AND role = 'server'
         GROUP BY window(ts, '20 seconds', '5 seconds')""",
     "largest_by_sender": f"""
-        SELECT window, array(src_host) AS key, xxhash64(CAST(NULL AS BIGINT), src_host) & 15 AS cohort,
+        SELECT window, array(src_host) AS key, xxhash64(0L, src_host) & 15 AS cohort,
                max(size) AS largest
         FROM {ROWS_VIEW}
         GROUP BY window(ts, '5 seconds'), src_host""",

@@ -24,7 +24,7 @@ def test_network_and_plain_queries_agree(spark: SparkSession, tmp_path: Path) ->
     traffic = PacketTraffic(rows_per_second=1000, span_seconds=20, seed=3)
     trace = trace_of(generate_packets(traffic))
     pq.write_table(host_table(traffic.hosts), tmp_path / "hosts.parquet")
-    for shape, name in ((KafkaShape(topic="packets"), "records"), (None, "rows")):
+    for shape, name in ((KafkaShape(topic="packets", key="src_host"), "records"), (None, "rows")):
         stage(
             trace,
             constant_load(20 * SECOND),

@@ -38,7 +38,7 @@ UNREADABLE = "unreadable"
 """A row that could not be read."""
 
 GAP = "gap"
-"""A window that was dropped: all of its groups."""
+"""A window that was dropped, for all of its groups, or for those of the cohorts in `value_text`."""
 
 PREDICTION = "prediction"
 """What a dropped window would have been answered, as far as others tell; made afterwards, never by a run."""

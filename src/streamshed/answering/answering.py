@@ -14,7 +14,7 @@ from streamshed.answering.aggregate_value import effective_rows, exact_texts, sa
 from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
 from streamshed.answering.distinct import distinct_counts
-from streamshed.answering.dropped_windows import DroppedWindows, drop_reasons, is_carried, is_dropped
+from streamshed.answering.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.known_rows import KnownRows
@@ -83,14 +83,14 @@ class Answering:
         self,
         partials: WindowPartials,
         shed: Sequence[ShedInterval] = (),
-        dropped: Mapping[int, DroppedWindows] = MappingProxyType({}),
+        dropped: Dropped = MappingProxyType({}),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
         Args:
             partials: Of any queries, those of earlier networks included.
             shed: What was shed of late, from the journal.
-            dropped: Windows that were dropped of late, by `Query.definition_id`.
+            dropped: Windows that were dropped of late.
 
         Returns:
             Tables of the answer schema.
@@ -242,13 +242,14 @@ class Answering:
         }
         return _batch(ROW, len(partials), columns)
 
-    def _gaps(self, partials: WindowPartials, outputs: Longs, dropped: Mapping[int, DroppedWindows]) -> pa.RecordBatch:
+    def _gaps(self, partials: WindowPartials, outputs: Longs, dropped: Dropped) -> pa.RecordBatch:
         reasons = drop_reasons(partials, dropped)
         nothing = np.zeros(len(partials), np.int64)
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
             "window_end": partials.array("window_end"),
+            "value_text": missing_groups(partials, dropped),
             "rows_used": pa.array(nothing),
             "exact": pa.array(nothing.astype(np.bool_)),
             "low": pa.array(nothing.astype(np.bool_)),

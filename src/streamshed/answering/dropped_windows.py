@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.answer_schema import ANSWER
 from streamshed.answering.window_partials import Longs, Truths, WindowPartials
+from streamshed.network.cohorts import COHORTS
 from streamshed.network.window import WindowSpecification
 
 OVERLOAD, MEMORY = "overload", "memory"
 SHUT_DOWN, SHUT_DOWN_FOR_MEMORY = "shut down", "shut down for memory"
 """Why a window was dropped: to stay in time, or to keep state within its limit; or its query did not run at all."""
+
+COHORT = "cohort"
+"""The column of window partials that tells the cohort of a group, where any query drops windows by group."""
 
 CARRIED = {"key_long": 2, "key_text": "\\G"}
 """The key of what a carrier brings for windows of queries by groups, nobody's: no key has both a number and a text."""
@@ -23,19 +29,21 @@ CARRIED = {"key_long": 2, "key_text": "\\G"}
 
 @dataclass(frozen=True)
 class DroppedWindows:
-    """Of one query.
+    """Of one query, or of a cohort of its groups.
 
     Attributes:
         window: Its windows.
         dropped: Runs of the numbers of dropped ones.
         shut: Those of them that were dropped as the query was shut down.
         for_state: Those of them that were dropped as state had to be kept within its limit.
+        cohort: Which groups they are dropped for; None: all.
     """
 
     window: WindowSpecification
     dropped: tuple[tuple[int, int], ...]
     shut: tuple[tuple[int, int], ...] = ()
     for_state: tuple[tuple[int, int], ...] = ()
+    cohort: int | None = None
 
     def includes(self, starts: Longs) -> Truths:
         """Tell which windows are dropped, by their starts, microseconds."""
@@ -59,25 +67,48 @@ def window_numbers(window: WindowSpecification, starts: Longs) -> Longs:
     return numbers
 
 
-def is_dropped(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> Truths:
-    """Tell which window partials are of dropped windows.
+Dropped = Mapping[int, Sequence[DroppedWindows]]
+"""By `Query.definition_id`: of all its groups, and of its cohorts."""
+
+
+def is_dropped(partials: WindowPartials, dropped: Dropped) -> Truths:
+    """Tell which window partials are of dropped windows; what a carrier brings is, if any cohort's window is.
 
     Args:
         partials: The partials.
-        dropped: By `Query.definition_id`.
+        dropped: Which windows are dropped.
     """
     found = np.zeros(len(partials), np.bool_)
-    for own, windows, starts in _of_each(partials, dropped):
-        found[own] = windows.includes(starts)
+    for rows, _, _ in _of_each(partials, dropped):
+        found[rows] = True
     return found
 
 
-def drop_reasons(partials: WindowPartials, dropped: Mapping[int, DroppedWindows]) -> npt.NDArray[np.object_]:
+def drop_reasons(partials: WindowPartials, dropped: Dropped) -> npt.NDArray[np.object_]:
     """Tell why the windows of partials are dropped."""
     found = np.full(len(partials), OVERLOAD, object)
-    for own, windows, starts in _of_each(partials, dropped):
-        found[own] = windows.reasons(starts)
+    for rows, windows, starts in _of_each(partials, dropped):
+        found[rows] = windows.reasons(starts)
     return found
+
+
+def missing_groups(partials: WindowPartials, dropped: Dropped) -> pa.Array:
+    """Tell which groups miss the windows of partials: null where all do, else their cohorts, as JSON."""
+    cohorts: dict[int, list[int]] = {}
+    whole: set[int] = set()
+    for rows, windows, _ in _of_each(partials, dropped):
+        for row in rows.tolist():
+            if windows.cohort is None or not _tells_cohorts(partials):
+                whole.add(row)
+            else:
+                cohorts.setdefault(row, []).append(windows.cohort)
+    return pa.array(
+        [
+            None if row in whole or row not in cohorts else json.dumps({"cohorts": cohorts[row], "of": COHORTS})
+            for row in range(len(partials))
+        ],
+        pa.string(),
+    )
 
 
 def is_carried(partials: WindowPartials) -> Truths:
@@ -87,17 +118,31 @@ def is_carried(partials: WindowPartials) -> Truths:
     return found
 
 
-def _of_each(
-    partials: WindowPartials, dropped: Mapping[int, DroppedWindows]
-) -> Iterator[tuple[Truths, DroppedWindows, Longs]]:
-    """Of each query with dropped windows, which partials are its own, and where their windows start."""
+def _of_each(partials: WindowPartials, dropped: Dropped) -> Iterator[tuple[Longs, DroppedWindows, Longs]]:
+    """Of each query, or cohort, with dropped windows, which partials are of these, and where their windows start."""
     if not dropped:
         return
     definitions, starts = partials.longs("definition_id"), partials.longs("window_start")
     is_answer = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
-    for definition, windows in dropped.items():
-        own = is_answer & (definitions == definition)
-        yield own, windows, starts[own]
+    for definition, several in dropped.items():
+        own = np.flatnonzero(is_answer & (definitions == definition))
+        for windows in several:
+            rows = own[_is_of_cohort(partials, own, windows.cohort)]
+            rows = rows[windows.includes(starts[rows])]
+            yield rows, windows, starts[rows]
+
+
+def _is_of_cohort(partials: WindowPartials, rows: Longs, cohort: int | None) -> Truths:
+    """Which of some partials are of a cohort's groups, or came with a carrier; all, where cohorts are not told."""
+    if cohort is None or not _tells_cohorts(partials):
+        return np.ones(len(rows), np.bool_)
+    found: Truths = (partials.longs(COHORT)[rows] == cohort) | is_carried(partials)[rows]
+    return found
+
+
+def _tells_cohorts(partials: WindowPartials) -> bool:
+    """Whether there are cohorts; there are none where the last query that may drop windows has left the network."""
+    return COHORT in partials.columns.schema.names
 
 
 def _within(numbers: Longs, runs: tuple[tuple[int, int], ...]) -> Truths:

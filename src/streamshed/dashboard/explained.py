@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamshed.dashboard.wording import count_text, share_text
+from streamshed.network.gaps_by import GapsBy
 from streamshed.planning.explanation import Explanation, Outlook, Step
 
 
@@ -67,12 +68,13 @@ def _sampler(step: Step) -> str:
     return f"windows {step.needed_share:.3g}" if is_dropping else ""
 
 
-def _windows(kept_share: float, max_gap: int) -> str:
+def _windows(kept_share: float, max_gap: int, gaps_by: str | None) -> str:
     if kept_share <= 0:
         return f"SHUT DOWN, as its gaps would be longer than {max_gap}"
     if kept_share >= 1:
         return "no windows dropped"
-    return f"{share_text(kept_share)} of its windows kept, gaps of at most {max_gap}"
+    of_each = " of each group" if gaps_by == GapsBy.GROUP else ""
+    return f"{share_text(kept_share)} of its windows kept, gaps{of_each} of at most {max_gap}"
 
 
 def _never_shed(outlook: Outlook) -> str:
@@ -83,7 +85,7 @@ def _line(outlook: Outlook) -> str:
     notes = _never_shed(outlook) if outlook.is_protected else outlook.bound_by or ""
     error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
     if outlook.kept_share is not None:
-        notes = _windows(outlook.kept_share, outlook.max_gap or 0)
+        notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by)
     if outlook.goal is not None:
         notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
     if outlook.size_column is not None:

@@ -8,6 +8,7 @@ from streamshed.network.document_operators import OperatorReader
 from streamshed.network.document_problem import Place
 from streamshed.network.document_values import is_given, text_at
 from streamshed.network.gap import GapTolerance, gap_tolerance
+from streamshed.network.gaps_by import GapsBy
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
@@ -36,6 +37,7 @@ def read_query(
     weight = _read_weight(place.at("weight"), body.get("weight", 1))
     goal = _read_goal(place.at("max_error"), body.get("max_error"))
     gap = _read_gap(place.at("max_gap"), body.get("max_gap"))
+    by = text_at(body, "gaps_by") or GapsBy.WINDOW
     if rows is None or named_wrongly or weight is None:
         return None
     asked: Node = rows
@@ -47,7 +49,14 @@ def read_query(
     return place.attempt(
         name,
         lambda: Query(
-            name, asked, weight, int(priority) if isinstance(priority, int | float) else 0, AnswerMode(mode), goal, gap
+            name,
+            asked,
+            weight,
+            int(priority) if isinstance(priority, int | float) else 0,
+            AnswerMode(mode),
+            goal,
+            gap,
+            GapsBy(by),
         ),
     )
 

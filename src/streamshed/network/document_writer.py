@@ -189,8 +189,8 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
     body: _Body = {"from": names[query.rows]}
     if query.aggregate is not None:
         body |= _aggregate(query.aggregate)
-    goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode)}
-    body |= _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate"})
+    goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode), "gaps_by": str(query.gaps_by)}
+    body |= _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate", "gaps_by": "window"})
     if query.max_error is not None:
         body |= {"max_error": str(query.max_error)}
     return body if query.max_gap is None else body | {"max_gap": query.max_gap.written()}

@@ -21,6 +21,7 @@ from streamshed.network.window import WindowSpecification
 
 if TYPE_CHECKING:
     from streamshed.network.gap import GapTolerance
+    from streamshed.network.gaps_by import GapsBy
     from streamshed.network.goal import ErrorGoal
     from streamshed.network.query import AnswerMode, Query
 
@@ -131,6 +132,7 @@ class Aggregate(Operator):
         mode: "AnswerMode | str" = "approximate",
         max_error: "ErrorGoal | str | float | None" = None,
         max_gap: "GapTolerance | str | int | None" = None,
+        gaps_by: "GapsBy | str" = "window",
     ) -> "Query":
         """Ask for the answers.
 
@@ -143,13 +145,16 @@ class Aggregate(Operator):
                 that this takes before others get more than they need, as far as the load allows. 0.02 is "2 % at 95 %".
             max_gap: In mode "subset", the most answers in a row that may be missing: a number of windows, by default 1,
                 or a time such as "10 minutes"; 0: none may.
+            gaps_by: In mode "subset", "window" if a window is dropped for all groups at once, "group" if each group has
+                gaps of its own: then every window is delivered for some of the groups. The keys must be columns of the
+                stream itself, perhaps cast to text.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
         """
         from streamshed.network.query import make_query
 
-        return make_query(name, self, weight, priority, mode, max_error, max_gap)
+        return make_query(name, self, weight, priority, mode, max_error, max_gap, gaps_by)
 
     def __str__(self) -> str:
         by = f" by {', '.join(key.name for key in self.keys)}" if self.keys else ""

@@ -12,6 +12,7 @@ from typing import cast
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.gap import DEFAULT_GAP, GapTolerance, gap_tolerance
+from streamshed.network.gaps_by import GapsBy, by_group_problems, gaps_by
 from streamshed.network.given import is_a, is_number, is_whole_number
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
@@ -54,6 +55,8 @@ class Query:
             as a share; None: as little as the load allows.
         max_gap: The most answers in a row that it can miss in mode `subset`, given as a `GapTolerance`, as a number of
             windows or as a time such as "10 minutes"; None: one where windows can be dropped, and in other modes none.
+        gaps_by: "window": it misses all groups of a window at once. "group": each group misses windows of its own, and
+            `max_gap` holds for each; see `GapsBy`.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Query:
     mode: AnswerMode = AnswerMode.APPROXIMATE
     max_error: ErrorGoal | None = None
     max_gap: GapTolerance | None = None
+    gaps_by: GapsBy = GapsBy.WINDOW
 
     def __post_init__(self) -> None:
         problems = Problems(f'query "{self.name}"')
@@ -85,12 +89,15 @@ class Query:
         gap = None if self.max_gap is None else problems.attempt(lambda: gap_tolerance(self.max_gap))
         if gap is not None:
             problems.add_all(self._gap_problems(gap, mode))
+        by = problems.attempt(lambda: gaps_by(self.gaps_by))
+        problems.add_all(self._by_group_problems(by, mode))
         if self.is_by_count:
             problems.add_all(self._count_problems(mode))
             mode = AnswerMode.EXACT
         problems.raise_if_any()
         object.__setattr__(self, "mode", mode)
         object.__setattr__(self, "max_gap", gap)
+        object.__setattr__(self, "gaps_by", by)
         object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
 
@@ -110,6 +117,14 @@ class Query:
             yield "max_gap is for aggregates, but it asks for the rows themselves"
         elif isinstance(self.node, Aggregate) and self.node.over.is_numbered and gap.windows is None:
             yield f"its windows lie along numbers: max_gap is a number of windows, got {gap}"
+
+    def _by_group_problems(self, by: GapsBy | None, mode: AnswerMode | None) -> Iterator[str]:
+        if by is not GapsBy.GROUP:
+            return
+        if mode is not None and mode is not AnswerMode.SUBSET:
+            yield f'gaps_by="group" is for queries in mode subset, but its mode is {mode}: write mode="subset"?'
+        if is_a(self.node, Node):
+            yield from by_group_problems(self.node)
 
     def _nesting_problems(self) -> Iterator[str]:
         below = [node for node in self.rows.path if isinstance(node, Aggregate)]
@@ -198,10 +213,11 @@ def make_query(
     mode: AnswerMode | str,
     max_error: ErrorGoal | str | float | None = None,
     max_gap: GapTolerance | str | int | None = None,
+    gaps_by: GapsBy | str = GapsBy.WINDOW,
 ) -> Query:
     """Ask for the rows of a node or the answers of an aggregate; see `Node.query` and `Aggregate.query`."""
     goal, gap = cast("ErrorGoal | None", max_error), cast("GapTolerance | None", max_gap)
-    return Query(name, node, weight, priority, cast(AnswerMode, mode), goal, gap)
+    return Query(name, node, weight, priority, cast(AnswerMode, mode), goal, gap, cast(GapsBy, gaps_by))
 
 
 def _is_weight(weight: float) -> bool:

@@ -39,6 +39,7 @@ class QuerySnapshot:
     mode: str
     max_error: str | None
     max_gap: str | None
+    gaps_by: str
     definition_id: int
 
 
@@ -63,6 +64,7 @@ def snapshot(network: QueryNetwork) -> NetworkSnapshot:
             str(q.mode),
             None if q.max_error is None else str(q.max_error),
             None if q.max_gap is None else str(q.max_gap),
+            str(q.gaps_by),
             q.definition_id,
         )
         for q in network.queries
@@ -170,6 +172,8 @@ def _query_label(query: QuerySnapshot) -> str:
         notes.append(f"error at most {query.max_error}")
     if query.max_gap is not None:
         notes.append(f"gaps of at most {query.max_gap}")
+    if query.gaps_by != "window":
+        notes.append(f"gaps by {query.gaps_by}")
     return f"{query.name} ({', '.join(notes)})" if notes else query.name
 
 

@@ -163,6 +163,12 @@ QUERY = mapping(
             "default 1, or a time.",
             "examples": [5, "10 minutes"],
         },
+        "gaps_by": choice(
+            "In mode subset: window if a window is missing for all of its groups at once, group if each group has gaps "
+            "of its own.",
+            ["window", "group"],
+            default="window",
+        ),
     },
     "from",
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from streamshed.network.gaps_by import GapsBy
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
@@ -42,6 +43,7 @@ class Outlook:
         kept_share: The share of its windows that it keeps, its answers being exact or absent; 0: it is shut down; None:
             its windows are never dropped.
         max_gap: How many of them may be missing in a row; None likewise.
+        gaps_by: By what they are missing, "window" or "group"; None likewise.
     """
 
     query: str
@@ -57,6 +59,7 @@ class Outlook:
     counting_rate: float | None = None
     kept_share: float | None = None
     max_gap: int | None = None
+    gaps_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +222,8 @@ def _with_windows(outlook: Outlook, chosen: ShedWork) -> Outlook:
     if outlook.query not in chosen.windows:
         return outlook
     query, kept = chosen.windows[outlook.query]
-    return replace(outlook, is_protected=False, kept_share=kept, max_gap=query.batch)
+    by = GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW
+    return replace(outlook, is_protected=False, kept_share=kept, max_gap=query.batch, gaps_by=str(by))
 
 
 def _rows_per_second(known: NetworkStatistics) -> float:

@@ -31,6 +31,8 @@ class Gating:
         shares: Per intake, the values of queries that are answered from its rows.
         askers: Per aggregate that is there for others over its answers (`Query.definition_id`), the queries that rest
             on it.
+        key_sets: Per query whose windows may be dropped by group (`Query.definition_id`), the number of what it groups
+            by.
     """
 
     classes: tuple[tuple[int, ...], ...]
@@ -38,6 +40,7 @@ class Gating:
     instructions: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[Share, ...], ...] = ()
     askers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    key_sets: Mapping[int, int] = field(default_factory=dict)
 
     def is_counting(self, intake: int) -> bool:
         """Return whether its rows are only counted."""

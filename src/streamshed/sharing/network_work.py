@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from streamshed.network.gaps_by import GapsBy
 from streamshed.network.grouping import Aggregate
 from streamshed.network.operators import Apply
 from streamshed.network.query import Query
@@ -84,6 +85,15 @@ class StreamWork:
         return any(slot.query.gap_windows > 0 for slot in self.slots)
 
     @property
+    def cohort_keys(self) -> tuple[tuple[str, ...], ...]:
+        """What queries group by whose windows may be dropped by group, each once: SQL over the stream's own columns."""
+        return tuple(dict.fromkeys(slot.keys for slot in self._by_group))
+
+    @property
+    def _by_group(self) -> tuple[AggregateSlot, ...]:
+        return tuple(slot for slot in self.slots if slot.query.gaps_by is GapsBy.GROUP and slot.query.gap_windows > 0)
+
+    @property
     def expression_count(self) -> int:
         """How many columns and mask bits are computed for a row."""
         return len(self.program.instructions) + sum(len(c.selections) for c in self.classes)
@@ -116,7 +126,9 @@ class StreamWork:
             if slot.query.asked_definition_id != slot.query.definition_id:
                 askers.setdefault(slot.query.definition_id, {})[slot.query.asked_definition_id] = None
         resting = {definition: tuple(own) for definition, own in askers.items()}
-        return Gating(classes, row_queries, instruction_users(self.program, self.intakes), shares, resting)
+        users = instruction_users(self.program, self.intakes)
+        key_sets = {slot.query.definition_id: self.cohort_keys.index(slot.keys) for slot in self._by_group}
+        return Gating(classes, row_queries, users, shares, resting, key_sets)
 
     def _of_bit(self, class_index: int, bit: int) -> Intake:
         sharing_class = self.classes[class_index]

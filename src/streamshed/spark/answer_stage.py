@@ -14,12 +14,14 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
-from streamshed.answering.dropped_windows import DroppedWindows, is_carried, is_dropped
+from streamshed.answering.dropped_windows import COHORT, Dropped, DroppedWindows, is_carried, is_dropped
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
+from streamshed.network.cohorts import part_of
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.finished_answers import Feed, Listener
+from streamshed.spark.group_cohort import state_cohort
 from streamshed.spark.nested_windows import Nested, ending_of
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id, partition_id, query_id
@@ -89,6 +91,8 @@ def streaming_answer_frame(
     summaries: Accumulator[Summaries],
     nested: Nested = MappingProxyType({}),
     fixed: WindowDrops = NOTHING_DROPPED,
+    *,
+    has_cohorts: bool = False,
 ) -> DataFrame:
     """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
 
@@ -100,6 +104,7 @@ def streaming_answer_frame(
         summaries: Told what each partition answered, when all of it is computed.
         nested: The network's queries over answers of others, and those between.
         fixed: Which windows are dropped where there is nobody to ask.
+        has_cohorts: Whether any query may drop windows by group.
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -122,7 +127,10 @@ def streaming_answer_frame(
         SetAside(set_aside, query_id(), number).put(partition, unreadable)
         summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(told), summed(sums))})
 
-    return _flat(partials, nested).mapInArrow(answered, ANSWER_DDL)
+    flat = _flat(partials, nested)
+    if has_cohorts:
+        flat = flat.withColumn(COHORT, state_cohort(F.col("key_long"), F.col("key_text")))
+    return flat.mapInArrow(answered, ANSWER_DDL)
 
 
 def listener_of(
@@ -153,18 +161,18 @@ def listener_of(
     return told
 
 
-def dropped_windows(drops: WindowDrops) -> dict[int, DroppedWindows]:
+def dropped_windows(drops: WindowDrops) -> dict[int, list[DroppedWindows]]:
     """Return which windows a plan drops, by `Query.definition_id`."""
-    return {
-        int(definition): DroppedWindows(known.coin.window, known.dropped, known.shut, known.for_state)
-        for definition, known in drops.queries.items()
-        if known.dropped
-    }
+    found: dict[int, list[DroppedWindows]] = {}
+    for name, known in drops.queries.items():
+        if known.dropped:
+            definition, cohort = part_of(name)
+            windows = DroppedWindows(known.coin.window, known.dropped, known.shut, known.for_state, cohort)
+            found.setdefault(definition, []).append(windows)
+    return found
 
 
-def _answered(
-    partials: WindowPartials, dropped: Mapping[int, DroppedWindows], by_count: Sequence[int]
-) -> WindowPartials:
+def _answered(partials: WindowPartials, dropped: Dropped, by_count: Sequence[int]) -> WindowPartials:
     """What tells of windows in time: of a dropped one, not all rows are there."""
     told_nothing = is_dropped(partials, dropped) | is_carried(partials)
     if by_count:

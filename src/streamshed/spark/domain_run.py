@@ -172,6 +172,7 @@ class DomainRun:
             f"{self._settings.checkpoint}/set_aside",
             summaries,
             compiled.nested,
+            has_cohorts=any(stream.work.may_drop_windows for stream in compiled.streams),
         )
         self._writer = MicroBatchWriter(
             self._sink,

@@ -59,7 +59,8 @@ def decided_drops(network: QueryNetwork, drop_shares: Sequence[float], stretch: 
         stretch: How long each is, microseconds.
     """
     queries: dict[str, QueryDrops] = {}
-    for one in droppable_queries(network.foundation):
+    parts = [found for one in droppable_queries(network.foundation) for found in one.parts.items()]
+    for name, one in parts:
         times = EventTimes(opened=0, carried_since=0, first=0, last=0)
         known = QueryDrops.starting(one.coin, times, one.below)
         if known is None:
@@ -67,7 +68,7 @@ def decided_drops(network: QueryNetwork, drop_shares: Sequence[float], stretch: 
         for number, drop_share in enumerate(drop_shares):
             coin, dropped = known.coin.through(_last_before((number + 1) * stretch, one.window), drop_share=drop_share)
             known = replace(known, coin=coin, dropped=runs_of([*known.numbers(), *dropped]))
-        queries[str(one.definition_id)] = known
+        queries[name] = known
     return WindowDrops(queries=queries)
 
 

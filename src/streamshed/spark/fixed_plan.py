@@ -87,7 +87,14 @@ def start_fixed(
         partials = compiled_partials(compiled, rows, classes, layout, known)
         answering = Answering(compiled.outputs, confidence=confidence, is_numbered=network.time_domains[0].is_numbered)
         answers = streaming_answer_frame(
-            partials, answering, None, f"{checkpoint}/set_aside", summaries, compiled.nested, known.fixed
+            partials,
+            answering,
+            None,
+            f"{checkpoint}/set_aside",
+            summaries,
+            compiled.nested,
+            known.fixed,
+            has_cohorts=any(stream.work.may_drop_windows for stream in compiled.streams),
         )
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")

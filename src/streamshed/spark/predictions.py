@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, GAP, PREDICTION, arrow_schema
 from streamshed.answering.dropped_windows import window_numbers
+from streamshed.answering.missing_windows import missing_windows
 from streamshed.answering.prediction import check_method, predict
 from streamshed.answering.window_partials import Longs
 from streamshed.errors import InvalidNetworkError, near_miss
@@ -21,7 +22,8 @@ def predictions(answers: DataFrame, network: QueryNetwork, query_name: str, *, m
     """Predict what the dropped windows of a query would have been answered.
 
     Each group is predicted between its first answer and its last one; windows of an ungrouped query before the first
-    answer, and after the last one so far, too.
+    answer, and after the last one so far, too. Where gaps are by group, a window is predicted for a group where it was
+    surely dropped for that group; see `missing_windows`.
 
     Args:
         answers: Rows of the answer schema, such as those of a sink; a static DataFrame.
@@ -46,7 +48,7 @@ def predictions(answers: DataFrame, network: QueryNetwork, query_name: str, *, m
     window, is_grouped = aggregate.over, bool(aggregate.keys)
     start = F.col("window_from") * MICROSECONDS_PER_NUMBER if window.is_numbered else F.unix_micros("window_start")
     own = answers.where(F.col("query") == query_name).withColumn("start", start)
-    gaps = own.where(F.col("kind") == GAP).agg(F.sort_array(F.collect_set("start")).alias("gaps"))
+    gaps = own.where(F.col("kind") == GAP).agg(F.collect_set(F.struct("start", "value_text")).alias("gaps"))
     known = own.where((F.col("kind") == ANSWER) & F.col("value").isNotNull())
     each = known.select("aggregate", "key", "start", "value").crossJoin(F.broadcast(gaps))
 
@@ -61,7 +63,8 @@ def _predicted(group: pa.Table, query: str, window: WindowSpecification, method:
     values = np.asarray(group.column("value").to_numpy(), np.float64)[first]
     numbers = window_numbers(window, starts)
     gaps = group.column("gaps")[0].as_py()
-    missing = np.setdiff1d(window_numbers(window, np.array(gaps, np.int64)), numbers)
+    places = window_numbers(window, np.array([gap["start"] for gap in gaps], np.int64)).tolist()
+    missing = missing_windows(numbers, {place: gap["value_text"] for place, gap in zip(places, gaps, strict=True)})
     if is_grouped:
         missing = missing[(missing > numbers[0]) & (missing < numbers[-1])]
     found = predict(numbers, values, missing, method=method)

@@ -10,14 +10,18 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.network.cohorts import COHORTS
 from streamshed.network.columns import Column as SchemaColumn
 from streamshed.network.columns import format_schema
+from streamshed.network.expression import parse_expression
 from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
+from streamshed.planning.window_drop.retention import MOST_SLOTS
 from streamshed.sharing.gating import LEVELS, STEP
 from streamshed.spark.file_rows import file_path
+from streamshed.spark.group_cohort import group_cohort
 from streamshed.spark.internal_names import (
     BY_LEVEL,
     CODES_BY_SIZE,
@@ -67,11 +71,13 @@ class Admission:
             in batch mode.
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
+        cohort_keys: What queries group by whose windows may be dropped by group.
     """
 
     plan: DataFrame | None = None
     size_columns: tuple[str, ...] = ()
     whole_words: tuple[int, ...] = ()
+    cohort_keys: tuple[tuple[str, ...], ...] = ()
 
 
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -88,8 +94,8 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     rows = _parsed(_admitted(source, stream, admission), stream)
     if admission.plan is not None and not _is_known_before_parsing(stream):
         rows = _sampled(rows, stream, admission)
-    if admission.plan is not None and admission.whole_words and not _is_timed_before_parsing(stream):
-        rows = _retained(rows, stream, admission.whole_words)
+    if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
+        rows = _retained(rows, stream, admission)
     microseconds, why = stream_microseconds(rows, stream), F.lit(NO_TIME)
     if stream.is_numbered:
         why = F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
@@ -134,8 +140,7 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     if not _is_known_before_parsing(stream):
         return rows
     sampled = _sampled(rows, stream, admission)
-    is_early = bool(admission.whole_words) and _is_timed_before_parsing(stream)
-    return _retained(sampled, stream, admission.whole_words) if is_early else sampled
+    return _retained(sampled, stream, admission) if _is_early(stream, admission) else sampled
 
 
 _SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
@@ -143,35 +148,36 @@ _SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZ
 
 _RETAINED = (RETAINED_BASE, RETAINED_STEP, RETAINED_WORDS, RETAINED_RATES)
 
-_MANY_SLOTS = 2**30
-
 _SHOWN_ONE_IN = 256
 """A power of two. Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
 
 
-def _retained(rows: DataFrame, stream: Stream, whole_words: Sequence[int]) -> DataFrame:
+def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Let rows leave that no kept window needs and no sample holds; the others pass what anybody needs of them.
 
     A row whose time is not known, or lies where nothing is decided, passes as it did.
     """
+    whole_words, places = admission.whole_words, _place_columns(admission)
     is_reproducible = stream.identity.kind is not IdentityKind.NONE
     is_shown = F.xxhash64(INSTANT).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0
-    slotted = _slotted(rows, stream)
+    slotted = _slotted(rows, stream, admission)
     stays = (uniform(slotted, stream) < F.col(RETAINED_RATE)) | is_shown if is_reproducible else is_shown
     kept = slotted.where(F.when(F.col(RETAINED_RATE) < 1, stays).otherwise(F.lit(True)))
-    words = F.get(RETAINED_WORDS, F.col(RETAINED_SLOT))
+    words = [F.get(RETAINED_WORDS, F.col(place)) for place in places]
     both = F.array(
         *[
-            F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(F.get(words, F.lit(index)))
+            F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(
+                functools.reduce(Column.bitwiseOR, [F.get(of_place, F.lit(index)) for of_place in words])
+            )
             for index, whole in enumerate(whole_words)
         ]
     )
     passes = F.when(F.col(RETAINED_RATE).isNull(), F.col(PASSES)).otherwise(both)
-    return kept.withColumn(PASSES, passes).drop(*_RETAINED, INSTANT, RETAINED_SLOT, RETAINED_RATE)
+    return kept.withColumn(PASSES, passes).drop(*_RETAINED, INSTANT, RETAINED_SLOT, *places, RETAINED_RATE)
 
 
-def _slotted(rows: DataFrame, stream: Stream) -> DataFrame:
-    """Tell each row its slot, and the rate of it: null where all is done with it, and while nothing is dropped.
+def _slotted(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    """Tell each row its places, and the rate there: null where all is done with it, and while nothing is dropped.
 
     Spark would compute them anew wherever they are asked for, and a row would take a tenth longer while nothing is
     dropped: the more code there is for a row, the slower all of it becomes. It does not copy what might be another at
@@ -180,15 +186,40 @@ def _slotted(rows: DataFrame, stream: Stream) -> DataFrame:
     is_told = F.spark_partition_id() >= 0
     instants = rows.withColumn(INSTANT, stream_microseconds(rows, stream))
     passed = F.expr(f"({INSTANT} - {RETAINED_BASE}) div {RETAINED_STEP}")
-    slot = F.when(is_told & (F.col(INSTANT) >= F.col(RETAINED_BASE)), F.least(passed, F.lit(_MANY_SLOTS)))
+    slot = F.when(is_told & (F.col(INSTANT) >= F.col(RETAINED_BASE)), F.least(passed, F.lit(MOST_SLOTS)))
     slotted = instants.withColumn(RETAINED_SLOT, slot.cast("int"))
-    return slotted.withColumn(RETAINED_RATE, F.when(is_told, F.get(RETAINED_RATES, F.col(RETAINED_SLOT))))
+    places = _place_columns(admission)
+    for number, (place, keys) in enumerate(zip(places, admission.cohort_keys, strict=False)):
+        cohort = F.lit(number * COHORTS) + _cohort(rows, keys)
+        slotted = slotted.withColumn(place, F.when(is_told, F.col(RETAINED_SLOT) * len(places) * COHORTS + cohort))
+    rates = [F.get(RETAINED_RATES, F.col(place)) for place in places]
+    return slotted.withColumn(RETAINED_RATE, F.when(is_told, rates[0] if len(rates) == 1 else F.greatest(*rates)))
 
 
-def _is_timed_before_parsing(stream: Stream) -> bool:
-    """Whether event time and what identifies a row are in no text: then rows that nobody needs are not parsed."""
-    is_text = stream.parse is not None and any(column.name == stream.time for column in stream.parse.schema)
-    return not is_text and stream.time.lower() in _delivered(stream) and _is_known_before_parsing(stream)
+def _place_columns(admission: Admission) -> list[str]:
+    """The columns that tell where a row is: in its slot, or in a place of it for each set of keys."""
+    return [f"{RETAINED_SLOT}_{number}" for number in range(len(admission.cohort_keys))] or [RETAINED_SLOT]
+
+
+def _cohort(rows: DataFrame, keys: Sequence[str]) -> Column:
+    columns = [F.expr(sql) for sql in keys]
+    types = [field.dataType for field in rows.select(*columns).schema]
+    return group_cohort(list(zip(columns, types, strict=True)))
+
+
+def _is_early(stream: Stream, admission: Admission) -> bool:
+    """Whether what tells which rows are needed is in no text: then rows that nobody needs are not parsed.
+
+    That is event time, what identifies a row, and what queries group by whose windows are dropped by group. Of these
+    next to every cohort is kept somewhere: by its time alone, nobody could tell that a row is not needed.
+    """
+    if not admission.whole_words:
+        return False
+    names = {stream.time.lower()}
+    for sql in (sql for keys in admission.cohort_keys for sql in keys):
+        names |= {name.lower() for name in parse_expression(sql).columns}
+    in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
+    return not names & in_text and names <= _delivered(stream) and _is_known_before_parsing(stream)
 
 
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import network
 from streamshed.network.query import AnswerMode, Query
 from tests.spark.exactness.build import build_query, build_relations
@@ -75,7 +77,13 @@ def _run(
         built = build_query(query, streams, relations)
         mode, gap = chance.choice(MODES), chance.choice((1, 2, 5, 20))
         assert built.aggregate is not None
-        asked[query.name] = built.aggregate.query(query.name, mode=mode, max_gap=gap if mode == "subset" else None)
+        max_gap = gap if mode == "subset" else None
+        by = chance.choice(("window", "group")) if mode == "subset" else "window"
+        try:
+            asked[query.name] = built.aggregate.query(query.name, mode=mode, max_gap=max_gap, gaps_by=by)
+        except InvalidNetworkError:
+            assert by == "group"
+            asked[query.name] = built.aggregate.query(query.name, mode=mode, max_gap=max_gap)
 
     def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
         at_random = random.Random(micro_batch_id)
@@ -95,18 +103,51 @@ def _gaps(outcome: Outcome, query: str) -> set[int]:
     return set(starts)
 
 
+def _cohorts(outcome: Outcome, query: str) -> dict[int, frozenset[int]]:
+    """By window that was dropped for some groups only, their cohorts."""
+    return {
+        _start(row): frozenset(json.loads(row.value_text)["cohorts"])
+        for row in outcome.collected.rows(query, kind="gap")
+        if row.value_text is not None
+    }
+
+
 def test_every_answer_delivered_is_equal_and_every_other_window_is_a_gap(outcome: Outcome) -> None:
     differences = []
     for query in outcome.queries:
-        gaps = _gaps(outcome, query.name)
+        some = _cohorts(outcome, query.name)
+        gaps = _gaps(outcome, query.name) - set(some)
         rows = [_comparable(row) for row in outcome.collected.rows(query.name)]
         assert not gaps & {row.window_start for row in rows}, query.name
-        native = {place: told for place, told in outcome.native[query.name].items() if place.window_start not in gaps}
+        delivered = {(row.window_start, row.key) for row in rows}
+        native = {
+            place: told
+            for place, told in outcome.native[query.name].items()
+            if place.window_start not in gaps
+            and (place.window_start not in some or (place.window_start, place.key) in delivered)
+        }
         told = [row for row in rows if query.keys or _place(row) in native]
         difference = first_difference(query, told, native)
         if difference is not None:
             differences.append(f"{query.name}: {difference}\n    {query}")
     assert not differences, "\n".join(differences[:10])
+
+
+def test_groups_miss_windows_that_gaps_say_their_cohort_misses_and_no_others(outcome: Outcome) -> None:
+    """Of the cohorts that a group may belong to one is left: it missed all that the group did, and nothing else."""
+    grouped = 0
+    for query in outcome.tolerant:
+        some = _cohorts(outcome, query.name)
+        delivered = {(_start(row), row.key) for row in outcome.collected.rows(query.name)}
+        groups: dict[tuple[str | None, ...], frozenset[int]] = {}
+        for place in outcome.native[query.name] if some else ():
+            if place.window_start in some:
+                told = some[place.window_start]
+                may_be = told if (place.window_start, place.key) not in delivered else frozenset(range(16)) - told
+                groups[place.key] = groups.get(place.key, frozenset(range(16))) & may_be
+        assert all(groups.values()), query.name
+        grouped += len(groups)
+    assert grouped > 50
 
 
 def test_windows_of_most_queries_that_tolerate_gaps_are_dropped_and_of_no_others(outcome: Outcome) -> None:
@@ -123,9 +164,11 @@ def test_no_gap_is_longer_than_allowed(outcome: Outcome) -> None:
         window = outcome.asked[query.name].aggregate
         assert window is not None
         slide = window.over.slide_microseconds
-        numbers = sorted(start // slide for start in _gaps(outcome, query.name))
-        runs = [len(list(run)) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
-        assert max(runs, default=0) <= outcome.asked[query.name].gap_windows, query.name
+        some, gaps = _cohorts(outcome, query.name), _gaps(outcome, query.name)
+        for cohort in range(16):
+            numbers = sorted(start // slide for start in gaps if start not in some or cohort in some[start])
+            runs = [len(list(run)) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+            assert max(runs, default=0) <= outcome.asked[query.name].gap_windows, query.name
 
 
 def test_what_is_delivered_is_exact(outcome: Outcome) -> None:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,7 +34,7 @@ CODE = 16
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
     """Nothing is dropped at first, nor at last."""
-    dropping = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2, "largest": 0.5}
+    dropping = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2, "largest": 0.5, "by_group": 0.6}
     return dropping if 1 <= micro_batch_id <= 5 else {}
 
 
@@ -46,6 +46,7 @@ class Dropped:
     collected: Collected
     table: pa.Table
     judged: list[int]
+    judged_by_group: list[int]
     journal: pd.DataFrame
 
     def gaps(self, query: str) -> list[datetime]:
@@ -67,6 +68,7 @@ def _network(path: Path) -> QueryNetwork:
     source = folder(path / "in", "parquet", schema="id bigint, ts timestamp, v bigint", max_files_per_micro_batch=1)
     rows = stream("events", source, time="ts", watermark="2 seconds", identity=["id"])
     judged = rows.apply(judging(path / "log"), columns=["id"], into="verdict", returns="bigint")
+    by_group = rows.apply(judging(path / "log_by_group"), columns=["id"], into="verdict", returns="bigint")
     return network(
         rows.window("1 second").agg(n="count(*)", total="sum(v)").query("tumbling", mode="subset", max_gap=MAX_GAP),
         rows.filter("v > 50")
@@ -81,6 +83,11 @@ def _network(path: Path) -> QueryNetwork:
         .window("1 second")
         .agg(top="max(v)")
         .query("largest", mode="subset", max_gap=MAX_GAP),
+        by_group.filter("verdict < 6")
+        .window("3 seconds", every="1 second")
+        .by("v")
+        .agg(n="count(*)", top="max(id)")
+        .query("by_group", mode="subset", max_gap=MAX_GAP, gaps_by="group"),
         rows.window("1 second").agg(n="count(*)", total="sum(v)").query("exact", mode="exact"),
         rows.filter("v > 50").window("20 seconds").agg(n="count(*)", total="sum(v)").query("sampled"),
     )
@@ -101,8 +108,8 @@ def dropped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dr
         force_sampling(patch, lambda _: {"sampled": CODE}, kept_shares=kept_shares)
         run = queries.start(spark, checkpoint=str(path / "checkpoint"), sink=collected, **QUICK)
         finish(run, FILES - 1)
-    judged = list(map(int, (path / "log").read_text().split()))
-    return Dropped(queries.queries, collected, table, judged, run.journal())
+    judged, by_group = (list(map(int, (path / log).read_text().split())) for log in ("log", "log_by_group"))
+    return Dropped(queries.queries, collected, table, judged, by_group, run.journal())
 
 
 def _answers(
@@ -119,11 +126,12 @@ EXPECTED = {
     "grouped": ("top", "true", 2, 2, "v % 5", "max(id)"),
     "largest": ("top", "id % 7 = 1", 1, 1, "'all'", "max(v)"),
 }
+BY_GROUP = ("top", "id % 7 < 6", 3, 1, "v", "max(id)")
 
 
 def _expected(table: pa.Table, query: str) -> dict[tuple[datetime, tuple[str, ...]], float]:
     """What DuckDB answers."""
-    _, condition, size, slide, key, call = EXPECTED[query]
+    _, condition, size, slide, key, call = BY_GROUP if query == "by_group" else EXPECTED[query]
     with duckdb.connect() as database:
         database.register("events", table.append_column("t", table["ts"].cast(pa.int64())))
         rows = database.execute(
@@ -151,6 +159,59 @@ def test_no_gap_is_longer_than_allowed(dropped: Dropped, query: str) -> None:
     starts = sorted({row.window_start for row in dropped.collected.rows(query)})
     assert max((b - a).total_seconds() for a, b in pairwise(starts)) <= (MAX_GAP + 1) * slide
     assert all(row.reason == "overload" for row in dropped.collected.rows(query, kind="gap"))
+
+
+@pytest.fixture(scope="module")
+def cohorts(spark: SparkSession) -> dict[str, int]:
+    """The cohort of each value of v, as the documentation says."""
+    hashed = spark.range(101).selectExpr("id", "xxhash64(id, '') & 15 AS cohort")
+    return {str(row.id): row.cohort for row in hashed.collect()}
+
+
+def _missing(dropped: Dropped) -> dict[datetime, set[int]]:
+    """By window, the cohorts that it was dropped for."""
+    return {
+        row.window_start: set(json.loads(row.value_text or "")["cohorts"])
+        for row in dropped.collected.rows("by_group", kind="gap")
+    }
+
+
+def test_by_group_each_group_has_its_own_gaps_and_all_else_is_exact(dropped: Dropped, cohorts: dict[str, int]) -> None:
+    expected, missing = _expected(dropped.table, "by_group"), _missing(dropped)
+    assert len(dropped.collected.rows("by_group", kind="gap")) == len(missing) > 30
+    found = {place: value for place, value in _answers(dropped, "by_group", "top").items() if place in expected}
+    kept = {
+        (start, key): value
+        for (start, key), value in expected.items()
+        if cohorts[key[0]] not in missing.get(start, set())
+    }
+    assert found == kept
+    assert 0.5 < len(kept) / len(expected) < 0.95
+    assert all(row.exact for row in dropped.collected.rows("by_group"))
+
+
+def test_by_group_no_gap_of_any_is_longer_than_allowed_and_the_load_is_even(dropped: Dropped) -> None:
+    missing, first = _missing(dropped), min(_missing(dropped))
+    runs = dict.fromkeys(range(16), 0)
+    for second in range(SECONDS):
+        told = missing.get(first + timedelta(seconds=second), set())
+        runs = {cohort: length + 1 if cohort in told else 0 for cohort, length in runs.items()}
+        assert max(runs.values()) <= MAX_GAP
+    assert {len(told) for told in list(missing.values())[5:-5]} <= set(range(3, 10))
+
+
+def test_by_group_rows_of_dropped_groups_do_not_go_to_functions(dropped: Dropped, cohorts: dict[str, int]) -> None:
+    missing, values = _missing(dropped), np.asarray(dropped.table["v"]).tolist()
+
+    def is_needed(number: int) -> bool:
+        starts = (at(float(number // ROWS_PER_SECOND - back)) for back in range(3))
+        return any(cohorts[str(values[number])] not in missing.get(start, set()) for start in starts)
+
+    needed = {number for number in range(SECONDS * ROWS_PER_SECOND) if is_needed(number)}
+    seen = set(dropped.judged_by_group)
+    assert needed <= seen
+    assert len(seen) <= len(needed) + 2 * ROWS_PER_SECOND
+    assert len(needed) < 0.95 * SECONDS * ROWS_PER_SECOND
 
 
 def test_a_query_whose_answers_another_needs_misses_nothing(dropped: Dropped) -> None:
@@ -181,9 +242,10 @@ def test_rows_that_no_kept_window_needs_do_not_go_to_functions(dropped: Dropped)
 
 
 def test_the_journal_counts_gaps(dropped: Dropped) -> None:
-    assert dropped.journal.gaps.sum() == sum(len(dropped.gaps(query)) for query in EXPECTED)
+    assert dropped.journal.gaps.sum() == sum(len(dropped.gaps(query)) for query in (*EXPECTED, "by_group"))
     assert json.loads(json.dumps(dropped.journal.kept_shares.iloc[2])) == {
         "sliding": 0.4,
         "grouped": 0.2,
         "largest": 0.5,
+        "by_group": 0.6,
     }

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streamshed.answering.answering import Answering
-from streamshed.answering.dropped_windows import CARRIED, DroppedWindows, drop_reasons, is_carried, is_dropped
+from streamshed.answering.dropped_windows import (
+    CARRIED,
+    COHORT,
+    Dropped,
+    DroppedWindows,
+    drop_reasons,
+    is_carried,
+    is_dropped,
+)
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.value_kind import Notation
+from streamshed.answering.window_partials import WindowPartials
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.window import WindowSpecification
 from tests.unit.answering.partials import SECOND, partials
 
 WINDOW = WindowSpecification(30 * SECOND, 10 * SECOND, 5 * SECOND)
-DROPPED = {7: DroppedWindows(WINDOW, ((2, 4), (9, 9)), ((3, 4),), ((4, 4), (9, 9)))}
+DROPPED = {7: [DroppedWindows(WINDOW, ((2, 4), (9, 9)), ((3, 4),), ((4, 4), (9, 9)))]}
+BY_GROUP = {7: [DroppedWindows(WINDOW, ((2, 2),), cohort=3), DroppedWindows(WINDOW, ((2, 4),), cohort=5)]}
 
 
 def window(number: int, **told: Any) -> dict[str, Any]:
@@ -28,8 +40,15 @@ def output(query: str, aggregate: str = "n", *, keys: int = 0) -> Output:
     return Output(query, "s", aggregate, shape, definition_id=7, slot=0)
 
 
-def answers(outputs: list[Output], *rows: dict[str, Any]) -> list[dict[str, Any]]:
-    told = Answering(outputs, confidence=0.95).answers(partials(*rows), (), DROPPED)
+def in_cohorts(*rows: dict[str, Any]) -> WindowPartials:
+    """Window partials, each of the cohort that it says it is of; those that say nothing are of cohort 0."""
+    known = partials(*({name: value for name, value in row.items() if name != COHORT} for row in rows))
+    cohorts = pa.array([row.get(COHORT, 0) for row in rows], pa.int32())
+    return WindowPartials(known.columns.append_column(COHORT, cohorts))
+
+
+def answers(outputs: list[Output], *rows: dict[str, Any], dropped: Dropped = DROPPED) -> list[dict[str, Any]]:
+    told = Answering(outputs, confidence=0.95).answers(in_cohorts(*rows), (), dropped)
     return [row for batch in told for row in batch.to_pylist()]
 
 
@@ -66,3 +85,23 @@ def test_of_groups_the_carrier_tells_of_gaps_and_of_nothing_else() -> None:
     rows = answers([output("q", keys=1)], *groups, *carried)
     assert [(row["kind"], row["key"]) for row in rows] == [("gap", None), ("answer", ["0"]), ("answer", ["5"])]
     assert is_carried(partials(*groups, *carried)).tolist() == [False] * 4 + [True] * 2
+
+
+def test_by_group_a_window_is_answered_for_some_and_a_gap_that_names_the_others() -> None:
+    groups = [window(number, key_long=key, cohort=key) for number in (2, 3, 5) for key in (3, 4, 5)]
+    carried = [window(number, rows=0, rows_weighted=0.0, **CARRIED) for number in (2, 3, 5)]
+    rows = answers([output("q", keys=1)], *groups, *carried, dropped=BY_GROUP)
+    delivered = [(row["window_start"].second, row["key"]) for row in rows if row["kind"] == "answer"]
+    assert delivered == [(25, ["4"]), (35, ["3"]), (35, ["4"]), (55, ["3"]), (55, ["4"]), (55, ["5"])]
+    gaps = [(row["window_start"].second, json.loads(row["value_text"])) for row in rows if row["kind"] == "gap"]
+    assert gaps == [(25, {"cohorts": [3, 5], "of": 16}), (35, {"cohorts": [5], "of": 16})]
+
+
+def test_where_nobody_tells_cohorts_any_more_a_window_is_dropped_for_all_groups() -> None:
+    """After a restart without queries that drop windows, those that were open are not taken for whole."""
+    known = partials(window(2, key_long=0), window(2, rows=0, **CARRIED), window(5, key_long=0))
+    assert is_dropped(known, BY_GROUP).tolist() == [True, True, False]
+    told = Answering([output("q", keys=1)], confidence=0.95).answers(known, (), BY_GROUP)
+    rows = [row for batch in told for row in batch.to_pylist()]
+    assert [(row["kind"], row["value_text"]) for row in rows if row["kind"] == "gap"] == [("gap", None)]
+    assert [row["window_start"].second for row in rows if row["kind"] == "answer"] == [55]

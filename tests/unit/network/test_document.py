@@ -42,6 +42,7 @@ def packets_network(folder_path: Path) -> QueryNetwork:
         .query("scores", weight=2, priority=3, mode="subset", max_gap="1 minute"),
         tcp.semijoin(hosts, on={"src_host": "host"}, negate=True).filter("size > 60000").query("strangers"),
         tcp.window("1 minute").agg(top="max(size)").query("largest", mode="exact"),
+        tcp.window("1 minute").by("src_host").agg(n="count(*)").query("by_host", mode="subset", gaps_by="group"),
         max_depth=2,
         joins=True,
     )
@@ -63,6 +64,13 @@ queries:
     max_gap: 1 minute
   strangers: {{from: strangers, where: size > 60000}}
   largest: {{from: tcp, window: {{size: 1 minute}}, aggregates: {{top: max(size)}}, mode: exact}}
+  by_host:
+    from: tcp
+    window: {{size: 1 minute}}
+    by: [src_host]
+    aggregates: {{n: count(*)}}
+    mode: subset
+    gaps_by: group
 operators: # in any order
   scored: {{from: sized, apply: "json:dumps", columns: [kb], into: score, returns: double}}
   sized: {{from: known, map: {{kb: size / 1024}}}}

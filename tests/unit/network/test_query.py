@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.gap import GapTolerance
+from streamshed.network.gaps_by import GapsBy
 from streamshed.network.goal import ErrorGoal, error_goal
-from streamshed.network.grouping import Aggregate
+from streamshed.network.grouping import Aggregate, Windowed
 from streamshed.network.node import Node
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.sources import rate
@@ -236,3 +237,42 @@ def test_gaps_are_for_windows_of_subset_queries() -> None:
 def test_a_query_needs_a_node() -> None:
     with pytest.raises(InvalidNetworkError, match="it asks for rows of a node"):
         Query("a", packets().window("1 minute"))  # type: ignore[arg-type]
+
+
+TICKS = stream("ticks", rate(100), time="timestamp")
+
+
+def by_group(node: Windowed, **told: str) -> Query:
+    return node.agg(n="count(*)").query("q", mode=told.get("mode", "subset"), gaps_by=told.get("gaps_by", "group"))
+
+
+def test_gaps_may_be_by_group() -> None:
+    assert by_group(TICKS.filter("value > 3").window("1 minute").by("value")).gaps_by is GapsBy.GROUP
+    assert by_group(TICKS.window("1 minute").by(text="CAST(value AS STRING)")).gaps_by is GapsBy.GROUP
+    assert by_group(TICKS.window("1 minute").by("value"), gaps_by="window").gaps_by is GapsBy.WINDOW
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "message"),
+    [
+        (TICKS.window("1 minute"), {}, r'for aggregates with groups: write \.by\("column"\)'),
+        (TICKS.window("1 minute").by("value"), {"mode": "exact"}, 'its mode is exact: write mode="subset"'),
+        (
+            TICKS.window("1 minute").by("value"),
+            {"gaps_by": "groups"},
+            "gaps_by is window or group, got .groups.",
+        ),
+        (TICKS.window("1 minute").by(half="value / 2"), {}, 'key half is "value / 2", which may fail'),
+        (TICKS.window("1 minute").by(size="CAST(value AS INT)"), {}, "columns, or columns as text"),
+        (TICKS.map(half="value / 2").window("1 minute").by("half"), {}, 'key half uses "half", which "map half'),
+        (TICKS.map(value="value / 2").window("1 minute").by("VALUE"), {}, 'uses "value", which "map value'),
+        (
+            TICKS.window("1 minute").by("value").agg(m="count(*)").window("2 minutes").by("m"),
+            {},
+            "aggregates the answers of",
+        ),
+    ],
+)
+def test_what_cannot_be_dropped_by_group_is_refused(asked: Windowed, told: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidNetworkError, match=message):
+        by_group(asked, **told)

@@ -164,6 +164,14 @@ def test_uniform_drops_no_windows() -> None:
     assert plan.outlooks[1].is_protected
 
 
+def test_gaps_by_group_are_said_to_be() -> None:
+    by_value = DEAR.window("1 second").by("value").agg(n="count(*)")
+    asked = network(by_value.query("by_value", mode="subset", max_gap=4, gaps_by="group"))
+    plan = explain(asked, KNOWN, load_factor=3.0)
+    assert plan.outlooks[0].gaps_by == "group"
+    assert "windows kept, gaps of each group of at most 4" in explained(plan)
+
+
 def test_what_was_decided_on_windows_is_explained_with_the_rates() -> None:
     tolerant = DEAR.window("1 second").agg(top="max(value)").query("tops", mode="subset", max_gap=4)
     asked = network(*NETWORK.queries, tolerant)
@@ -183,7 +191,7 @@ def test_what_was_decided_on_windows_is_explained_with_the_rates() -> None:
 
     kept = plan(kept_shares={"tops": 0.4})
     tops = kept.outlooks[2]
-    assert (tops.kept_share, tops.max_gap, tops.is_protected) == (0.4, 4, False)
+    assert (tops.kept_share, tops.max_gap, tops.gaps_by, tops.is_protected) == (0.4, 4, "window", False)
     assert kept.expected_seconds == pytest.approx(0.4 + 0.2 * (0.4 + 0.6 * 0.5) + 0.6 * (0.4 + 0.6 * 0.25))
     assert plan().outlooks[2].kept_share is None
     assert plan().expected_seconds == pytest.approx(0.4 + 0.2 + 0.6)

@@ -32,7 +32,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactValue:
-    """One value that plain Spark computed from all rows."""
+    """One value that plain Spark computed from all rows; `cohort` is that of its group, where gaps are by group."""
 
     query: str
     aggregate: str
@@ -40,6 +40,7 @@ class ExactValue:
     end: int
     key: tuple[str | None, ...]
     value: float
+    cohort: int | None = None
 
     @property
     def place(self) -> Place:
@@ -48,11 +49,25 @@ class ExactValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A window that was dropped; `cohorts` are those of the groups that miss it, None: all do."""
+
+    query: str
+    start: int
+    cohorts: frozenset[int] | None
+
+    def covers(self, truth: ExactValue) -> bool:
+        """Whether a value of its window is missing for it."""
+        return self.cohorts is None or truth.cohort in self.cohorts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """An exact value, and the answer that was given; None: none was."""
+    """An exact value, and the answer that was given; None: none was, and `is_dropped` whether it was said so."""
 
     truth: ExactValue
     answer: Answer | None
+    is_dropped: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -91,16 +106,23 @@ class WindowError:
     is_exact: bool
 
 
-def paired(truths: Iterable[ExactValue], answers: Iterable[Answer]) -> tuple[Pair, ...]:
-    """Put each exact value beside its answer, in the order of query, aggregate, window and key."""
+def paired(truths: Iterable[ExactValue], answers: Iterable[Answer], gaps: Iterable[Gap] = ()) -> tuple[Pair, ...]:
+    """Put each exact value beside its answer, or the gap, in the order of query, aggregate, window and key."""
     given = {answer.place: answer for answer in answers}
+    missed = {(gap.query, gap.start): gap for gap in gaps}
+
+    def is_dropped(truth: ExactValue) -> bool:
+        gap = missed.get((truth.query, truth.start))
+        return gap is not None and gap.covers(truth)
+
     ordered = sorted(truths, key=lambda truth: (*truth.place[:3], tuple(str(part) for part in truth.key)))
-    return tuple(Pair(truth=truth, answer=given.get(truth.place)) for truth in ordered)
+    return tuple(Pair(truth=truth, answer=given.get(truth.place), is_dropped=is_dropped(truth)) for truth in ordered)
 
 
 def window_errors(pairs: Iterable[Pair]) -> Iterator[WindowError]:
-    """Put the groups of each window together, so that large ones count more than small ones."""
-    for (query, aggregate, start), group in itertools.groupby(pairs, key=lambda pair: pair.truth.place[:3]):
+    """Put the groups of each window together, so that large ones count more than small ones; not those it dropped."""
+    answerable = (pair for pair in pairs if not pair.is_dropped)
+    for (query, aggregate, start), group in itertools.groupby(answerable, key=lambda pair: pair.truth.place[:3]):
         members = list(group)
         total = sum(abs(pair.truth.value) for pair in members)
         deviation = sum(pair.deviation for pair in members)

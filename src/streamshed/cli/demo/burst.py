@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-    from streamshed.cli.demo.answers import Answer
+    from streamshed.cli.demo.answers import Answer, Gap
     from streamshed.dashboard.run_history import RunHistory
     from streamshed.network.network import QueryNetwork
     from streamshed.traces.manifest import StagedFeed
@@ -38,6 +38,7 @@ class BurstRun:
     Args:
         journal: One row per micro-batch.
         answers: All answers.
+        gaps: The windows that were dropped.
         start_seconds: When the feed started, seconds since 1970.
         event_start_seconds: The event time of that moment.
         drained: Whether all windows were answered.
@@ -47,6 +48,7 @@ class BurstRun:
 
     journal: pd.DataFrame
     answers: list[Answer]
+    gaps: list[Gap]
     start_seconds: float
     event_start_seconds: float
     drained: bool
@@ -110,6 +112,7 @@ def run_burst(
     return BurstRun(
         journal=run.journal(),
         answers=collected.answers,
+        gaps=collected.gaps,
         start_seconds=start,
         event_start_seconds=event_start,
         drained=drained,

@@ -20,7 +20,7 @@ from streamshed.cli.exit_code import ExitCode
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was measured as one JSON object.")
 def demo(*, out: Path, seed: int, cores: int, memory: str, as_json: bool) -> ExitCode:
-    """Watch eight queries over a bursty packet stream survive a load of 1×, 5× and 1× again.
+    """Watch nine queries over a bursty packet stream survive a load of 1×, 5× and 1× again.
 
     What this machine sustains is found out first, and the answers are compared with those of plain Spark
     afterwards; at most four minutes on two cores.

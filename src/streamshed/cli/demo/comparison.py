@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamshed.cli.demo.answers import Answer, ExactValue
+from streamshed.cli.demo.answers import Answer, ExactValue, Gap
 from streamshed.cli.demo.deadline import Deadline
 from streamshed.cli.demo.exact_sql import EXACT_SQL, HOSTS_VIEW, ROWS_VIEW
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from streamshed.cli.progress import ShowProgress
 
-_BESIDE_AGGREGATES = ("start", "end", "key")
+_BESIDE_AGGREGATES = ("start", "end", "key", "cohort")
 
 
 class CollectedAnswers:
@@ -23,15 +24,22 @@ class CollectedAnswers:
 
     def __init__(self) -> None:
         self._by_micro_batch: dict[int, list[Answer]] = {}
+        self._gaps: dict[int, list[Gap]] = {}
 
     @property
     def answers(self) -> list[Answer]:
         """All answers so far."""
         return [answer for answers in self._by_micro_batch.values() for answer in answers]
 
+    @property
+    def gaps(self) -> list[Gap]:
+        """All gaps so far."""
+        return [gap for gaps in self._gaps.values() for gap in gaps]
+
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
         """Keep the answers of a micro-batch; again the same after a retry."""
-        rows = answers.where("kind = 'answer'").selectExpr(
+        rows = answers.where("kind IN ('answer', 'gap')").selectExpr(
+            "kind",
             "query",
             "aggregate",
             "unix_micros(window_start) AS start",
@@ -42,8 +50,11 @@ class CollectedAnswers:
             "upper",
             "exact",
             "low",
+            "CASE WHEN kind = 'gap' THEN value_text END AS missing",
         )
-        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in rows.collect()]
+        told = rows.collect()
+        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in told if row.kind == "answer"]
+        self._gaps[micro_batch_id] = [_gap(row) for row in told if row.kind == "gap"]
 
 
 def exact_values(
@@ -87,10 +98,16 @@ def _values(query: str, row: Row) -> Iterator[ExactValue]:
                 end=found["end"],
                 key=tuple(found["key"]),
                 value=float(value),
+                cohort=found.get("cohort"),
             )
 
 
 def _answer(row: Row) -> Answer:
     found = row.asDict()
     found["key"] = tuple(found["key"] or ())
-    return Answer(**found)
+    return Answer(**{name: value for name, value in found.items() if name not in {"kind", "missing"}})
+
+
+def _gap(row: Row) -> Gap:
+    cohorts = None if row.missing is None else frozenset(json.loads(row.missing)["cohorts"])
+    return Gap(query=row.query, start=row.start, cohorts=cohorts)

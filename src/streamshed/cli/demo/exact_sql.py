@@ -41,5 +41,11 @@ EXACT_SQL: Mapping[str, str] = {
         FROM {ROWS_VIEW} JOIN {HOSTS_VIEW} ON dest_host = host
         WHERE proto = 6 AND role = 'server'
         GROUP BY window(ts, '20 seconds', '5 seconds')""",
+    "largest_by_sender": f"""
+        SELECT window, array(src_host) AS key, xxhash64(0L, src_host) & 15 AS cohort,
+               max(size) AS largest
+        FROM {ROWS_VIEW}
+        GROUP BY window(ts, '5 seconds'), src_host""",
 }
-"""By the name of the query: window, key as texts, and a column for each aggregate."""
+"""By the name of the query: window, key as texts, and a column for each aggregate; where gaps are by group, its
+cohort."""

@@ -59,7 +59,10 @@ class AnswerFigures:
         outside_answers: Answers of windows that ended before the burst, or began after it.
         outside_exact_answers: How many of these were said to be exact.
         wrong_exact_answers: Answers said to be exact that differ from the exact value.
-        missing_answers: Exact values without an answer.
+        missing_answers: Exact values without an answer, though nothing said that they would be missing.
+        subset_answers: Exact values of the queries that dropped windows.
+        dropped_answers: How many of these were said to be missing.
+        longest_gap: How many windows in a row a group of them missed at most.
     """
 
     answers: int
@@ -72,6 +75,9 @@ class AnswerFigures:
     outside_exact_answers: int
     wrong_exact_answers: int
     missing_answers: int
+    subset_answers: int = 0
+    dropped_answers: int = 0
+    longest_gap: int = 0
 
 
 def micro_batch_figures(
@@ -111,6 +117,7 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
     outside = [pair for pair in pairs if is_outside(pair, times)]
     held = [pair.is_held for pair in pairs if pair.is_held is not None]
     errors = sampled_errors(pairs)
+    dropping = {pair.truth.query for pair in pairs if pair.is_dropped}
     return AnswerFigures(
         answers=len(pairs),
         approximate_answers=sum(pair.answer is not None and not pair.is_exact for pair in pairs),
@@ -121,8 +128,20 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
         outside_answers=len(outside),
         outside_exact_answers=sum(pair.is_exact for pair in outside),
         wrong_exact_answers=sum(pair.is_exact and not pair.is_right for pair in pairs),
-        missing_answers=sum(pair.answer is None for pair in pairs),
+        missing_answers=sum(pair.answer is None and not pair.is_dropped for pair in pairs),
+        subset_answers=sum(pair.truth.query in dropping for pair in pairs),
+        dropped_answers=sum(pair.is_dropped for pair in pairs),
+        longest_gap=_longest_gap(pairs),
     )
+
+
+def _longest_gap(pairs: Sequence[Pair]) -> int:
+    longest, runs = 0, dict[tuple[object, ...], int]()
+    for pair in pairs:
+        group = (pair.truth.query, pair.truth.aggregate, pair.truth.key)
+        runs[group] = runs.get(group, 0) + 1 if pair.is_dropped else 0
+        longest = max(longest, runs[group])
+    return longest
 
 
 def sampled_errors(pairs: Sequence[Pair]) -> list[float]:

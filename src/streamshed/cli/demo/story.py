@@ -26,7 +26,7 @@ def sentence(load: DemoLoad, capacity: Capacity, engine: MicroBatchFigures, answ
         f" sustains: streamshed kept the 95th percentile of processing time at {engine.p95_utilization:.2f}"
         f" of the trigger interval by using {share_text(engine.burst_kept_share)} of the rows"
     )
-    return "; ".join((told, *_approximate(answers), _outside(answers), *_wrong(answers))) + "."
+    return "; ".join((told, *_approximate(answers), *_dropped(answers), _outside(answers), *_wrong(answers))) + "."
 
 
 def headline(engine: MicroBatchFigures, answers: AnswerFigures) -> str:
@@ -46,6 +46,13 @@ def _approximate(answers: AnswerFigures) -> list[str]:
         held = share_text(answers.intervals_held / answers.intervals)
         text += f" and {held} of their intervals hold the exact value"
     return [text]
+
+
+def _dropped(answers: AnswerFigures) -> list[str]:
+    if not answers.dropped_answers:
+        return []
+    text = f"of {answers.subset_answers:,} answers that may be missing but never wrong {answers.dropped_answers:,} are"
+    return [f"{text}, none more than {answers.longest_gap} times in a row"]
 
 
 def _wrong(answers: AnswerFigures) -> list[str]:
@@ -89,7 +96,7 @@ def _example(pairs: Sequence[Pair], times: BurstTimes) -> tuple[str, str, str, s
     key = f" of {', '.join(str(part) for part in pair.truth.key)}" if pair.truth.key else ""
     answer, truth = pair.answer, pair.truth.value
     if answer is None or answer.value is None:
-        return f"{pair.truth.aggregate}{key}", _number(truth), "missing", "–"
+        return f"{pair.truth.aggregate}{key}", _number(truth), "dropped" if pair.is_dropped else "missing", "–"
     width = 0.0 if answer.lower is None or answer.upper is None else (answer.upper - answer.lower) / 2
     return (
         f"{pair.truth.aggregate}{key}",

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from streamshed.network.cohorts import part_of
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import (
+    NOTHING_DROPPED,
+    EventTimes,
+    QueryDrops,
+    WindowDrops,
+    following,
+)
 from streamshed.planning.window_drop.riders import with_riders
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, Pressure, StateUse
+
+_ALWAYS = -(2**62)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +48,15 @@ class UpcomingWindows:
         """Return what may be filled with work while windows are chosen.
 
         Where epochs are longer than micro-batches, one that is kept makes these late, and the next that is dropped lets
-        them catch up: how many are dropped follows from the long run. Else it follows from each micro-batch.
+        them catch up: how many are dropped follows from the long run. Else it follows from each micro-batch, as it does
+        where gaps are by group: of the cohorts as many are dropped in every epoch.
         """
         if self.steady_seconds is None:
             return budget_seconds
         spans = [
             (one.epoch, times.last + 1 - times.first)
             for one in queries
-            if (times := self.event_times.get(one.stream)) is not None
+            if (times := self.event_times.get(one.stream)) is not None and not one.is_by_group
         ]
         are_short = all(2 * epoch <= span for epoch, span in spans)
         return budget_seconds if are_short else max(budget_seconds, self.steady_seconds)
@@ -63,34 +73,47 @@ def advanced_drops(
             is shut down. Of queries with one definition, the largest.
         upcoming: What is known, and was decided before.
     """
-    of_definition: dict[str, float] = {}
+    of_definition: dict[int, float] = {}
     for name, share in kept_shares.items():
-        definition = str(queries[name].definition_id)
+        definition = queries[name].definition_id
         of_definition[definition] = max(share, of_definition.get(definition, 0.0))
-    by_definition = {str(one.definition_id): one for one in queries.values()}
-    decided = _still_open(upcoming, by_definition)
-    for definition, share in of_definition.items():
-        one = by_definition[definition]
-        times = upcoming.event_times.get(one.stream)
+    parts = {name: part for one in queries.values() for name, part in one.parts.items()}
+    decided = _still_open(upcoming, parts)
+    known = dict(decided)
+    for name, part in parts.items():
+        times = upcoming.event_times.get(part.stream)
         after = None
-        if times is not None:
+        if times is not None and part.definition_id in of_definition:
             for_state = upcoming.drops.pressure is not Pressure.NONE
-            after = _after(one, decided.get(definition), times, share, for_state=for_state)
+            kept = of_definition[part.definition_id]
+            after = _after(part, _known_of(name, part, known), times, kept, for_state=for_state)
         if after is not None:
-            decided[definition] = after
+            decided[name] = after
     if upcoming.drops.pressure is Pressure.NONE:
-        decided = with_riders(by_definition, upcoming.drops.queries, decided)
+        decided = with_riders(parts, upcoming.drops.queries, decided)
     return replace(upcoming.drops, queries=decided)
 
 
 def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
-    """What was decided; of queries that are gone, as long as windows of theirs may be open."""
+    """What was decided; of parts that are gone, as long as windows of theirs may be open."""
     opened = min((times.opened for times in upcoming.event_times.values()), default=None)
     return {
-        definition: one
-        for definition, one in upcoming.drops.queries.items()
-        if definition in known or opened is None or one.is_open_at(opened)
+        part: one
+        for part, one in upcoming.drops.queries.items()
+        if part in known or opened is None or one.is_open_at(opened)
     }
+
+
+def _known_of(name: str, part: DroppableQuery, decided: Mapping[str, QueryDrops]) -> QueryDrops | None:
+    """What was decided of a part, or of other parts of the query since."""
+    own = decided.get(name)
+    until = _ALWAYS if own is None else own.coin.next_window
+    others = [
+        one
+        for other, one in decided.items()
+        if other != name and part_of(other)[0] == part.definition_id and one.coin.next_window > until
+    ]
+    return following(own, others) if others else own
 
 
 def _after(
@@ -106,4 +129,7 @@ def _after(
 
 def _as_asked_now(before: QueryDrops, query: DroppableQuery) -> QueryDrops:
     """What was decided stays; what is still to be decided follows the query as it is now."""
-    return replace(before, coin=replace(before.coin, batch=query.batch, epoch=query.epoch, seed=query.coin.seed))
+    coin = query.coin
+    return replace(
+        before, coin=replace(before.coin, batch=coin.batch, epoch=coin.epoch, seed=coin.seed, turn=coin.turn)
+    )

@@ -221,8 +221,8 @@ def _largest(work: TolerantWork, upcoming: UpcomingWindows, shut: AbstractSet[st
 
 
 def _is_shut_down(query: DroppableQuery, drops: WindowDrops) -> bool:
-    known = drops.queries.get(str(query.definition_id))
-    return known is not None and known.is_shut_down
+    known = [drops.queries.get(name) for name in query.parts]
+    return all(one is not None and one.is_shut_down for one in known)
 
 
 def _decided(work: TolerantWork, kept: Vector, upcoming: UpcomingWindows) -> DropPlan:

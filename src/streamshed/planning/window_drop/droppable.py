@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from streamshed.network.cohorts import COHORTS, part_name
+from streamshed.network.gaps_by import GapsBy
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
 from streamshed.network.window import WindowSpecification
@@ -34,6 +36,8 @@ class DroppableQuery:
         epoch: How long the windows that are decided on together begin, microseconds.
         weight: What each of its windows is worth.
         work: Whose rows its windows are of, and what they are grouped by: queries with the same do the same for a row.
+        is_by_group: Whether its windows are dropped cohort by cohort.
+        cohort: The one that is meant; None: all of its groups.
     """
 
     query: str
@@ -45,6 +49,23 @@ class DroppableQuery:
     weight: float
     below: tuple[WindowSpecification, ...] = ()
     work: tuple[str, ...] = ()
+    is_by_group: bool = False
+    cohort: int | None = None
+
+    @property
+    def parts(self) -> dict[str, DroppableQuery]:
+        """What is decided on by itself, by name: the query, or each of its cohorts."""
+        cohorts: Sequence[int | None] = range(COHORTS) if self.is_by_group else [None]
+        return {part_name(self.definition_id, cohort): replace(self, cohort=cohort) for cohort in cohorts}
+
+    def part_beside(self, cohort: int) -> str:
+        """Return the name of the part that a row of some cohort belongs to."""
+        return part_name(self.definition_id, cohort if self.is_by_group else None)
+
+    @property
+    def work_of_part(self) -> tuple[str, ...]:
+        """`work`, and whose rows of it: parts with the same do the same for a row."""
+        return (*self.work, "" if self.cohort is None else str(self.cohort))
 
     @property
     def early_share(self) -> float:
@@ -81,7 +102,8 @@ class DroppableQuery:
     @property
     def coin(self) -> GapCoin:
         """The coin that decides on its windows, before it has decided anything."""
-        return GapCoin(SEED, self.batch, self.window, self.epoch)
+        turn = 0.0 if self.cohort is None else self.cohort / COHORTS
+        return GapCoin(SEED, self.batch, self.window, self.epoch, turn=turn)
 
 
 def early_share_of_epoch(window: WindowSpecification, batch: int, epoch: int) -> float:
@@ -117,7 +139,8 @@ def reach_of(windows: Sequence[WindowSpecification]) -> WindowSpecification:
 def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     """Return the queries whose windows may be dropped.
 
-    What another query, which tolerates no gaps, asks as well is computed anyway, and dropped for nobody. A query's own
+    What another query, which tolerates no gaps, asks as well is computed anyway, and dropped for nobody. Where one that
+    asks the same misses all groups of a window at once, so do the others. A query's own
     epoch is B·δ at most, so that one coin drops no more windows than may be dropped, and shorter where that saves
     nearly as much: a tumbling window is decided on by itself. Queries over one stream share an epoch, for only rows
     that nobody needs are saved.
@@ -136,7 +159,11 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     for query in network.queries:
         tolerant.setdefault(query.asked_definition_id, []).append(query)
     found = [
-        _droppable(query, min(other.gap_windows for other in alike))
+        _droppable(
+            query,
+            min(other.gap_windows for other in alike),
+            is_by_group=all(other.gaps_by is GapsBy.GROUP for other in alike),
+        )
         for alike in tolerant.values()
         if all(query.gap_windows > 0 for query in alike)
         for query in alike
@@ -144,7 +171,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     return tuple(_in_common_epochs(found))
 
 
-def _droppable(query: Query, batch: int) -> DroppableQuery:
+def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery:
     *below, window = query.asked_windows
     keys = () if query.aggregate is None else query.aggregate.keys
     return DroppableQuery(
@@ -157,6 +184,7 @@ def _droppable(query: Query, batch: int) -> DroppableQuery:
         weight=query.weight,
         below=tuple(below),
         work=(query.rows.address, *[str(key.expression) for key in keys]),
+        is_by_group=is_by_group,
     )
 
 

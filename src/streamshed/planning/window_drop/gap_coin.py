@@ -34,6 +34,7 @@ class GapCoin:
         batch: B, windows that may be dropped one after the other; at least 1.
         window: Of the query.
         epoch: How long an epoch is, microseconds; at most B · δ for one coin to drop whole epochs.
+        turn: Of coins that drop one after the other, how far behind the first this one is, in [0, 1).
         next_window: Index k of the window that is decided next, which starts at θ + kδ.
         gap: How many before it were dropped, one after the other; at most B.
         owed: Windows that were kept though their coin said drop.
@@ -52,6 +53,7 @@ class GapCoin:
     next_window: int = 0
     gap: int = 0
     owed: int = 0
+    turn: float = 0.0
 
     def through(self, last_window: int, *, drop_share: float) -> tuple[GapCoin, tuple[int, ...]]:
         """Decide on all windows up to one.
@@ -83,7 +85,7 @@ class GapCoin:
         """A number in [0, 1) of the epoch in which a window starts."""
         start = self.window.offset_microseconds + number * self.window.slide_microseconds
         shift = int.from_bytes(hashlib.blake2b(str(self.seed).encode(), digest_size=8).digest(), "big")
-        return ((start // self.epoch * _GOLDEN + shift) % 2**64) * _UNIT
+        return ((start // self.epoch * _GOLDEN + shift + int(self.turn * 2**64)) % 2**64) * _UNIT
 
 
 def may_abandon(dropped: AbstractSet[int], window: int, batch: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,6 +15,8 @@ from streamshed.planning.window_drop.state_limit import Pressure
 
 MOST_DECIDED = 4096
 """So many windows are decided on at a time: where event time jumps further, those in between are kept."""
+
+_ALWAYS = -(2**62)
 
 ALMOST_DONE = 0.1
 """A window of which no more than this share is still to come is not abandoned."""
@@ -53,6 +55,7 @@ class QueryDrops:
         is_shut_down: Whether it is.
         below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
         for_state: Those of them that were dropped as state had to be kept within its limit.
+        since: Number of the first window that may be abandoned.
     """
 
     coin: GapCoin
@@ -62,6 +65,7 @@ class QueryDrops:
     is_shut_down: bool = False
     below: tuple[WindowSpecification, ...] = ()
     for_state: Runs = ()
+    since: int = _ALWAYS
 
     @classmethod
     def starting(
@@ -139,7 +143,7 @@ class QueryDrops:
 
     def _abandoned(self, times: EventTimes, drop_share: float) -> set[int]:
         coin, dropped = self.coin, set(numbers_in(self.dropped))
-        first = max(self._first_with_rows_to_come(times), coin.next_window - MOST_DECIDED)
+        first = max(self._first_with_rows_to_come(times), coin.next_window - MOST_DECIDED, self.since)
         for number in range(first, coin.next_window):
             says_now = coin.says_drop(number, drop_share) and not coin.says_drop(number, self.drop_share)
             if says_now and may_abandon(dropped, number, coin.batch):
@@ -174,7 +178,7 @@ class WindowDrops:
     """What is decided on windows, of all queries.
 
     Attributes:
-        queries: By `Query.definition_id`, as text.
+        queries: By part, see `cohorts.part_name`.
         pressed: How many micro-batches in a row the bounds of gaps left too much to do.
         eased: How many in a row all queries could run that are shut down.
         pressure: What state asked of queries that tolerate gaps.
@@ -197,6 +201,27 @@ class WindowDrops:
         return cls(queries=queries, pressed=document["pressed"], eased=document["eased"], pressure=pressure)
 
 
+def following(own: QueryDrops | None, others: Sequence[QueryDrops]) -> QueryDrops:
+    """Go on where other parts of a query decided on its windows so far, as it drops by group now, or no longer does.
+
+    The first window of its own is kept, and stays so: whatever gap was before it, it ends there.
+
+    Args:
+        own: What it decided itself before that, and may still be open.
+        others: Those parts; at least one.
+    """
+    latest = max(others, key=lambda one: one.coin.next_window)
+    begun = replace(
+        latest,
+        coin=replace(latest.coin, gap=latest.coin.batch, owed=0),
+        dropped=(),
+        shut=(),
+        for_state=(),
+        since=latest.coin.next_window + 1,
+    )
+    return begun if own is None else replace(begun, dropped=own.dropped, shut=own.shut, for_state=own.for_state)
+
+
 NOTHING_DROPPED = WindowDrops(queries={})
 
 
@@ -210,6 +235,7 @@ def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
         is_shut_down=told["is_shut_down"],
         below=tuple(WindowSpecification(**window) for window in told["below"]),
         for_state=tuple((first, last) for first, last in told.get("for_state", ())),
+        since=told.get("since", _ALWAYS),
     )
 
 

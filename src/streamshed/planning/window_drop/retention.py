@@ -70,11 +70,12 @@ class RetentionTable:
         return self.needed[slot][query] if 0 <= slot < len(self.needed) else True
 
 
-def retention_table(unneeded: Sequence[Sequence[NeededRows]]) -> RetentionTable:
+def retention_table(unneeded: Sequence[Sequence[NeededRows]], most_slots: int = MOST_SLOTS) -> RetentionTable:
     """Put together what several queries do not need.
 
     Args:
         unneeded: Per query, what `unneeded_times` returns.
+        most_slots: So many slots there may be.
 
     Returns:
         The table: exact where its step divides all bounds, which it does unless it were too long; then a slot counts as
@@ -90,7 +91,7 @@ def retention_table(unneeded: Sequence[Sequence[NeededRows]]) -> RetentionTable:
         return RetentionTable(0, 1, ())
     base, length = bounds[0], bounds[-1] - bounds[0]
     exact = math.gcd(*(bound - base for bound in bounds))
-    step = exact if length // exact <= MOST_SLOTS else -(-length // MOST_SLOTS)
+    step = exact if length // exact <= most_slots else -(-length // most_slots)
     count = -(-length // step)
     needed = [[True] * len(unneeded) for _ in range(count)]
     for query, intervals in enumerate(unneeded):

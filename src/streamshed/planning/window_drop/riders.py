@@ -26,8 +26,8 @@ def with_riders(
     and those that are shut down, do not.
 
     Args:
-        queries: Those whose windows may be dropped, by their definition.
-        before: What was decided before, by definition: that stays.
+        queries: The parts of those whose windows may be dropped, by name (`DroppableQuery.parts`).
+        before: What was decided before, by part: that stays.
         decided: What is decided now.
 
     Returns:
@@ -66,7 +66,7 @@ def _beside_each_other(
     places: dict[tuple[str, ...], list[str]] = {}
     for name, one in queries.items():
         if name in decided and not (one.below or decided[name].is_shut_down):
-            places.setdefault(one.work, []).append(name)
+            places.setdefault(one.work_of_part, []).append(name)
     yield from places.values()
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from streamshed.network.cohorts import COHORTS
 from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
@@ -62,17 +63,20 @@ class TolerantWork:
             drops: Which.
             event_times: What is known of the rows' times, by stream.
         """
-        unneeded = {definition: known.unneeded for definition, known in drops.queries.items()}
+        unneeded = {part: known.unneeded for part, known in drops.queries.items()}
         known_shares: dict[frozenset[str], float] = {}
 
         def needed(tolerant: Sequence[int]) -> float:
             own = [self._droppable(query) for query in tolerant]
-            names = frozenset(str(one.definition_id) for one in own)
-            if names not in known_shares:
-                times = event_times.get(own[0].stream)
-                first, last = (0, 0) if times is None else (times.first, max(times.first, times.last))
-                known_shares[names] = needed_share([unneeded.get(name, []) for name in sorted(names)], first, last)
-            return known_shares[names]
+            times = event_times.get(own[0].stream)
+            first, last = (0, 0) if times is None else (times.first, max(times.first, times.last))
+            shares = []
+            for cohort in range(COHORTS if any(one.is_by_group for one in own) else 1):
+                names = frozenset(one.part_beside(cohort) for one in own)
+                if names not in known_shares:
+                    known_shares[names] = needed_share([unneeded.get(name, []) for name in sorted(names)], first, last)
+                shares.append(known_shares[names])
+            return sum(shares) / len(shares)
 
         return self._of_nodes(needed)
 

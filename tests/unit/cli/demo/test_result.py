@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from streamshed.cli.demo.answers import Gap, paired
 from streamshed.cli.demo.result import answer_figures, micro_batch_figures, percentile
-from tests.unit.cli.demo.examples import TIMES, demo_pairs
+from tests.unit.cli.demo.examples import SECOND, TIMES, answer, demo_pairs, truth
 
 STARTS = [102.0 + 2 * number for number in range(14)]  # until 128, the burst is from 110 to 120
 RATES = [0.25 if 110 < start <= 122 else 1.0 for start in STARTS]
@@ -49,3 +52,18 @@ def test_the_figures_of_answers() -> None:
 def test_percentiles_are_values_that_occurred() -> None:
     values = [float(value) for value in range(1, 101)]
     assert [percentile(values, share) for share in (0.5, 0.95, 1.0)] == [50.0, 95.0, 100.0]
+
+
+def test_what_was_dropped_is_neither_missing_nor_an_error() -> None:
+    values = [
+        replace(truth(start, 7.0, query="top", key=(key,)), cohort=cohort)
+        for start in (0, 5, 10, 15)
+        for key, cohort in (("a", 1), ("b", 2))
+    ]
+    gaps = [Gap(query="top", start=start * SECOND, cohorts=frozenset({1})) for start in (5, 10)]
+    given = [answer(value, 7.0, exact=True) for value in values if not (value.cohort == 1 and value.start > 0)]
+    figures = answer_figures(paired(values, given, gaps), TIMES)
+    assert (figures.subset_answers, figures.dropped_answers, figures.longest_gap) == (8, 2, 2)
+    assert (figures.missing_answers, figures.mean_error, figures.wrong_exact_answers) == (1, 0.5, 0)
+    whole = [Gap(query="top", start=gap.start, cohorts=None) for gap in gaps]
+    assert answer_figures(paired(values, given, whole), TIMES).dropped_answers == 4

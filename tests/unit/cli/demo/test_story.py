@@ -31,6 +31,14 @@ def test_the_sentence_says_what_was_measured() -> None:
     )
 
 
+def test_the_sentence_tells_what_was_dropped() -> None:
+    dropped = replace(ANSWERS, subset_answers=1200, dropped_answers=300, longest_gap=2)
+    assert (
+        "; of 1,200 answers that may be missing but never wrong 300 are, none more than 2 times in a row; "
+        in sentence(LOAD, CAPACITY, ENGINE, dropped)
+    )
+
+
 def test_the_sentence_hides_nothing() -> None:
     told = sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, outside_exact_answers=1, wrong_exact_answers=3))
     assert "1 of 2 answers of windows outside the burst are exact" in told

@@ -19,9 +19,10 @@ def network(tmp_path: Path) -> QueryNetwork:
     return demo_network(tmp_path / "packets", tmp_path / "hosts.parquet")
 
 
-def test_eight_queries_grouped_and_not(network: QueryNetwork) -> None:
+def test_nine_queries_grouped_and_not_one_of_which_may_miss_windows(network: QueryNetwork) -> None:
     aggregates = [query.aggregate for query in network.queries if query.aggregate]
-    assert len(aggregates) == 8
+    assert len(aggregates) == 9
+    assert [query.name for query in network.queries if query.gap_windows] == ["largest_by_sender"]
     assert any(aggregate.keys for aggregate in aggregates)
     assert [relation.name for relation in network.relations] == ["hosts"]
 

@@ -70,8 +70,9 @@ def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval 
     if len(left) > len(right):
         turned = [interval and (-interval[1], -interval[0]) for interval in intervals]
         return comparisons_within(right, left, turned)
+    least, most = right[0] - left[-1], right[-1] - left[0]
     for place, interval in enumerate(intervals):
-        if interval is not None:
+        if interval is not None and interval[0] <= most and interval[1] >= least:
             starts, stops = reach(left, right, interval)
             found[place] = (stops - starts).sum()
     return found

@@ -142,3 +142,16 @@ def test_what_is_foreseen_is_what_is_compared() -> None:
         found = partition.join(left, right).cells.comparisons
         assert foreseen.comparisons == pytest.approx(found, rel=0.1, abs=500)
     assert foreseen.total > 1000
+
+
+def test_a_cell_in_part_costs_what_was_planned_where_a_burst_begins() -> None:
+    random = np.random.default_rng(4)
+    of = replace(BY_KEY, windows=JoinWindows(8000, 0, 4000))
+    partition = JoinPartition(of, MemoryStore())
+    stored = np.sort(np.concatenate([random.integers(0, 4000, 50), random.integers(4000, 8000, 950)])).tolist()
+    partition.join(rows(stored, [1] * 1000), NOTHING)
+    new = rows([10_000] * 100, [2] * 100)
+    foreseen = partition.expected_comparisons(NOTHING, new)
+    plan = JoinPlan(fractions=foreseen.lag_fractions([0.0, 0.5]))
+    found = partition.join(NOTHING, new, plan).cells.comparisons
+    assert found[1] == pytest.approx(0.5 * foreseen.comparisons[1], rel=0.15)

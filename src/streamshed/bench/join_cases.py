@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 
-from streamshed.bench.join_runs import SECOND, JoinRun, run_join
+from streamshed.bench.join_runs import SECOND, JoinRun, MicroBatch, run_join
 from streamshed.bench.join_streams import PAPERS_COURSE, Course, SetStreams
 from streamshed.joins.conditions import Condition, Equality, Overlap
 from streamshed.joins.join_windows import JoinWindows
@@ -71,6 +73,11 @@ class JoinCase:
             return SetStreams(skew=self.skew, shift_seconds=self.shifts, seed=seed)
         return SetStreams(skew=1.0, items=5000, mean_size=1, shift_seconds=self.shifts, seed=seed)
 
+    def micro_batches(self, seed: int) -> Iterator[MicroBatch]:
+        """Yield its rows, second by second."""
+        for second, (left, right) in enumerate(self.streams(seed).micro_batches(self.course)):
+            yield MicroBatch(left, right, second * SECOND)
+
     def run(self, seed: int, *, chooses_size: bool = False) -> JoinRun:
         """Run it.
 
@@ -80,9 +87,9 @@ class JoinCase:
         """
         return run_join(
             self.specification,
-            self.streams(seed).micro_batches(self.course),
+            self.micro_batches(seed),
             self.policy,
-            comparisons_per_second=self.budget,
+            budgets=repeat(self.budget),
             prices=Prices(read=self.read_price),
             chooses_size=chooses_size,
         )

@@ -27,7 +27,7 @@ def chosen_rows(times: Ints, share: float, *, salt: int, seed: int) -> Booleans:
     if share <= 0.0 or not len(times):
         return chosen
     numbers = _uniform(scattered(times) + np.arange(len(times)), salt + 1000 * seed)
-    count = int(share * len(times) + _uniform(times[:1], salt + 1000 * seed + ROUNDED)[0])
+    count = int(share * len(times) + rounding(int(times[0]), seed=salt + seed))
     if count:
         chosen[np.argpartition(numbers, count - 1)[:count]] = True
     return chosen
@@ -38,6 +38,11 @@ def chosen_keys(codes: Ints, share: float) -> Booleans:
     if share >= 1.0:
         return np.ones(len(codes), np.bool_)
     return _uniform(codes, SAMPLED_KEYS) < share
+
+
+def rounding(number: int, *, seed: int) -> float:
+    """Return a number in [0, 1) to round by: floor(x + it) is x on average."""
+    return float(_uniform(np.array([number], np.int64), ROUNDED + 1000 * seed)[0])
 
 
 def _uniform(codes: Ints, salt: int) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from streamshed.joins.arrays import Floats, Ints
+from streamshed.joins.coins import rounding
 from streamshed.joins.directory import Directory
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.kernel import comparisons_within
@@ -32,6 +34,7 @@ class ExpectedComparisons:
         reads: Per cell, stored basic windows that its lags reach into.
         quarters: Per cell, the shares of its comparisons that are in its youngest quarter, half and three quarters;
             empty: they are even.
+        step_microseconds: What lags are multiples of, as with stamps of whole seconds.
     """
 
     windows: JoinWindows
@@ -39,6 +42,7 @@ class ExpectedComparisons:
     among_new: tuple[float, ...]
     reads: tuple[int, ...]
     quarters: tuple[tuple[float, ...], ...] = ()
+    step_microseconds: int = 1
 
     @property
     def comparisons(self) -> Floats:
@@ -51,27 +55,40 @@ class ExpectedComparisons:
         """All comparisons."""
         return float(self.comparisons.sum())
 
-    def lag_fractions(self, shares: Sequence[float]) -> tuple[float, ...]:
+    def lag_fractions(self, shares: Sequence[float], *, seed: int = 0) -> tuple[float, ...]:
         """Return which share of the lags of each cell, the younger ones, has some share of its comparisons.
 
+        A part of a cell has a whole number of lag steps, rounded up or down by chance so that it is right on average.
+
+        Args:
+            shares: Per cell.
+            seed: Of that chance.
+
         Example:
+            >>> windows = JoinWindows(10, 0, 10)
             >>> expected = ExpectedComparisons(
-            ...     windows=JoinWindows(10, 0, 10),
-            ...     with_stored=(80.0,),
-            ...     among_new=(0.0,),
-            ...     reads=(1,),
-            ...     quarters=((0.1, 0.2, 0.6),),
+            ...     windows=windows, with_stored=(80.0,), among_new=(0.0,), reads=(1,), quarters=((0.1, 0.2, 0.6),)
             ... )
-            >>> [expected.lag_fractions([share])[0] for share in (0.0, 0.1, 0.4, 0.8, 1.0)]
+            >>> [round(expected.lag_fractions([share])[0], 3) for share in (0.0, 0.1, 0.4, 0.8, 1.0)]
             [0.0, 0.25, 0.625, 0.875, 1.0]
         """
-        if not self.quarters:
-            return tuple(shares)
         places = np.arange(_QUARTERS + 1) / _QUARTERS
-        return tuple(
-            float(np.interp(share, [0.0, *quarters, 1.0], places)) if 0.0 < share < 1.0 else share
-            for share, quarters in zip(shares, self.quarters, strict=True)
-        )
+        found = list(shares)
+        for cell, share in enumerate(shares):
+            if 0.0 < share < 1.0:
+                known = self.quarters[cell] if self.quarters else places[1:-1]
+                part = float(np.interp(share, [0.0, *known, 1.0], places))
+                found[cell] = self._whole_steps(cell, share if self._steps(cell) <= _QUARTERS else part, seed)
+        return tuple(found)
+
+    def _steps(self, cell: int) -> float:
+        return float(self.windows.cell_microseconds[cell]) / self.step_microseconds
+
+    def _whole_steps(self, cell: int, part: float, seed: int) -> float:
+        if self.step_microseconds == 1:
+            return part
+        steps = self._steps(cell)
+        return min(1.0, math.floor(part * steps + rounding(cell, seed=seed)) / steps)
 
 
 def expected_comparisons(windows: JoinWindows, directory: Directory, left: Ints, right: Ints) -> ExpectedComparisons:
@@ -107,7 +124,15 @@ def expected_comparisons(windows: JoinWindows, directory: Directory, left: Ints,
         among_new=tuple(among_new.sum(axis=1).astype(float).tolist()),
         reads=tuple(reads.tolist()),
         quarters=_younger_shares(windows, stored + among_new),
+        step_microseconds=_step(directory, left, right),
     )
+
+
+def _step(directory: Directory, left: Ints, right: Ints) -> int:
+    """The greatest number that all lags are multiples of, as far as is known without reading."""
+    edges = [at for one in directory.entries for at in (one.first_microseconds, one.last_microseconds)]
+    times = np.concatenate([left, right, np.array(edges, np.int64)])
+    return max(1, int(np.gcd.reduce(times - times[0]))) if len(times) else 1
 
 
 def _edges(windows: JoinWindows) -> Ints:

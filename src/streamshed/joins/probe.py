@@ -74,10 +74,15 @@ class Probe:
         (old_left, full_left, left), (old_right, full_right, right) = self._groups[Side.LEFT], self._groups[Side.RIGHT]
         for mine, theirs in ((full_left, old_right), (old_left, full_right), (full_left, full_right)):
             yield self._product(mine, theirs, self._all)
-        for mine, theirs in ((full_left, right), (left, full_right)):
-            yield self._product(mine, theirs, self._all)
+        yield self._product(full_left, right, self._all_of(Side.RIGHT))
+        yield self._product(left, full_right, self._all_of(Side.LEFT))
         for mine, theirs in ((left, old_right), (old_left, right), (left, right)):
             yield self._product(mine, theirs, self._selected)
+
+    def _all_of(self, side: Side) -> list[LagInterval | None]:
+        """All lags of one window, those selected of the other: of two new rows the later one decides."""
+        whole = self._specification.windows.cells_of_side(side)
+        return [self._all[cell] if cell in whole else part for cell, part in enumerate(self._selected)]
 
     def _product(self, left: _Group, right: _Group, parts: Sequence[LagInterval | None]) -> Pairs:
         mine, theirs = self._kernel(left.rows, right.rows, merged(parts))

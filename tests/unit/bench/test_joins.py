@@ -26,7 +26,10 @@ def run_of(results: int, seconds: int = 150, comparisons: float = 1000.0) -> Joi
     return JoinRun(
         results=(results,) * seconds,
         comparisons=(comparisons,) * seconds,
+        state_bytes=(100,) * seconds,
         fractions=((0.5, 1.0),) * seconds,
+        comparisons_by_cell=(2000.0, 1000.0),
+        results_by_cell=(100.0, 10.0),
         yields=Yields.unknown(2),
         windows=JoinWindows(20 * SECOND, 0, SECOND),
     )

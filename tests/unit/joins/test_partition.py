@@ -155,3 +155,13 @@ def test_a_cell_in_part_costs_what_was_planned_where_a_burst_begins() -> None:
     plan = JoinPlan(fractions=foreseen.lag_fractions([0.0, 0.5]))
     found = partition.join(NOTHING, new, plan).cells.comparisons
     assert found[1] == pytest.approx(0.5 * foreseen.comparisons[1], rel=0.15)
+
+
+def test_stamps_of_whole_seconds_are_not_cut_within() -> None:
+    windows = JoinWindows(4_000_000, 4_000_000, 2_000_000)
+    partition = JoinPartition(replace(BY_KEY, windows=windows), MemoryStore())
+    stamps = [second * 1_000_000 for second in range(8)]
+    foreseen = partition.expected_comparisons(rows(stamps, [1] * 8), rows(stamps, [1] * 8))
+    parts = [foreseen.lag_fractions([0.3] * 4, seed=seed) for seed in range(200)]
+    assert {round(share, 3) for part in parts for share in part} == {0.0, 0.5}
+    assert np.mean(parts) == pytest.approx(0.3, abs=0.05)

@@ -106,17 +106,17 @@ class JoinPartition:
         state = WindowState(self._windows, self._store)
         expired = state.expire(plan.watermark_microseconds)
         probe = Probe(self._specification, self._kernel, plan, kept, state)
-        pairs = probe.pairs()
+        found = probe.pairs()
         read = state.read
         freed = self._keep(kept, state, plan)
         lefts, rights = probe.rows[Side.LEFT], probe.rows[Side.RIGHT]
         return JoinResult(
             left=lefts.payload,
             right=rights.payload,
-            left_places=pairs[0],
-            right_places=pairs[1],
-            left_microseconds=lefts.times[pairs[0]],
-            right_microseconds=rights.times[pairs[1]],
+            left_places=found.places[0],
+            right_places=found.places[1],
+            left_microseconds=found.times[0],
+            right_microseconds=found.times[1],
             cells=probe.counter.counts(),
             left_counts=_side_counts(left, new[Side.LEFT], kept[Side.LEFT]),
             right_counts=_side_counts(right, new[Side.RIGHT], kept[Side.RIGHT]),

@@ -24,6 +24,7 @@ from streamshed.joins.yields import Yields
 FULL = "full"
 """In the place of a policy: nothing is shed."""
 SECOND = 1_000_000
+_SEEDS_OF_A_RUN = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def run_join(
     budgets: Iterable[float],
     prices: Prices,
     chooses_size: bool = False,
+    seed: int = 0,
 ) -> JoinRun:
     """Run a join, a micro-batch every second.
 
@@ -93,8 +95,9 @@ def run_join(
         budgets: Comparisons that each micro-batch may make; at least as many as there are of those.
         prices: In comparisons.
         chooses_size: Whether basic windows become as large as serves, once the first have left the windows.
+        seed: Of which rows are dropped or compared over all lags.
     """
-    course = _Course(specification, policy, prices)
+    course = _Course(specification, policy, prices, seed)
     choose_at = specification.windows.left_microseconds // SECOND if chooses_size else None
     for second, (micro_batch, budget) in enumerate(zip(micro_batches, budgets, strict=False)):
         expected = course.step(second, micro_batch, budget)
@@ -106,7 +109,8 @@ def run_join(
 class _Course:
     """A join while it runs."""
 
-    def __init__(self, specification: JoinSpecification, policy: str, prices: Prices) -> None:
+    def __init__(self, specification: JoinSpecification, policy: str, prices: Prices, seed: int) -> None:
+        self._seed = seed * _SEEDS_OF_A_RUN
         self._specification, self._policy, self._prices = specification, policy, prices
         self._store = MemoryStore()
         self._partition = JoinPartition(specification, self._store)
@@ -120,7 +124,7 @@ class _Course:
 
     def step(self, second: int, of: MicroBatch, budget: float) -> ExpectedComparisons:
         """Join the rows of a micro-batch; return what doing it fully would have taken."""
-        plan = JoinPlan(watermark_microseconds=of.watermark_microseconds, seed=second)
+        plan = JoinPlan(watermark_microseconds=of.watermark_microseconds, seed=self._seed + second)
         expected = self._partition.expected_comparisons(
             of.left, of.right, watermark_microseconds=of.watermark_microseconds
         )

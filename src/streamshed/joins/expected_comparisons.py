@@ -17,7 +17,9 @@ from streamshed.joins.kernel import comparisons_within
 from streamshed.joins.side import Side
 
 _PROBES = 512
-"""Of how many new rows, spread evenly, comparisons are reckoned."""
+"""Of how many new rows at most, spread evenly, comparisons are reckoned."""
+_MOST_POINTS = 1 << 16
+"""Rows times edges of cells that are looked up: of many cells, fewer rows are."""
 _QUARTERS = 4
 """Parts of a cell that comparisons are reckoned of: rows come unevenly where a burst begins or ends."""
 
@@ -144,7 +146,8 @@ def _edges(windows: JoinWindows) -> Ints:
 
 def _with_stored(directory: Directory, side: Side, times: Ints, edges: Ints) -> Floats:
     """Comparisons of new rows with stored ones of the other side, per cell and quarter, in order of lag."""
-    probes = times[np.linspace(0, len(times) - 1, min(len(times), _PROBES)).round().astype(np.int64)]
+    count = min(len(times), _PROBES, max(16, _MOST_POINTS // edges.size))
+    probes = times[np.linspace(0, len(times) - 1, count).round().astype(np.int64)]
     places, which = np.unique(edges if side is Side.RIGHT else 1 - edges, return_inverse=True)
     rows = directory.rows_before(side, probes + places[:, None]).mean(axis=1)[which.reshape(edges.shape)]
     found: Floats = np.abs(np.diff(rows, axis=1)) * len(times)

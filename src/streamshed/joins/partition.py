@@ -14,6 +14,7 @@ from streamshed.joins.conditions import Equality
 from streamshed.joins.directory import Directory, Stored
 from streamshed.joins.expected_comparisons import ExpectedComparisons, expected_comparisons
 from streamshed.joins.join_result import JoinResult, SideCounts, StateCounts
+from streamshed.joins.kernel import Kernel
 from streamshed.joins.matching import Clock, kernel_of
 from streamshed.joins.plan import EVERYTHING, JoinPlan
 from streamshed.joins.prepare import Prepared, prepared
@@ -33,6 +34,7 @@ class JoinPartition:
         specification: The join.
         store: Basic windows of this partition; it may be one that an earlier partition left.
         clock: Seconds, to measure what kernels cost.
+        kernel: What finds pairs; None: what the condition has, the cheaper where there are several.
 
     Example:
         >>> from streamshed.joins.conditions import Equality
@@ -56,12 +58,17 @@ class JoinPartition:
     """
 
     def __init__(
-        self, specification: JoinSpecification, store: BasicWindowStore, *, clock: Clock = time.perf_counter
+        self,
+        specification: JoinSpecification,
+        store: BasicWindowStore,
+        *,
+        clock: Clock = time.perf_counter,
+        kernel: Kernel | None = None,
     ) -> None:
         self._specification = specification
         self._windows = specification.windows
         self._store = store
-        self._kernel = kernel_of(specification.condition, clock)
+        self._kernel = kernel or kernel_of(specification.condition, clock)
 
     def expected_comparisons(
         self, left: pa.Table, right: pa.Table, *, watermark_microseconds: int | None = None

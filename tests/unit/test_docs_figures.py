@@ -19,7 +19,6 @@ from streamshed.bench import (
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
-from streamshed.bench.joins_figures import figures_of as joins_figures_of
 from streamshed.bench.ratios import interleaved
 from tests.unit.bench import test_burst, test_joins, test_throughput, test_windows
 from tests.unit.documentation import first_names, named, page
@@ -128,7 +127,7 @@ FIGURES = {
     "accuracy": accuracy_figures(),
     "coverage": coverage_figures(),
     "large_values": large_values_figures(),
-    "joins": set(joins_figures_of(test_joins.made_up())),
+    "joins": set(test_joins.all_figures()),
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 
-from streamshed.bench.join_runs import SECOND, JoinRun, run_join
+from streamshed.bench.join_runs import SECOND, JoinRun, MicroBatch, run_join
 from streamshed.bench.join_streams import PAPERS_COURSE, Course, SetStreams
 from streamshed.joins.conditions import Condition, Equality, Overlap
 from streamshed.joins.join_windows import JoinWindows
@@ -37,6 +39,7 @@ class JoinCase:
         threshold: θ; 0: equality of single values out of 5,000, κ = 1.
         basic_seconds: b.
         capacity: Rows per second and side that the budget joins fully, with windows of 20 s.
+        cycle_seconds: ρ.
         read_price: What reading a basic window costs, in comparisons.
         course: Rows per second over time.
     """
@@ -49,6 +52,7 @@ class JoinCase:
     threshold: int = 3
     basic_seconds: float = 1.0
     capacity: int = CAPACITY
+    cycle_seconds: float = 40.0
     read_price: float = 0.0
     course: Course = PAPERS_COURSE
 
@@ -68,8 +72,20 @@ class JoinCase:
     def streams(self, seed: int) -> SetStreams:
         """Return its streams."""
         if self.threshold:
-            return SetStreams(skew=self.skew, shift_seconds=self.shifts, seed=seed)
-        return SetStreams(skew=1.0, items=5000, mean_size=1, shift_seconds=self.shifts, seed=seed)
+            return SetStreams(skew=self.skew, cycle_seconds=self.cycle_seconds, shift_seconds=self.shifts, seed=seed)
+        return SetStreams(
+            skew=1.0,
+            items=5000,
+            mean_size=1,
+            cycle_seconds=self.cycle_seconds,
+            shift_seconds=self.shifts,
+            seed=seed,
+        )
+
+    def micro_batches(self, seed: int) -> Iterator[MicroBatch]:
+        """Yield its rows, second by second."""
+        for second, (left, right) in enumerate(self.streams(seed).micro_batches(self.course)):
+            yield MicroBatch(left, right, second * SECOND)
 
     def run(self, seed: int, *, chooses_size: bool = False) -> JoinRun:
         """Run it.
@@ -80,9 +96,13 @@ class JoinCase:
         """
         return run_join(
             self.specification,
-            self.streams(seed).micro_batches(self.course),
+            self.micro_batches(seed),
             self.policy,
-            comparisons_per_second=self.budget,
+            budgets=repeat(self.budget),
             prices=Prices(read=self.read_price),
             chooses_size=chooses_size,
         )
+
+
+ONE_SIDED = JoinCase(policy="rate_adaptation", shifts=(0.0,), is_one_sided=True)
+"""Figure 4: streams that are aligned, a window on the left side only."""

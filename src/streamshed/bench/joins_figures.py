@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
-from streamshed.bench.join_cases import AFTER, PEAK, SKEW, TIGHT_CAPACITY, TWO_SIDED, JoinCase
+import numpy as np
+
+from streamshed.bench.join_cases import AFTER, ONE_SIDED, PEAK, SKEW, TIGHT_CAPACITY, TWO_SIDED, JoinCase
 from streamshed.bench.join_runs import FULL, SECOND, JoinRun
 
 STEADY_SECONDS = slice(30, 60)
@@ -19,10 +21,12 @@ class Runs:
     Args:
         by_case: Those of fixed basic windows.
         chosen: Those that chose their basic windows, by the price of a read.
+        papers: Results per second of the paper's own operator, second by second.
     """
 
     by_case: Mapping[JoinCase, JoinRun]
     chosen: Mapping[float, JoinRun]
+    papers: Mapping[JoinCase, tuple[float, ...]]
 
     def results(self, case: JoinCase, seconds: slice = PEAK) -> float:
         """Return results per second, at the peak unless told otherwise."""
@@ -31,6 +35,18 @@ class Runs:
     def gain(self, case: JoinCase, over: str, seconds: slice = PEAK) -> float:
         """Return what a policy gives ÷ what another does."""
         return self.results(case, seconds) / max(1.0, self.results(replace(case, policy=over), seconds))
+
+    def papers_results(self, case: JoinCase, seconds: slice = PEAK) -> float:
+        """Return results per second of the paper's own operator."""
+        return float(np.mean(self.papers[case][seconds]))
+
+    def papers_gain(self, case: JoinCase, over: str, seconds: slice = PEAK) -> float:
+        """Return what a policy gives ÷ what another does, both in the paper's own operator."""
+        return self.papers_results(case, seconds) / max(1.0, self.papers_results(replace(case, policy=over), seconds))
+
+    def over_papers(self, case: JoinCase, seconds: slice = PEAK) -> float:
+        """Return what a policy gives ÷ what it does in the paper's own operator."""
+        return self.results(case, seconds) / max(1.0, self.papers_results(case, seconds))
 
     def by_basic_window(self, read_price: float) -> dict[float, float]:
         """Return results per second by seconds of a basic window, at a steady rate (Figure 9)."""
@@ -48,18 +64,19 @@ class Runs:
 
 def figures_of(runs: Runs) -> dict[str, float]:
     """Condense runs into the benchmark's figures."""
-    one_sided = JoinCase(policy="rate_adaptation", shifts=(0.0,), is_one_sided=True)
     shifted = JoinCase(policy="greedy")
     tight = replace(shifted, capacity=TIGHT_CAPACITY)
     two_sided = replace(shifted, shifts=TWO_SIDED)
     equality = replace(shifted, threshold=0)
     shedding = [(case, run) for case, run in runs.by_case.items() if case.policy != FULL and len(case.course) > 1]
     return {
-        "rate_adaptation_gain": runs.gain(one_sided, "random_drop"),
-        "rate_adaptation_gain_after": runs.gain(one_sided, "random_drop", AFTER),
+        "rate_adaptation_gain": runs.gain(ONE_SIDED, "random_drop"),
+        "rate_adaptation_gain_after": runs.gain(ONE_SIDED, "random_drop", AFTER),
         **_steps(runs, shifted, ""),
         **_steps(runs, tight, "_tight"),
         **_steps(runs, equality, "_equality"),
+        **_against_the_paper(runs, replace(shifted, policy="direction"), ""),
+        **_against_the_paper(runs, replace(tight, policy="direction"), "_tight"),
         "greedy_gain_two_sided": runs.gain(two_sided, "direction"),
         "greedy_gain_two_sided_tight": runs.gain(replace(two_sided, capacity=TIGHT_CAPACITY), "direction"),
         "greedy_share_of_full": runs.gain(shifted, FULL),
@@ -80,6 +97,18 @@ def _steps(runs: Runs, case: JoinCase, suffix: str) -> dict[str, float]:
     }
 
 
+def _against_the_paper(runs: Runs, direction: JoinCase, suffix: str) -> dict[str, float]:
+    """The gain of direction at 300 rows per second, and what the paper's own operator makes of the same streams."""
+    correlation = replace(direction, policy="time_correlation")
+    return {
+        f"direction_gain{suffix}_after": runs.gain(direction, "time_correlation", AFTER),
+        f"papers_time_correlation_gain{suffix}": runs.papers_gain(correlation, "rate_adaptation"),
+        f"papers_direction_gain{suffix}": runs.papers_gain(direction, "time_correlation"),
+        f"papers_direction_gain{suffix}_after": runs.papers_gain(direction, "time_correlation", AFTER),
+        f"over_papers{suffix}": runs.over_papers(direction),
+    }
+
+
 def to_document(runs: Runs) -> dict[str, object]:
     """Return every run as what JSON can hold."""
     return {
@@ -94,6 +123,18 @@ def to_document(runs: Runs) -> dict[str, object]:
                 "fractions": [list(pair) for pair in run.fractions],
             }
             for case, run in runs.by_case.items()
+        ],
+        "papers_operator": [
+            {
+                "policy": case.policy,
+                "skew": case.skew,
+                "capacity": case.capacity,
+                "results_at_peak": runs.papers_results(case),
+                "results_after": runs.papers_results(case, AFTER),
+                "ours_at_peak": runs.results(case),
+                "ours_after": runs.results(case, AFTER),
+            }
+            for case in runs.papers
         ],
         "basic_windows": [
             {

@@ -14,6 +14,9 @@ from streamshed.joins.arrays import Booleans, Floats, Ints
 from streamshed.joins.join_windows import JoinWindows, LagInterval
 from streamshed.joins.side import Side
 
+_MOST_LOOKED_UP = 10_000
+"""Intervals times basic windows whose rows are looked up one by one."""
+
 
 class Stored(NamedTuple):
     """A basic window that is stored."""
@@ -108,6 +111,29 @@ class Directory:
             least, most = (lo, hi) if side is Side.RIGHT else (-hi, -lo)
             hit |= np.searchsorted(times, first - most, "left") < np.searchsorted(times, last - least, "right")
         return tuple(one for one, is_hit in zip(entries, hit, strict=True) if is_hit)
+
+    def reads(self, side: Side, times: Ints, intervals: Sequence[LagInterval]) -> Ints:
+        """Return how many basic windows of a side rows of the other reach into over each interval of lags.
+
+        Of many intervals and basic windows, those between the first and the last row's reach are counted.
+
+        Args:
+            side: Of what is stored.
+            times: Of the rows, in order.
+            intervals: Of lags.
+        """
+        entries = self.of(side)
+        first, last = (np.array([one[place] for one in entries], np.int64) for place in (4, 5))
+        lags = np.array(intervals, np.int64).reshape(-1, 2)
+        least, most = lags.T if side is Side.RIGHT else -lags[:, ::-1].T
+        if len(lags) * len(entries) > _MOST_LOOKED_UP:
+            up_to = np.searchsorted(first, times[-1] + most, "right")
+            within: Ints = np.maximum(0, up_to - np.searchsorted(last, times[0] + least, "left"))
+            return within
+        begin = np.searchsorted(times, first[None, :] - most[:, None], "left")
+        end = np.searchsorted(times, last[None, :] - least[:, None], "right")
+        found: Ints = (begin < end).sum(axis=1)
+        return found
 
     def rows_before(self, side: Side, times: Ints) -> Floats:
         """Return how many stored rows are earlier than some times, as if those of a basic window came evenly."""

@@ -1,96 +1,127 @@
-"""Pairs with equal keys, by sorted search."""
+"""Pairs with equal keys, by a hash of the keys of the smaller side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from streamshed.joins.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.conditions import Equality
 from streamshed.joins.join_windows import LagInterval
-from streamshed.joins.kernel import NO_PAIRS, Pairs, concatenated, expanded
+from streamshed.joins.kernel import NO_PAIRS, Pairs, comparisons_within, concatenated, expanded
 from streamshed.joins.key_codes import is_injective, same_keys
 from streamshed.joins.rows import Rows
+
+_DENSE = 0.25
+"""Share of the pairs with equal keys that are of right lag from which all of them are looked at."""
 
 
 def pairs_of_equal_keys(condition: Equality, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
     """Return the pairs with equal keys and a lag in one of the intervals.
 
-    The smaller side is sorted by (code, time), the rows of the other are looked up in it: within an interval of lags
-    each finds its partners and nothing else. Where a code may stand for two keys, the keys themselves are compared.
+    The rows of the smaller side are put into groups by key, in order of time; each row of the other finds its group by
+    hash. Where many of the lags are asked for the whole group is taken and filtered, else its part is found by
+    search. Where a code may stand for two keys, the keys themselves are compared.
     """
     if not len(left) or not len(right) or not intervals:
         return NO_PAIRS
-    if len(left) < len(right):
-        turned = [(-hi, -lo) for lo, hi in intervals]
-        of_right, of_left = _looked_up(right.codes, right.times, left.codes, left.times, turned)
-    else:
-        of_left, of_right = _looked_up(left.codes, left.times, right.codes, right.times, intervals)
+    turned = len(left) < len(right)
+    few, many = (left, right) if turned else (right, left)
+    lags = [(-hi, -lo) for lo, hi in intervals] if turned else list(intervals)
+    groups = _Groups.of(few)
+    found = groups.number_of(many.codes)
+    rows = np.flatnonzero(found >= 0)
+    of_many, of_few = _partners(groups, rows, found[rows], many.times, few.times, lags)
     types = [left.table.schema.field(name).type for name in condition.left]
-    if not len(of_left) or is_injective(types):
-        return of_left, of_right
-    same = _verified(condition, left, right, of_left, of_right)
-    return of_left[same], of_right[same]
+    if len(of_many) and not is_injective(types):
+        names = (condition.left, condition.right) if turned else (condition.right, condition.left)
+        keys = _columns(few, names[0]), _columns(many, names[1])
+        if not _is_one_key_per_code(groups, *keys, rows, found[rows]):
+            same = _equal(keys[0], of_few, keys[1], of_many)
+            of_many, of_few = of_many[same], of_few[same]
+    return (of_few, of_many) if turned else (of_many, of_few)
 
 
-def _looked_up(codes: Ints, times: Ints, in_codes: Ints, in_times: Ints, intervals: Sequence[LagInterval]) -> Pairs:
-    """Look rows up among others: places of both, lags being the others' times − the rows'."""
-    order = np.argsort(in_codes, kind="stable")
-    sorted_codes, sorted_times = in_codes[order], in_times[order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = sorted_codes[1:] != sorted_codes[:-1]
-    distinct, group = sorted_codes[first], np.cumsum(first) - 1
-    found = np.minimum(np.searchsorted(distinct, codes), len(distinct) - 1)
-    rows = np.flatnonzero(distinct[found] == codes)
-    wanted, wanted_times = found[rows], times[rows]
+@dataclass(frozen=True)
+class _Groups:
+    """Rows by their code.
+
+    Args:
+        codes: One of each group.
+        group: Of each row.
+        order: Rows by group and time.
+        starts: Where each group begins in this order, and the last one ends.
+        times: Of the rows in this order.
+    """
+
+    codes: pd.Index
+    group: Ints
+    order: Ints
+    starts: Ints
+    times: Ints
+
+    @classmethod
+    def of(cls, rows: Rows) -> _Groups:
+        group, codes = pd.factorize(rows.codes)
+        order = np.argsort(group, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(codes)))])
+        return cls(pd.Index(codes), group, order, starts, rows.times[order])
+
+    def number_of(self, codes: Ints) -> Ints:
+        """Return the group of each code, −1 where there is none."""
+        return np.asarray(self.codes.get_indexer(pd.Index(codes)), np.int64)
+
+    @property
+    def firsts(self) -> Ints:
+        """A row of each group."""
+        return self.order[self.starts[:-1]]
+
+
+def _partners(
+    groups: _Groups, rows: Ints, wanted: Ints, times: Ints, in_times: Ints, intervals: Sequence[LagInterval]
+) -> Pairs:
+    """Rows of one side and those of their groups on the other, lags being the latter's times − the former's."""
+    kept = comparisons_within(times, in_times, intervals).sum() / (len(times) * len(in_times))
     begin, span = int(in_times[0]), int(in_times[-1] - in_times[0]) + 2
-    if span * (len(distinct) + 1) > np.iinfo(np.int64).max:
-        return _filtered(rows, wanted, wanted_times, order, sorted_times, first, intervals)
-    line = group * span + (sorted_times - begin)
+    wanted_times = times[rows]
+    if kept >= _DENSE or span * len(groups.starts) > np.iinfo(np.int64).max:
+        of, places = expanded(groups.starts[wanted], np.diff(groups.starts)[wanted])
+        lags = groups.times[places] - wanted_times[of]
+        right: Booleans = np.logical_or.reduce([(lags >= lo) & (lags <= hi) for lo, hi in intervals])
+        return rows[of[right]], groups.order[places[right]]
+    line = np.repeat(np.arange(len(groups.starts) - 1) * span, np.diff(groups.starts)) + (groups.times - begin)
     pairs = []
     for lo, hi in intervals:
         start = np.searchsorted(line, wanted * span + np.clip(wanted_times + (lo - begin), 0, span - 1))
         stop = np.searchsorted(line, wanted * span + np.clip(wanted_times + (hi + 1 - begin), 0, span - 1))
         of, places = expanded(start, stop - start)
-        pairs.append((rows[of], order[places]))
+        pairs.append((rows[of], groups.order[places]))
     return concatenated(pairs)
 
 
-def _filtered(
-    rows: Ints,
-    wanted: Ints,
-    wanted_times: Ints,
-    order: Ints,
-    sorted_times: Ints,
-    first: Booleans,
-    intervals: Sequence[LagInterval],
-) -> Pairs:
-    """The same where keys and times together do not fit into 64 bits: all of equal keys, then those of right lag."""
-    starts = np.flatnonzero(first)
-    counts = np.diff(np.append(starts, len(order)))
-    of, places = expanded(starts[wanted], counts[wanted])
-    lags = sorted_times[places] - wanted_times[of]
-    right = np.logical_or.reduce([(lags >= lo) & (lags <= hi) for lo, hi in intervals])
-    return rows[of[right]], order[places[right]]
+def _columns(rows: Rows, names: Sequence[str]) -> list[pa.Array]:
+    return [one_chunk(rows.table.column(name)) for name in names]
 
 
-def _verified(condition: Equality, left: Rows, right: Rows, of_left: Ints, of_right: Ints) -> Booleans:
-    """Tell which pairs have equal keys, not only equal codes.
+def _is_one_key_per_code(
+    groups: _Groups, few: Sequence[pa.Array], many: Sequence[pa.Array], rows: Ints, wanted: Ints
+) -> bool:
+    """Tell whether all rows have the key of the first row with their code: one comparison per row, not per pair."""
+    firsts = groups.firsts
+    everyone = np.arange(len(groups.group))
+    return bool(
+        _equal(few, firsts[groups.group], few, everyone).all() and _equal(few, firsts[wanted], many, rows).all()
+    )
 
-    If every row has the key of the first row with its code, no code stands for two keys: one comparison per row, not
-    per pair.
-    """
-    codes = np.concatenate([left.codes, right.codes])
-    _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    first = pa.array(firsts[inverse])
-    keys = []
-    for mine, theirs in zip(condition.left, condition.right, strict=True):
-        of_lefts, of_rights = one_chunk(left.table.column(mine)), one_chunk(right.table.column(theirs))
-        keys.append(pa.concat_arrays([of_lefts, of_rights.cast(of_lefts.type)]))
-    if all(same_keys(key, key.take(first)).all() for key in keys):
-        return np.ones(len(of_left), np.bool_)
-    mine, theirs = pa.array(of_left), pa.array(of_right + len(left))
-    same: Booleans = np.logical_and.reduce([same_keys(key.take(mine), key.take(theirs)) for key in keys])
+
+def _equal(left: Sequence[pa.Array], left_places: Ints, right: Sequence[pa.Array], right_places: Ints) -> Booleans:
+    """Tell where the keys of two lists of places are equal."""
+    mine, theirs = pa.array(left_places), pa.array(right_places)
+    same: Booleans = np.logical_and.reduce(
+        [same_keys(a.take(mine), b.take(theirs).cast(a.type)) for a, b in zip(left, right, strict=True)]
+    )
     return same

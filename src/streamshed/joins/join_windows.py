@@ -114,10 +114,15 @@ class JoinWindows:
 
     def cells_of(self, lags: Ints) -> Ints:
         """Return the cell of each lag; the lags must be within the windows."""
-        left = np.minimum(lags // self.basic_microseconds, self.left_cells - 1)
-        if not self.right_cells:
-            return left
-        return np.where(lags >= 0, left, self.left_cells + (-lags - 1) // self.basic_microseconds)
+        pieces = lags // self.basic_microseconds
+        return self._cell_of_piece[pieces + self.right_cells]
+
+    @cached_property
+    def _cell_of_piece(self) -> Ints:
+        """The cell of ⌊lag/b⌋, from the most negative one on."""
+        left = np.arange(self.left_microseconds // self.basic_microseconds + 1)
+        right = np.arange(self.right_cells)[::-1] + self.left_cells
+        return np.concatenate([right, np.minimum(left, self.left_cells - 1)])
 
     def parts(self, fractions: Sequence[float]) -> tuple[LagInterval | None, ...]:
         """Return the lags of each cell that are compared: of a cell in part, the younger.

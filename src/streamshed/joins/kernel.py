@@ -70,8 +70,12 @@ def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval 
     if len(left) > len(right):
         turned = [interval and (-interval[1], -interval[0]) for interval in intervals]
         return comparisons_within(right, left, turned)
+    least, most = int(right[0] - left[-1]), int(right[-1] - left[0])
+    up_to: dict[int, int] = {}
     for place, interval in enumerate(intervals):
-        if interval is not None:
-            starts, stops = reach(left, right, interval)
-            found[place] = (stops - starts).sum()
+        if interval is not None and interval[0] <= most and interval[1] >= least:
+            lo, hi = interval
+            for lag in {lo - 1, hi} - up_to.keys():
+                up_to[lag] = int(np.searchsorted(right, left + lag, "right").sum())
+            found[place] = up_to[hi] - up_to[lo - 1]
     return found

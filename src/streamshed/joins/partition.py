@@ -14,6 +14,7 @@ from streamshed.joins.conditions import Equality
 from streamshed.joins.directory import Directory, Stored
 from streamshed.joins.expected_comparisons import ExpectedComparisons, expected_comparisons
 from streamshed.joins.join_result import JoinResult, SideCounts, StateCounts
+from streamshed.joins.kernel import Kernel
 from streamshed.joins.matching import Clock, kernel_of
 from streamshed.joins.plan import EVERYTHING, JoinPlan
 from streamshed.joins.prepare import Prepared, prepared
@@ -33,6 +34,7 @@ class JoinPartition:
         specification: The join.
         store: Basic windows of this partition; it may be one that an earlier partition left.
         clock: Seconds, to measure what kernels cost.
+        kernel: What finds pairs; None: what the condition has, the cheaper where there are several.
 
     Example:
         >>> from streamshed.joins.conditions import Equality
@@ -56,12 +58,17 @@ class JoinPartition:
     """
 
     def __init__(
-        self, specification: JoinSpecification, store: BasicWindowStore, *, clock: Clock = time.perf_counter
+        self,
+        specification: JoinSpecification,
+        store: BasicWindowStore,
+        *,
+        clock: Clock = time.perf_counter,
+        kernel: Kernel | None = None,
     ) -> None:
         self._specification = specification
         self._windows = specification.windows
         self._store = store
-        self._kernel = kernel_of(specification.condition, clock)
+        self._kernel = kernel or kernel_of(specification.condition, clock)
 
     def expected_comparisons(
         self, left: pa.Table, right: pa.Table, *, watermark_microseconds: int | None = None
@@ -106,17 +113,17 @@ class JoinPartition:
         state = WindowState(self._windows, self._store)
         expired = state.expire(plan.watermark_microseconds)
         probe = Probe(self._specification, self._kernel, plan, kept, state)
-        pairs = probe.pairs()
+        found = probe.pairs()
         read = state.read
         freed = self._keep(kept, state, plan)
         lefts, rights = probe.rows[Side.LEFT], probe.rows[Side.RIGHT]
         return JoinResult(
             left=lefts.payload,
             right=rights.payload,
-            left_places=pairs[0],
-            right_places=pairs[1],
-            left_microseconds=lefts.times[pairs[0]],
-            right_microseconds=rights.times[pairs[1]],
+            left_places=found.places[0],
+            right_places=found.places[1],
+            left_microseconds=found.times[0],
+            right_microseconds=found.times[1],
             cells=probe.counter.counts(),
             left_counts=_side_counts(left, new[Side.LEFT], kept[Side.LEFT]),
             right_counts=_side_counts(right, new[Side.RIGHT], kept[Side.RIGHT]),

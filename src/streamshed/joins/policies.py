@@ -120,7 +120,7 @@ def plan_within(
     selection = policy.select(work, left)
     return replace(
         plan,
-        fractions=selection.fractions,
+        fractions=work.expected.lag_fractions(selection.fractions, seed=plan.seed),
         keep_share=selection.keep_share,
         full_share=full_share,
     )

@@ -20,11 +20,28 @@ from streamshed.joins.window_state import WindowState
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """Pairs that join.
+
+    Args:
+        places: Of their left and of their right rows.
+        times: Of these, microseconds.
+    """
+
+    places: Pairs
+    times: Pairs
+
+
+@dataclass(frozen=True, slots=True)
 class _Group:
-    """Some rows of a side, in order of time, and their places among all of that side."""
+    """Some rows of a side, in order of time, and their places among all of that side; a number: where they begin."""
 
     rows: Rows
-    places: Ints
+    places: Ints | int
+
+    def placed(self, rows: Ints) -> Ints:
+        """Return the places of some of them."""
+        return rows + self.places if isinstance(self.places, int) else self.places[rows]
 
 
 class Probe:
@@ -61,29 +78,35 @@ class Probe:
             self.rows[side] = Rows.joined([*old, rows])
             before = len(self.rows[side]) - len(rows)
             self._groups[side] = (
-                _Group(Rows.joined([*old, rows.part(0, 0)]), np.arange(before)),
+                _Group(self.rows[side].part(0, before), 0),
                 _group(rows, asking[side] & full[side], before),
                 _group(rows, asking[side] & ~full[side], before),
             )
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> Found:
         """Return the pairs that join, by their places in `rows`; to be asked once."""
-        return concatenated(list(self._found()))
+        found = list(self._found())
+        return Found(concatenated([one.places for one in found]), concatenated([one.times for one in found]))
 
-    def _found(self) -> Iterator[Pairs]:
+    def _found(self) -> Iterator[Found]:
         (old_left, full_left, left), (old_right, full_right, right) = self._groups[Side.LEFT], self._groups[Side.RIGHT]
         for mine, theirs in ((full_left, old_right), (old_left, full_right), (full_left, full_right)):
             yield self._product(mine, theirs, self._all)
-        for mine, theirs in ((full_left, right), (left, full_right)):
-            yield self._product(mine, theirs, self._all)
+        yield self._product(full_left, right, self._all_of(Side.RIGHT))
+        yield self._product(left, full_right, self._all_of(Side.LEFT))
         for mine, theirs in ((left, old_right), (old_left, right), (left, right)):
             yield self._product(mine, theirs, self._selected)
 
-    def _product(self, left: _Group, right: _Group, parts: Sequence[LagInterval | None]) -> Pairs:
+    def _all_of(self, side: Side) -> list[LagInterval | None]:
+        """All lags of one window, those selected of the other: of two new rows the later one decides."""
+        whole = self._specification.windows.cells_of_side(side)
+        return [self._all[cell] if cell in whole else part for cell, part in enumerate(self._selected)]
+
+    def _product(self, left: _Group, right: _Group, parts: Sequence[LagInterval | None]) -> Found:
         mine, theirs = self._kernel(left.rows, right.rows, merged(parts))
-        lags = right.rows.times[theirs] - left.rows.times[mine]
-        found = left.places[mine], right.places[theirs]
-        self.counter.add(left.rows.times, right.rows.times, parts, lags, self._weights(found))
+        found = Found((left.placed(mine), right.placed(theirs)), (left.rows.times[mine], right.rows.times[theirs]))
+        lags = found.times[1] - found.times[0]
+        self.counter.add(left.rows.times, right.rows.times, parts, lags, self._weights(found.places))
         return found
 
     def _weights(self, pairs: Pairs) -> Floats | None:
@@ -112,4 +135,4 @@ def _asking(rows: Rows, key_share: float) -> Booleans:
 
 
 def _group(rows: Rows, which: Booleans, before: int) -> _Group:
-    return _Group(rows.chosen(which), np.flatnonzero(which) + before)
+    return _Group(rows, before) if which.all() else _Group(rows.chosen(which), np.flatnonzero(which) + before)

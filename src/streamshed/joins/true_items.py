@@ -20,15 +20,13 @@ def truly_joined(condition: Overlap | InnerProduct, left: Rows, right: Rows, pai
     The items of rows that are in a pair are numbered one by one. As many numbers as codes mean that no code stands for
     two items; else the products of the pairs are computed anew.
     """
-    (mine, which_left), (theirs, which_right) = (np.unique(places, return_inverse=True) for places in pairs)
-    if not len(mine):
+    if not len(pairs[0]) or is_injective([_item_type(left.table.schema.field(condition.left).type)]):
         return pairs
+    (mine, which_left), (theirs, which_right) = (np.unique(places, return_inverse=True) for places in pairs)
     sides = [
         (rows.table.column(name).combine_chunks().take(pa.array(places)), rows.table.take(pa.array(places)))
         for rows, name, places in ((left, condition.left, mine), (right, condition.right, theirs))
     ]
-    if is_injective([_item_type(sides[0][0].type)]):
-        return pairs
     columns, distinct = numbered_items([column for column, _ in sides])
     codes = {code for _, table in sides for code in np.unique(Rows(table).items).tolist()}
     if len(codes) == distinct:

@@ -10,26 +10,33 @@ from streamshed.joins.arrays import Floats
 
 HALF_LIFE_SECONDS = 20.0
 """After which what was seen counts half as much."""
+_PRIOR_RESULTS = 4.0
+"""How many results it takes for what was seen of a cell to count as much as what was seen around it."""
 
 
 @dataclass(frozen=True)
 class Yields:
     """Results per comparison of each cell, o_ij ([G05] Algorithm 2), or weight of results where they have one.
 
-    What was seen fades with time. A cell that was hardly looked at yields what all together do: o_ij is taken over its
-    own comparisons and as many more as yield one result on average.
+    What was seen fades with time. A cell that was hardly looked at yields what those around it do: neighbors are taken
+    together, two, four, eight, ... of them, and to the comparisons of each are added as many as would yield four
+    results where twice as many cells are taken together, and those four results. What is seen of a few results is
+    mostly chance, and of many cells the luckiest would look best; that yields change little from lag to lag is known.
 
     Args:
         comparisons: Per cell, faded.
         results: Results per cell, or their weight, faded likewise.
 
     Example:
-        >>> yields = Yields.unknown(2).update([1000.0, 1000.0], [30.0, 10.0], seconds=1.0)
+        >>> yields = Yields.unknown(2).update([1000.0, 1000.0], [300.0, 100.0], seconds=1.0)
         >>> [round(one, 4) for one in yields.per_comparison]
-        [0.0295, 0.0105]
+        [0.298, 0.102]
         >>> faded = yields.update([0.0, 1000.0], [0.0, 50.0], seconds=20.0)
         >>> faded.comparisons, faded.results
-        ((500.0, 1500.0), (15.0, 55.0))
+        ((500.0, 1500.0), (150.0, 100.0))
+        >>> hardly_seen = Yields((1e4, 1e4, 1.0, 1e4), (900.0, 900.0, 1.0, 100.0))
+        >>> [round(one, 3) for one in hardly_seen.per_comparison]
+        [0.09, 0.09, 0.013, 0.01]
         >>> Yields.unknown(2).per_comparison
         (0.0, 0.0)
     """
@@ -67,8 +74,20 @@ class Yields:
     @property
     def per_comparison(self) -> tuple[float, ...]:
         """o_ij per cell."""
-        total = sum(self.results)
-        if not total:
+        if not sum(self.results):
             return (0.0,) * len(self.results)
-        added = sum(self.comparisons) / total
-        return tuple((found + 1.0) / (made + added) for made, found in zip(self.comparisons, self.results, strict=True))
+        levels = [np.array([self.comparisons, self.results])]
+        while levels[-1].shape[1] > 1:
+            levels.append(_in_twos(levels[-1]))
+        made, found = levels.pop()
+        yields: Floats = found / made
+        for made, found in reversed(levels):
+            around = np.repeat(yields, 2)[: len(made)]
+            yields = (found + _PRIOR_RESULTS) / (made + _PRIOR_RESULTS / around)
+        return tuple(yields.tolist())
+
+
+def _in_twos(counts: Floats) -> Floats:
+    """Add up neighbors, shape (2, cells) → (2, ⌈cells/2⌉)."""
+    added: Floats = np.pad(counts, ((0, 0), (0, counts.shape[1] % 2))).reshape(2, -1, 2).sum(axis=2)
+    return added

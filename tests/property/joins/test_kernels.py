@@ -1,4 +1,4 @@
-"""Every kernel of sets finds the same pairs."""
+"""Every kernel of a condition finds the same pairs."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamshed.joins import bit_sets, inverted_index, predicate_pairs
+from streamshed.joins import bit_sets, equal_keys, inverted_index, predicate_pairs
 from streamshed.joins.bit_sets import pairs_by_bits
+from streamshed.joins.conditions import Equality
 from streamshed.joins.inverted_index import pairs_by_index
 from streamshed.joins.item_sets import item_columns
 from streamshed.joins.kernel import Pairs, comparisons_within
 from streamshed.joins.predicate_pairs import pairs_by_predicate
-from streamshed.joins.rows import TIME, Rows
+from streamshed.joins.rows import CODE, TIME, Rows
 
 SET_ROWS = st.lists(st.tuples(st.integers(0, 50), st.sets(st.integers(0, 90), max_size=8)), max_size=25)
 INTERVALS = st.sampled_from([[(-5, 5)], [(0, 100)], [(-60, -20), (0, 0), (10, 30)]])
@@ -62,3 +63,36 @@ def test_all_find_the_same(
 def test_comparisons_are_counted(left: list[int], right: list[int], intervals: list[tuple[int, int]]) -> None:
     found = comparisons_within(np.sort(np.array(left, np.int64)), np.sort(np.array(right, np.int64)), intervals)
     assert found.tolist() == [sum(lo <= b - a <= hi for a in left for b in right) for lo, hi in intervals]
+
+
+@pytest.mark.parametrize("dense", [0.0, 2.0])
+@settings(max_examples=100)
+@given(
+    lefts=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=25),
+    rights=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=25),
+    intervals=INTERVALS,
+    far=st.sampled_from([0, 3 * 10**17]),
+)
+def test_equal_keys_are_found_by_filter_and_by_search(
+    dense: float,
+    lefts: list[tuple[int, int]],
+    rights: list[tuple[int, int]],
+    intervals: list[tuple[int, int]],
+    far: int,
+) -> None:
+    def side(rows: list[tuple[int, int]]) -> Rows:
+        ordered = sorted((time + far * (key == 0), key) for time, key in rows)
+        times, keys = (pa.array([one[place] for one in ordered], pa.int64()) for place in (0, 1))
+        return Rows(pa.table({"k": keys, TIME: times, CODE: keys}))
+
+    left, right = side(lefts), side(rights)
+    expected = [
+        (i, j)
+        for i, (mine, a) in enumerate(zip(left.times, left.codes, strict=True))
+        for j, (theirs, b) in enumerate(zip(right.times, right.codes, strict=True))
+        if a == b and any(lo <= theirs - mine <= hi for lo, hi in intervals)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(equal_keys, "_DENSE", dense)
+        found = equal_keys.pairs_of_equal_keys(Equality(("k",), ("k",)), left, right, intervals)
+    assert as_set(found) == expected

@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamshed.joins.arrays import Ints
 from streamshed.joins.basic_window_size import recut
+from streamshed.joins.coins import COMPARED_FULLY, chosen_rows
 from streamshed.joins.conditions import Equality, Overlap
 from streamshed.joins.join_windows import JoinWindows, merged
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.plan import JoinPlan, MemoryLimit
+from streamshed.joins.side import Side
 from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.joins.yields import Yields
@@ -131,3 +134,27 @@ def test_keys_and_items_with_equal_hashes_stay_apart() -> None:
         assert found == full_join(of, words, "len(list_distinct(list_intersect(l.k, r.k))) >= 1")
 
     check()
+
+
+@settings(max_examples=60)
+@given(of=windows(), stream=STREAMS)
+def test_a_row_that_is_compared_fully_is_so_with_earlier_rows_only(of: JoinWindows, stream: list[MicroBatch]) -> None:
+    plans = [JoinPlan(fractions=(0.0,) * of.cells, full_share=0.5, seed=seed) for seed in range(4)]
+    for plan in plans:
+        for one in stream:
+            result = JoinPartition(specification(of), MemoryStore()).join(one.left, one.right, plan)
+            full = {
+                side: set(np.flatnonzero(chosen_rows(times, 0.5, salt=COMPARED_FULLY + side, seed=plan.seed)).tolist())
+                for side, times in ((Side.LEFT, _times(result.left)), (Side.RIGHT, _times(result.right)))
+            }
+            for left, right, lag in zip(
+                result.left_places.tolist(),
+                result.right_places.tolist(),
+                (result.right_microseconds - result.left_microseconds).tolist(),
+                strict=True,
+            ):
+                assert right in full[Side.RIGHT] if lag >= 0 else left in full[Side.LEFT]
+
+
+def _times(rows: pa.Table) -> Ints:
+    return np.asarray(rows["t"], np.int64)

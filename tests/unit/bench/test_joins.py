@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,11 @@ from streamshed.bench import joins, joins_picture
 from streamshed.bench.join_cases import JoinCase
 from streamshed.bench.join_runs import FULL, JoinRun
 from streamshed.bench.join_streams import SECOND, SetStreams
+from streamshed.bench.joins_by_clock import TimedRun, TimedRuns, run_by_clock, timed_cases, timed_figures
 from streamshed.bench.joins_figures import Runs, figures_of, to_document
+from streamshed.bench.joins_indexed import INDEXED, UNINDEXED, IndexedRuns, indexed_figures
+from streamshed.bench.joins_recorded import NAMES, RecordedRuns, recorded_figures
+from streamshed.bench.joins_throughput import Throughput, measure_throughput, throughput_figures
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.yields import Yields
 
@@ -26,7 +31,10 @@ def run_of(results: int, seconds: int = 150, comparisons: float = 1000.0) -> Joi
     return JoinRun(
         results=(results,) * seconds,
         comparisons=(comparisons,) * seconds,
+        state_bytes=(100,) * seconds,
         fractions=((0.5, 1.0),) * seconds,
+        comparisons_by_cell=(2000.0, 1000.0),
+        results_by_cell=(100.0, 10.0),
         yields=Yields.unknown(2),
         windows=JoinWindows(20 * SECOND, 0, SECOND),
     )
@@ -37,7 +45,52 @@ def made_up() -> Runs:
         case: run_of(RESULTS[case.policy], sum(seconds for seconds, _ in case.course), case.budget)
         for case in joins.cases_of(quick=False)
     }
-    return Runs(by_case, {price: run_of(5700, 60) for price in joins.READ_PRICES})
+    papers = {case: (RESULTS[case.policy] / 2,) * 150 for case in joins.papers_cases_of(quick=False)}
+    return Runs(by_case, {price: run_of(5700, 60) for price in joins.READ_PRICES}, papers)
+
+
+def timed_runs() -> TimedRuns:
+    def run(policy: str) -> TimedRun:
+        return TimedRun(
+            results=(RESULTS[policy],) * 150, seconds=(0.4,) * 150, adaptation_seconds=(0.1,) * 150, learned={}
+        )
+
+    return TimedRuns(
+        budgets=dict.fromkeys(timed_cases(), 0.5), by_case={case: run(case.policy) for case in timed_cases()}
+    )
+
+
+def indexed_runs() -> IndexedRuns:
+    def run(results: int) -> TimedRun:
+        return TimedRun(results=(results,) * 260, seconds=(0.05,) * 260, adaptation_seconds=(0.01,) * 260, learned={})
+
+    return IndexedRuns(by_seconds={kernel: {1.0: run(30), 200.0: run(10)} for kernel in (INDEXED, UNINDEXED)})
+
+
+def recorded_runs() -> dict[str, RecordedRuns]:
+    by_policy = {policy: [[run_of(results)]] for policy, results in RESULTS.items()}
+    return dict.fromkeys(NAMES, RecordedRuns(by_policy=by_policy, profile=[(-1.0, 0.1), (1.0, 0.2)]))
+
+
+MEASURED = Throughput(rows=200, results=1000, seconds=2.0, state_rows=10, state_bytes=500)
+
+
+def all_figures() -> dict[str, float]:
+    return {
+        **figures_of(made_up()),
+        **timed_figures(timed_runs()),
+        **indexed_figures(indexed_runs()),
+        **recorded_figures(recorded_runs()),
+        **throughput_figures(MEASURED),
+    }
+
+
+def test_figures_by_the_clock_and_of_recorded_streams() -> None:
+    found = all_figures()
+    assert (found["rate_adaptation_gain_by_clock"], found["direction_gain_by_clock"]) == (2, 1.5)
+    assert (found["p95_time_ratio"], found["adaptation_share"]) == (0.8, 0.25)
+    assert (found["basic_window_gain_indexed"], found["suricata_wazuh_share"]) == (3, 0.75)
+    assert (found["mooncake_synthetic_gain"], found["result_rows_per_second"]) == (12, 500)
 
 
 def test_figures_compare_policies() -> None:
@@ -45,6 +98,7 @@ def test_figures_compare_policies() -> None:
     assert found["rate_adaptation_gain"] == 2
     assert (found["time_correlation_gain"], found["direction_gain"], found["greedy_over_product"]) == (2, 1.5, 2)
     assert (found["greedy_gain_two_sided"], found["greedy_share_of_full"]) == (2, 0.75)
+    assert (found["papers_direction_gain"], found["over_papers"]) == (1.5, 2)
     assert (found["chosen_size_ratio"], found["most_comparisons_over_budget"]) == (0.95, 1)
 
 
@@ -60,8 +114,11 @@ def test_every_run_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qui
     drawn: list[Figure] = []
     monkeypatch.setattr(joins_picture, "write_png", lambda figure, _: drawn.append(figure))
     everything = made_up()
-    runs = Runs({case: everything.by_case[case] for case in joins.cases_of(quick=quick)}, everything.chosen)
-    joins_picture.draw_joins(tmp_path / "joins.png", runs=runs)
+    by_case = {case: everything.by_case[case] for case in joins.cases_of(quick=quick)}
+    runs = replace(everything, by_case=by_case)
+    joins_picture.draw_joins(
+        tmp_path / "joins.png", runs=runs, timed=timed_runs(), indexed=indexed_runs(), recorded=recorded_runs()
+    )
     lines = [len(axes.lines) for axes in drawn[0].axes]
     assert lines[:5] == [3, 2, 6, 5, 6]
     assert lines[5:7] == ([2, 0] if quick else [6, 4])
@@ -88,3 +145,22 @@ def test_a_run_stays_within_its_budget() -> None:
     assert max(run.comparisons) <= 1.3 * case.budget
     assert run.windows.basic_microseconds >= SECOND
     assert run.results == case.run(0, chooses_size=True).results
+
+
+def test_throughput_counts_what_is_handed_out() -> None:
+    found = measure_throughput(seed=0, rows=200, keys=50, measured_seconds=2)
+    assert (found.rows, found.state_rows > 4000) == (800, True)
+    assert found.results == pytest.approx(2 * 2 * 200 * 2000 / 50, rel=0.1)
+    assert found.state_bytes > 30 * found.state_rows
+
+
+def test_a_run_by_the_clock_gives_a_part_of_the_full_join() -> None:
+    case = JoinCase(policy="greedy", course=((12, 60),), window_seconds=5)
+    ticks = iter(range(10**6))
+    run = run_by_clock(
+        case.specification, case.micro_batches(0), "greedy", seconds=1.0, clock=lambda: float(next(ticks))
+    )
+    assert len(run.results) == len(run.seconds) == 12
+    assert set(run.learned) == {"fixed", "row", "read", "comparison", "result"}
+    full = replace(case, policy=FULL).run(0)
+    assert sum(run.results) <= full.total_results

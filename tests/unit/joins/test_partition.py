@@ -142,3 +142,26 @@ def test_what_is_foreseen_is_what_is_compared() -> None:
         found = partition.join(left, right).cells.comparisons
         assert foreseen.comparisons == pytest.approx(found, rel=0.1, abs=500)
     assert foreseen.total > 1000
+
+
+def test_a_cell_in_part_costs_what_was_planned_where_a_burst_begins() -> None:
+    random = np.random.default_rng(4)
+    of = replace(BY_KEY, windows=JoinWindows(8000, 0, 4000))
+    partition = JoinPartition(of, MemoryStore())
+    stored = np.sort(np.concatenate([random.integers(0, 4000, 50), random.integers(4000, 8000, 950)])).tolist()
+    partition.join(rows(stored, [1] * 1000), NOTHING)
+    new = rows([10_000] * 100, [2] * 100)
+    foreseen = partition.expected_comparisons(NOTHING, new)
+    plan = JoinPlan(fractions=foreseen.lag_fractions([0.0, 0.5]))
+    found = partition.join(NOTHING, new, plan).cells.comparisons
+    assert found[1] == pytest.approx(0.5 * foreseen.comparisons[1], rel=0.15)
+
+
+def test_stamps_of_whole_seconds_are_not_cut_within() -> None:
+    windows = JoinWindows(4_000_000, 4_000_000, 2_000_000)
+    partition = JoinPartition(replace(BY_KEY, windows=windows), MemoryStore())
+    stamps = [second * 1_000_000 for second in range(8)]
+    foreseen = partition.expected_comparisons(rows(stamps, [1] * 8), rows(stamps, [1] * 8))
+    parts = [foreseen.lag_fractions([0.3] * 4, seed=seed) for seed in range(200)]
+    assert {round(share, 3) for part in parts for share in part} == {0.0, 0.5}
+    assert np.mean(parts) == pytest.approx(0.3, abs=0.05)

@@ -1,0 +1,189 @@
+"""What a micro-batch takes in seconds, learned from what micro-batches took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import nnls
+
+from streamshed.joins.arrays import Floats
+from streamshed.joins.expected_comparisons import ExpectedComparisons
+from streamshed.joins.join_result import JoinResult
+from streamshed.joins.plan import JoinPlan
+from streamshed.joins.policies import SAMPLING, JoinPolicy, plan_within
+from streamshed.joins.selection import CellWork, Prices
+from streamshed.joins.yields import Yields
+
+HALF_LIFE_MICRO_BATCHES = 20.0
+"""After which what a micro-batch took counts half as much."""
+_LEAST_SHARE = 0.1
+"""Of the time, that comparisons have; and that reading everything may have in every micro-batch."""
+_SELDOM = 10
+_GUESSED = {"fixed": 5e-3, "row": 1e-6, "read": 1e-4, "comparison": 3e-9, "result": 1e-7}
+"""Seconds; what is believed before anything was measured, and where it cannot be told apart."""
+_TYPICAL = {"fixed": 1.0, "row": 1e3, "read": 1e1, "comparison": 1e6, "result": 1e4}
+"""Sizes of the micro-batch that the guess weighs as much as: a small one, soon outweighed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MicroBatchWork:
+    """What a micro-batch did.
+
+    Args:
+        rows: New rows that came.
+        reads: Basic windows that were read.
+        comparisons: Comparisons that were made.
+        results: What they gave.
+    """
+
+    rows: int
+    reads: int
+    comparisons: float
+    results: float
+
+    @classmethod
+    def of(cls, result: JoinResult) -> MicroBatchWork:
+        """Return what gave a result."""
+        return cls(
+            rows=result.left_counts.received + result.right_counts.received,
+            reads=result.state.basic_windows_read,
+            comparisons=float(result.cells.comparisons.sum()),
+            results=float(result.cells.results.sum()),
+        )
+
+    @property
+    def amounts(self) -> Floats:
+        """The numbers that prices are multiplied with, the fixed part first."""
+        return np.array([1.0, self.rows, self.reads, self.comparisons, self.results])
+
+
+def _guess() -> tuple[Floats, Floats]:
+    scale = np.array(list(_TYPICAL.values()))
+    squares = np.diag(scale**2)
+    return squares, squares @ np.array(list(_GUESSED.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPrices:
+    """seconds = fixed + row·rows + read·reads + comparison·comparisons + result·results, no price below 0.
+
+    Least squares over all micro-batches, the older the less, so that what differs little between micro-batches is not
+    told apart, but their sum is right.
+
+    Args:
+        squares: Σ amounts·amountsᵀ, faded.
+        products: Σ amounts·seconds, faded.
+
+    Example:
+        >>> prices = LearnedPrices()
+        >>> for rows, comparisons in ((2000, 1e6), (4000, 5e6), (2000, 8e6)) * 20:
+        ...     work = MicroBatchWork(rows=rows, reads=0, comparisons=comparisons, results=0.0)
+        ...     prices = prices.update(work, seconds=0.01 + 2e-6 * rows + 5e-9 * comparisons)
+        >>> f"{prices.prices.comparison:.1g}", f"{prices.overhead_seconds(rows=3000, reads=0):.3f}"
+        ('5e-09', '0.016')
+    """
+
+    squares: Floats = field(default_factory=lambda: _guess()[0])
+    products: Floats = field(default_factory=lambda: _guess()[1])
+
+    def update(self, work: MicroBatchWork, *, seconds: float) -> LearnedPrices:
+        """Return them with what a micro-batch took.
+
+        Args:
+            work: What it did.
+            seconds: What it took, all included.
+        """
+        kept, amounts = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES), work.amounts
+        squares, products = _guess()
+        return LearnedPrices(
+            kept * self.squares + np.outer(amounts, amounts) + (1.0 - kept) * squares,
+            kept * self.products + amounts * seconds + (1.0 - kept) * products,
+        )
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        """Seconds of the fixed part, a row, a read, a comparison and a result."""
+        scale = np.sqrt(np.diag(self.squares))
+        values, vectors = np.linalg.eigh(self.squares / np.outer(scale, scale))
+        roots = np.sqrt(np.maximum(values, 1e-12))
+        found, _ = nnls(roots[:, None] * vectors.T, (vectors.T @ (self.products / scale)) / roots)
+        return dict(zip(_GUESSED, (found / scale).tolist(), strict=True))
+
+    @property
+    def prices(self) -> Prices:
+        """What a comparison, a result and a read take, seconds."""
+        learned = self.by_name
+        return Prices(comparison=learned["comparison"], result=learned["result"], read=learned["read"])
+
+    def overhead_seconds(self, *, rows: int, reads: int) -> float:
+        """Return what a micro-batch takes before anything is compared."""
+        learned = self.by_name
+        return learned["fixed"] + learned["row"] * rows + learned["read"] * reads
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeBudget:
+    """What a micro-batch may take, and what it takes before anything is compared.
+
+    Args:
+        seconds: That it may take.
+        learned: What everything takes.
+        rows: New rows of both sides.
+        basic_windows: How many are stored.
+    """
+
+    seconds: float
+    learned: LearnedPrices
+    rows: int
+    basic_windows: int
+
+    def sampling(self, number: int) -> float:
+        """Return γ for a micro-batch: all at once in every tenth, where reading everything would take long.
+
+        Args:
+            number: Of the micro-batch.
+        """
+        of_reads = self.learned.prices.read * self.basic_windows
+        if of_reads <= _LEAST_SHARE * self.seconds:
+            return SAMPLING
+        return min(1.0, SAMPLING * _SELDOM) if number % _SELDOM == 0 else 0.0
+
+    def seconds_to_compare(self, *, reads_all: bool) -> float:
+        """Return what is left for comparisons, a tenth at least: prices of what is never done would never be put right.
+
+        Args:
+            reads_all: Whether all basic windows are read, whatever is chosen.
+        """
+        overhead = self.learned.overhead_seconds(rows=self.rows, reads=self.basic_windows if reads_all else 0)
+        return max(_LEAST_SHARE * self.seconds, self.seconds - overhead)
+
+
+def plan_within_seconds(
+    policy: JoinPolicy,
+    expected: ExpectedComparisons,
+    yields: Yields,
+    budget: TimeBudget,
+    *,
+    plan: JoinPlan,
+    sampling: float = SAMPLING,
+) -> JoinPlan:
+    """Return a plan that is expected to take no longer than some seconds, learning included.
+
+    Where rows are compared over all lags everything stored is read, whatever is chosen; else each basic window is in
+    reach of two cells, each of which pays half of it.
+
+    Args:
+        policy: How to choose.
+        expected: What comparing over all lags would take.
+        yields: What comparisons yield.
+        budget: What the micro-batch may take.
+        plan: Where everything else of the plan comes from.
+        sampling: γ.
+    """
+    reads_all = policy.learns and sampling > 0.0
+    prices = budget.learned.prices
+    prices = replace(prices, read=0.0 if reads_all else prices.read / 2)
+    work = CellWork(expected=expected, yields=yields, prices=prices)
+    return plan_within(policy, work, budget.seconds_to_compare(reads_all=reads_all), plan=plan, sampling=sampling)

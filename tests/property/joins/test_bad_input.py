@@ -1,0 +1,167 @@
+"""Streams that stop, lag or have wrong clocks, sets that make no sense: what comes of them, and nothing grows."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.partition import JoinPartition
+from streamshed.joins.plan import JoinPlan
+from streamshed.joins.side import Side
+from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.store import MemoryStore
+from streamshed.joins.window_state import WindowState
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+
+SECOND = 1_000_000
+EQUAL = Equality(("k",), ("k",))
+YEAR_9999, YEAR_1 = 253_402_300_799_999_999, -62_135_596_800_000_000
+"""The ends of what a timestamp of Spark can be, microseconds."""
+COUNTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=25)
+
+
+def specification(of: JoinWindows, condition: Condition = EQUAL) -> JoinSpecification:
+    return JoinSpecification(windows=of, condition=condition, left_time="t", right_time="t")
+
+
+def rows(times: Sequence[int]) -> pa.Table:
+    return pa.table({"t": pa.array(times, pa.int64()), "k": pa.array([1] * len(times), pa.int64())})
+
+
+def second(number: int, count: int) -> list[int]:
+    return [number * SECOND + place * SECOND // max(1, count) for place in range(count)]
+
+
+@settings(max_examples=60)
+@given(of=windows(), counts=COUNTS, stops=st.sampled_from(list(Side)), after=st.integers(0, 10))
+def test_a_stream_that_stops_leaves_nothing_behind(
+    of: JoinWindows, counts: list[tuple[int, int]], stops: Side, after: int
+) -> None:
+    scaled = JoinWindows(of.left_microseconds * SECOND, of.right_microseconds * SECOND, of.basic_microseconds * SECOND)
+    partition = JoinPartition(specification(scaled), MemoryStore())
+    came: dict[Side, list[int]] = {side: [] for side in Side}
+    for number, pair in enumerate(counts):
+        new = {side: second(number, count) for side, count in zip(Side, pair, strict=True)}
+        if number >= after:
+            new[stops] = []
+        for side, times in new.items():
+            came[side] += times
+        plan = JoinPlan(watermark_microseconds=number * SECOND)
+        state = partition.join(rows(new[Side.LEFT]), rows(new[Side.RIGHT]), plan).state
+        bound = sum(
+            time + scaled.length(side) + scaled.basic_microseconds > number * SECOND
+            for side, times in came.items()
+            for time in times
+        )
+        assert state.rows <= bound
+
+
+@settings(max_examples=60)
+@given(counts=COUNTS, hours=st.integers(1, 5), lagging=st.sampled_from(list(Side)))
+def test_a_stream_that_lags_hours_behind_is_late_and_counted(
+    counts: list[tuple[int, int]], hours: int, lagging: Side
+) -> None:
+    partition = JoinPartition(specification(JoinWindows(5 * SECOND, 5 * SECOND, SECOND)), MemoryStore())
+    for number, pair in enumerate(counts):
+        new = {side: second(number, count) for side, count in zip(Side, pair, strict=True)}
+        new[lagging] = [time - hours * 3600 * SECOND for time in new[lagging]]
+        plan = JoinPlan(watermark_microseconds=number * SECOND)
+        result = partition.join(rows(new[Side.LEFT]), rows(new[Side.RIGHT]), plan)
+        found = {Side.LEFT: result.left_counts, Side.RIGHT: result.right_counts}
+        assert (found[lagging].late, found[lagging].kept) == (len(new[lagging]), 0)
+        assert found[lagging.opposite].late == 0
+        assert len(result) == 0
+        assert result.state.rows <= 7 * 6
+
+
+@settings(max_examples=60)
+@given(
+    of=windows(),
+    stamps=st.lists(
+        st.tuples(st.sampled_from([0, 0, 0, 60, -60, YEAR_9999, YEAR_1]), st.integers(0, 20), st.booleans()),
+        max_size=30,
+    ),
+    cuts=st.integers(1, 4),
+)
+def test_clocks_that_are_wrong(of: JoinWindows, stamps: list[tuple[int, int, bool]], cuts: int) -> None:
+    stream, number = [], 0
+    for part in np.array_split(np.arange(len(stamps)), cuts):
+        sides: list[list[tuple[int, int]]] = [[], []]
+        for place in part.tolist():
+            off, time, is_right = stamps[place]
+            sides[is_right].append((off + (time if off < YEAR_9999 else -time), place))
+        tables = [
+            pa.table(
+                {
+                    "t": pa.array([time for time, _ in side], pa.int64()),
+                    "n": pa.array([n for _, n in side], pa.int64()),
+                    "k": pa.array([n % 2 for _, n in side], pa.int64()),
+                }
+            )
+            for side in sides
+        ]
+        stream.append(MicroBatch(tables[0], tables[1], number))
+        number += 10
+    found, results = joined(specification(of), stream, restarts=True)
+    assert found == full_join(of, stream, "l.k = r.k")
+    for result, one in zip(results, stream, strict=True):
+        for counts, table in ((result.left_counts, one.left), (result.right_counts, one.right)):
+            assert counts.late == int((np.asarray(table["t"]) < one.watermark).sum())
+
+
+FLOATS = (
+    {"s": pa.list_(pa.float64())},
+    {"s": st.none() | st.lists(st.none() | st.sampled_from([0.0, -0.0, 1.0, float("nan"), -float("nan")]), max_size=5)},
+)
+MAPS = (
+    {"s": pa.map_(pa.int64(), pa.float64())},
+    {
+        "s": st.none()
+        | st.dictionaries(
+            st.integers(0, 3), st.none() | st.sampled_from([0.0, 1.0, -2.0, float("inf"), -float("inf"), float("nan")])
+        ).map(lambda weights: list(weights.items()))
+    },
+)
+UNNESTED = "(SELECT unnest(map_keys({0}.s)) item, unnest(map_values({0}.s)) weight)"
+PRODUCT = f"""(SELECT coalesce(sum(x.weight * y.weight), 0) FROM {UNNESTED.format("l")} x JOIN {UNNESTED.format("r")} y
+  ON x.item = y.item WHERE NOT isnan(x.weight) AND NOT isnan(y.weight))"""
+PLUS = "list_transform({}.s, lambda x: x + 0.0)"
+COMMON = f"list_distinct(list_intersect({PLUS.format('l')}, {PLUS.format('r')}))"
+Columns = tuple[Mapping[str, pa.DataType], Mapping[str, st.SearchStrategy[object]]]
+CASES: Mapping[str, tuple[Columns, Condition, str]] = {
+    "sets of floats": (
+        FLOATS,
+        Overlap("s", "s", 2),
+        f"len(list_filter({COMMON}, lambda x: x IS NOT NULL)) >= 2",
+    ),
+    "infinite weights": (MAPS, InnerProduct("s", "s", 1.0), f"{PRODUCT} >= 1.0 AND NOT isnan({PRODUCT})"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=60)
+@given(chosen=st.data(), of=windows())
+def test_sets_that_make_little_sense(case: str, chosen: st.DataObject, of: JoinWindows) -> None:
+    columns, condition, asked = CASES[case]
+    stream = chosen.draw(micro_batches(columns[0], columns[1]))
+    found, _ = joined(specification(of, condition), stream, restarts=False)
+    assert found == full_join(of, stream, asked)
+
+
+@settings(max_examples=30)
+@given(of=windows(), counts=COUNTS)
+def test_what_the_directory_says_is_what_is_stored(of: JoinWindows, counts: list[tuple[int, int]]) -> None:
+    store = MemoryStore()
+    partition = JoinPartition(specification(of), store)
+    for number, (left, right) in enumerate(counts):
+        new = rows([number * 3] * left), rows([number * 3] * right)
+        partition.join(*new, JoinPlan(watermark_microseconds=number * 3))
+    state = WindowState(of, store)
+    assert len(store.blobs) == len(state.directory.entries) + 1
+    for side in Side:
+        assert sum(map(len, state.all_rows(side))) == sum(one.rows for one in state.directory.of(side))

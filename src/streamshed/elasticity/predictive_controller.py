@@ -10,6 +10,7 @@ from streamshed.elasticity.lasting import NOT_YET, Lasting
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import demand_of, utilization_at, workers_at
 from streamshed.elasticity.trend import Trend
+from streamshed.elasticity.utilization import Utilization
 from streamshed.elasticity.view import ClusterView
 
 LARGEST_GROWTH = 2.0
@@ -91,7 +92,7 @@ class PredictiveController:
         """Take in a view."""
         now = view.now_seconds
         limits, offered = self.settings.limits, view.offered
-        demand = demand_of(offered, workers=view.workers.running, limits=limits)
+        demand = demand_of(_evenly(offered), workers=view.workers.running, limits=limits)
         after = utilization_at(demand=demand, fixed=offered.fixed, workers=view.workers.committed, limits=limits)
         room = self.settings.thresholds.shed - offered.fixed
         uncured = max(0.0, 1 - max(0.0, room) / (after - offered.fixed)) if after > offered.fixed else 0.0
@@ -120,7 +121,7 @@ class PredictiveController:
             later = self.trend.ahead(settings.start_seconds + settings.look_ahead_seconds)
             aimed = self._aimed(min(max(demand, later), LARGEST_GROWTH * demand), fixed)
             return ("not_shareable", committed) if aimed is None else ("overload" if lost else "rising", aimed)
-        if view.offered.skew > SKEWED and (view.offered.largest or 0.0) > shed:
+        if view.offered.skew > SKEWED and view.offered.busiest > shed:
             return "skewed", committed
         if self.low.for_seconds(settings.release_after_seconds, view.now_seconds):
             return "idle", self._aimed(self.trend.largest, fixed) or committed
@@ -142,7 +143,7 @@ class PredictiveController:
             reason=reason,
             explanation=_EXPLANATIONS[reason].format(
                 offered=view.offered.mean,
-                largest=view.offered.largest or view.offered.mean,
+                largest=view.offered.busiest,
                 lost=self.loss.seconds,
                 soon=utilization_at(
                     demand=self.trend.ahead(self.settings.start_seconds),
@@ -154,6 +155,11 @@ class PredictiveController:
             + (f": {granted} workers instead of {workers.committed}" if granted != workers.committed else ""),
             expected_utilization=expected,
         )
+
+
+def _evenly(load: Utilization) -> Utilization:
+    """As long as workers are about alike, the busiest of them decides; else more workers would not help it."""
+    return load if load.skew > SKEWED else Utilization(load.busiest, fixed=load.fixed)
 
 
 _ADDS = {"overload", "rising"}

@@ -86,10 +86,15 @@ class Utilization:
         return cls(mean, fixed=min(fixed, mean), largest=float(by_worker.max()))
 
     @property
+    def busiest(self) -> float:
+        """τ of the busiest worker; the mean where that is not known."""
+        return self.mean if self.largest is None else self.largest
+
+    @property
     def skew(self) -> float:
         """τ of the busiest worker ÷ that of all, but for the fixed part; 1: all are alike."""
         shared = self.mean - self.fixed
-        return 1.0 if self.largest is None or shared <= 0 else max(1.0, (self.largest - self.fixed) / shared)
+        return max(1.0, (self.busiest - self.fixed) / shared) if shared > 0 else 1.0
 
     def demand(self, workers: float) -> float:
         """Return how many workers' whole time the work takes that can be shared out.

@@ -38,8 +38,8 @@ class ClusterView:
             >>> view.loss_share
             0.6
         """
-        offered = self.offered.mean - self.offered.fixed
+        offered = self.offered.busiest - self.offered.fixed
         if offered <= 0:
             return 0.0
-        done = min(self.admitted.mean, 1.0) - self.admitted.fixed
+        done = min(self.admitted.busiest, 1.0) - self.admitted.fixed
         return min(1.0, max(0.0, 1 - done / offered))

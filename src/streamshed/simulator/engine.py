@@ -12,7 +12,7 @@ import numpy as np
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
-from streamshed.simulator.costs import TrueCosts
+from streamshed.simulator.costs import Costs
 from streamshed.simulator.profiles import LoadProfile
 from streamshed.simulator.queue import ArrivalQueue
 from streamshed.simulator.windows import VirtualWindows
@@ -77,7 +77,7 @@ def simulate(
     controller: Controller,
     *,
     load: Mapping[str, LoadProfile],
-    costs: TrueCosts,
+    costs: Costs,
     settings: EngineSettings,
     micro_batches: int,
 ) -> tuple[SimulatedMicroBatch, ...]:
@@ -99,7 +99,7 @@ def simulate(
 def _micro_batches(
     controller: Controller,
     load: Mapping[str, LoadProfile],
-    costs: TrueCosts,
+    costs: Costs,
     settings: EngineSettings,
     micro_batches: int,
 ) -> Iterator[SimulatedMicroBatch]:

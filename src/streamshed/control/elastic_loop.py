@@ -81,10 +81,16 @@ class ElasticLoop:
         """What decides on shedding."""
         return self._loop
 
-    @property
-    def latest(self) -> ScalingStep | None:
-        """What was decided last on workers; None before the first micro-batch."""
-        return self._steps[-1] if self._steps else None
+    def step(self, micro_batch_id: int) -> ScalingStep:
+        """Return what was decided on workers as a micro-batch began.
+
+        Raises:
+            ValueError: It was not planned, or so long ago that it is forgotten.
+        """
+        known = self._known(micro_batch_id)
+        if known is None:
+            raise ValueError(f"micro-batch {micro_batch_id}: not among the last {REMEMBERED} that were planned")
+        return known
 
     def plan(self, upcoming: Upcoming) -> Decision:
         """Decide what the coming micro-batch sheds, and ask for workers.
@@ -92,7 +98,7 @@ class ElasticLoop:
         Asked again for the same micro-batch, it gives the same answer and asks for no more.
         """
         with self._lock:
-            known = next((step for step in self._steps if step.micro_batch_id == upcoming.micro_batch_id), None)
+            known = self._known(upcoming.micro_batch_id)
             if known is not None:
                 return self._loop.plan(replace(upcoming, speedup=known.speedup))
             workers = self._pool.workers(upcoming.now_seconds)
@@ -105,9 +111,12 @@ class ElasticLoop:
     def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
         """Learn from a finished micro-batch, on the workers that it had."""
         with self._lock:
-            known = next((step for step in self._steps if step.micro_batch_id == outcome.micro_batch_id), None)
+            known = self._known(outcome.micro_batch_id)
         speedup = 1.0 if known is None else known.speedup
         return self._loop.record(replace(outcome, speedup=speedup), measured)
+
+    def _known(self, micro_batch_id: int) -> ScalingStep | None:
+        return next((step for step in self._steps if step.micro_batch_id == micro_batch_id), None)
 
     def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
         settings = self._loop.settings

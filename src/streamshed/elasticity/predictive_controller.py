@@ -151,8 +151,7 @@ class PredictiveController:
                     workers=workers.committed,
                     limits=limits,
                 ),
-            )
-            + (f": {granted} workers instead of {workers.committed}" if granted != workers.committed else ""),
+            ),
             expected_utilization=expected,
         )
 

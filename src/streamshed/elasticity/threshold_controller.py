@@ -74,8 +74,7 @@ class ThresholdController:
         return ScalingDecision(
             workers=granted,
             reason=reason,
-            explanation=f"utilization {view.admitted.mean:.2f} of {view.workers.running} workers: "
-            + (f"{granted} instead of {committed}" if granted != committed else f"{committed} stay"),
+            explanation=f"utilization {view.admitted.mean:.2f} of {view.workers.running} workers",
             expected_utilization=utilization_at(
                 demand=demand, fixed=view.offered.fixed, workers=granted, limits=limits
             ),

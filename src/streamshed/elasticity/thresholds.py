@@ -15,14 +15,14 @@ class Thresholds:
     """Utilizations τ at which something happens: 0 < τ0 < τ1 < τ2 < τ3 ≤ 1.
 
     The text gives a default of τ1 only, τ1 = τ2/2: then load may double before anything is shed. Of the others it says
-    no more than their order; τ0 = τ1/2 is ours, so that releasing workers until τ1 halves their number, and load has to
-    double again before any is missing.
+    no more than their order; ours are τ0 = τ1/2, so that releasing workers until τ1 halves their number, and load has
+    to double again before any is missing, and τ3 = τ2 + (1 − τ2)·3/4.
 
     Args:
-        release: τ0: at or below it, for long, workers are released.
-        initial: τ1: what the first deployment, and each rescale, aims at; None: τ2/2.
+        release: τ0: at or below it, for long, workers are released; NaN: τ1/2.
+        initial: τ1: what the first deployment, and each rescale, aims at; NaN: τ2/2.
         shed: τ2: from here on load is shed.
-        add: τ3: at or above it, for a while, workers are added.
+        add: τ3: at or above it, for a while, workers are added; NaN: three quarters of the way from τ2 to 1.
 
     Raises:
         InvalidElasticityError: They are out of order or out of range.
@@ -42,13 +42,15 @@ class Thresholds:
     release: float = math.nan
     initial: float = math.nan
     shed: float = 0.8
-    add: float = 0.95
+    add: float = math.nan
 
     def __post_init__(self) -> None:
         if math.isnan(self.initial):
             object.__setattr__(self, "initial", self.shed / 2)
         if math.isnan(self.release):
             object.__setattr__(self, "release", self.initial / 2)
+        if math.isnan(self.add):
+            object.__setattr__(self, "add", self.shed + 0.75 * (1 - self.shed))
         values = self.values
         if not (0 < values[0] < values[1] < values[2] < values[3] <= 1):
             told = ", ".join(f"{name} {value:g}" for name, value in zip(_NAMES, values, strict=True))

@@ -28,9 +28,7 @@ class Watched:
 
     def plan(self, upcoming: Upcoming) -> Decision:
         decision = self.loop.plan(upcoming)
-        latest = self.loop.latest
-        assert latest is not None
-        self.steps.append(latest)
+        self.steps.append(self.loop.step(upcoming.micro_batch_id))
         return decision
 
     def record(self, outcome: MicroBatchOutcome) -> JournalEntry:

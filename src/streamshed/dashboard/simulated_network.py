@@ -130,7 +130,8 @@ class SimulatedNetwork:
         if not spells:
             yield "shed       nothing"
         else:
-            yield f"shed       {share_text(course.rows_shed_share)} of all rows, in {counted(len(spells), 'spell')}; the longest:"
+            share = share_text(course.rows_shed_share)
+            yield f"shed       {share} of all rows, in {counted(len(spells), 'spell')}; the longest:"
         longest_first = sorted(spells, key=lambda one: one.start_seconds - one.end_seconds)
         for spell in islice(longest_first, _MOST_LINES):
             length = seconds_text(spell.end_seconds - spell.start_seconds)

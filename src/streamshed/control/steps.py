@@ -24,7 +24,6 @@ from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -51,7 +50,7 @@ def decide(
     windows = _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds)
     use = _state_use(settings, state)
     work = kept_work.coming_work(
-        state.learned.statistics(network, believed_statistics(network, settings.statistics)),
+        kept_work.known(state.learned, settings.statistics),
         statistics,
         None if windows is None else replace(windows, state=use),
     )

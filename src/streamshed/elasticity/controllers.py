@@ -8,6 +8,7 @@ from types import MappingProxyType
 from streamshed.elasticity.decision import ScalingController
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.fixed_workers import FixedWorkers
+from streamshed.elasticity.on_offered_load import OnOfferedLoad
 from streamshed.elasticity.predictive_controller import PredictiveController
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.threshold_controller import ThresholdController
@@ -19,10 +20,11 @@ CONTROLLERS: Mapping[str, Callable[[ElasticSettings], ScalingController]] = Mapp
     {
         "predictive": PredictiveController.of,
         "thresholds": ThresholdController,
+        "thresholds_on_offered": lambda settings: OnOfferedLoad(ThresholdController(settings)),
         "fixed": lambda _: FixedWorkers(),
     }
 )
-"""Ours, that of the text, and none."""
+"""Ours, that of the text, the same on the offered load, and none."""
 
 
 def controller_named(name: str, settings: ElasticSettings) -> ScalingController:
@@ -35,7 +37,7 @@ def controller_named(name: str, settings: ElasticSettings) -> ScalingController:
         >>> controller_named("threshold", ElasticSettings())
         Traceback (most recent call last):
         streamshed.elasticity.errors.InvalidElasticityError: no controller 'threshold' (did you mean "thresholds"?);
-        there are: predictive, thresholds, fixed
+        there are: predictive, thresholds, thresholds_on_offered, fixed
     """
     if name not in CONTROLLERS:
         raise InvalidElasticityError(

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamshed.control.decision import Decision
-from streamshed.planning.quantization import SMALLEST, WHOLE, sampling_rate_of
+from streamshed.planning.quantization import WHOLE, sampling_rates_of
 from streamshed.simulator.course import QueryCourse
-
-_RATES = np.array([sampling_rate_of(code) for code in range(SMALLEST + 1)])
 
 
 class AnswersCourse:
@@ -39,7 +37,7 @@ class AnswersCourse:
         codes = np.array([decision.query_codes.get(query, WHOLE) for query in self._queries])
         errors = np.array([decision.expected_errors.get(query, 0.0) for query in self._queries])
         kept = np.array([decision.kept_shares.get(query, 1.0) for query in self._queries])
-        rates = _RATES[codes]
+        rates = sampling_rates_of(codes)
         shed = (rates < 1) | (kept < 1)
         self._shed_seconds += seconds * shed
         self._errors += seconds * shed * errors

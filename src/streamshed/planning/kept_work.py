@@ -110,7 +110,11 @@ class KeptWork:
         )
         rates = self._policy.rates
         planner = None if rates is None else RatePlanner(work.tree, work.demands, rates)
-        self._kept = None if work.droppable else self._kept_of(known, statistics, replace(work, planner=planner))
+        self._kept = (
+            None
+            if work.droppable
+            else self._kept_of(known, statistics, replace(work, planner=planner, known_least_shares=work.least_shares))
+        )
         self._worked_out += 1
         return work
 

@@ -93,6 +93,7 @@ class ComingWork:
         droppable: Queries whose windows may be dropped, by name.
         upcoming: What is known of windows.
         planner: Plans for the same work at any load; None: each plan is a new one.
+        known_least_shares: What `least_shares` are, where that was worked out already.
         error_factor: By what the squared errors of all queries have changed since, as more or fewer rows come.
     """
 
@@ -104,6 +105,7 @@ class ComingWork:
     droppable: Mapping[str, DroppableQuery] = field(default_factory=dict)
     upcoming: UpcomingWindows = field(default_factory=UpcomingWindows)
     planner: RatePlanner | None = None
+    known_least_shares: Mapping[str, float] | None = None
     error_factor: float = 1.0
 
     def rates(self, policy: RatePolicy, budget_seconds: float) -> Vector:
@@ -137,6 +139,8 @@ class ComingWork:
     @property
     def least_shares(self) -> dict[str, float]:
         """The share of each stream's work that protected queries ask for; of none, 0 where a query is not protected."""
+        if self.known_least_shares is not None:
+            return dict(self.known_least_shares)
         idle = {stream: 1.0 for stream, seconds in self.stream_seconds.items() if seconds <= 0}
         for node, demand in zip(self.tree.query_nodes, self.demands, strict=True):
             if self.streams[node] in idle and not self._needs_all(demand):

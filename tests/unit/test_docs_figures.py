@@ -13,6 +13,7 @@ from streamshed.bench import (
     planning,
     prediction,
     sampled_totals,
+    simulate,
     throughput,
     windows,
 )
@@ -20,7 +21,7 @@ from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
 from streamshed.bench.ratios import interleaved
-from tests.unit.bench import test_burst, test_joins, test_throughput, test_windows
+from tests.unit.bench import test_burst, test_joins, test_simulate, test_throughput, test_windows
 from tests.unit.documentation import first_names, named, page
 
 PAGE = page("docs/benchmarks.md")
@@ -128,6 +129,9 @@ FIGURES = {
     "coverage": coverage_figures(),
     "large_values": large_values_figures(),
     "joins": set(test_joins.all_figures()),
+    "simulate": set(
+        simulate.figures_of(test_simulate.made_up(), test_simulate.course(), wall_seconds=1.0),
+    ),
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),

@@ -37,7 +37,19 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def write_package(folder: Path, *, sources: Mapping[str, str]) -> None:
     package = folder / "streamshed"
-    for name in ("", "cli", "spark", "simulator", "traces", "control", "planning", "statistics", "joins", "network"):
+    for name in (
+        "",
+        "cli",
+        "spark",
+        "simulator",
+        "traces",
+        "control",
+        "planning",
+        "statistics",
+        "joins",
+        "network",
+        "elasticity",
+    ):
         (package / name).mkdir(parents=True)
         (package / name / "__init__.py").touch()
     (package / "errors.py").touch()
@@ -76,6 +88,8 @@ def test_imports_downward_are_kept(tmp_path: Path) -> None:
         ("statistics/arrivals.py", "streamshed.traces"),
         ("network/query.py", "streamshed.spark"),
         ("joins/partition.py", "streamshed.planning"),
+        ("elasticity/settings.py", "streamshed.network"),
+        ("elasticity/settings.py", "streamshed.statistics"),
         ("simulator/engine.py", "pyspark"),
         ("cli/main.py", "pyspark"),
     ],

@@ -23,6 +23,7 @@ _NAMES = (
     "prediction",
     "planning",
     "joins",
+    "simulate",
 )
 
 

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import click
 
-from streamshed.cli.group import show_note
 from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
-from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY, RATE_POLICIES
-from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
@@ -41,22 +38,14 @@ def explain(
 
     Nothing runs, and neither Spark nor Java is needed.
     """
+    from streamshed.cli.given_statistics import statistics_for
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document import load_network
     from streamshed.planning.explanation import explain as planned
-    from streamshed.planning.network_load import strangers
-    from streamshed.statistics.guess import believed_statistics
 
     document = load_network(file)
     foundation = document.network.foundation
-    if statistics is None:
-        show_note("costs and selectivities are guessed (--statistics gives those that were measured)")
-        known = believed_statistics(foundation, None)
-    else:
-        given = _read(statistics)
-        for stranger in strangers(foundation, given):
-            show_note(f"{statistics}: {stranger}")
-        known = believed_statistics(foundation, given)
+    known = statistics_for(foundation, statistics)
     found = ExplainedNetwork(
         planned(
             foundation,
@@ -70,12 +59,3 @@ def explain(
     if picture is not None:
         found.draw(picture)
     click.echo(found.to_json() if as_json else str(found))
-
-
-def _read(file: Path) -> NetworkStatistics:
-    try:
-        return NetworkStatistics.from_json(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceUnavailableError(f"statistics {file}: cannot be read: {error.strerror}") from error
-    except InvalidStatisticsError as error:
-        raise InvalidStatisticsError(f"{file}: {error}") from error

@@ -10,6 +10,7 @@ from streamshed.cli.group import CommandGroup
 from streamshed.cli.profile import profile
 from streamshed.cli.replay import replay
 from streamshed.cli.run import run
+from streamshed.cli.simulate import simulate
 from streamshed.cli.validate import validate
 
 
@@ -25,7 +26,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, replay, bench):
+for command in (demo, validate, explain, profile, run, replay, simulate, bench):
     cli.add_command(command)
 
 

@@ -1,11 +1,14 @@
-"""Types of option values: durations, sizes, numbers, sinks."""
+"""Types of option values: durations, sizes, numbers, sinks, workers."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.duration import parse_duration
@@ -63,6 +66,41 @@ class SinkType(click.ParamType[Sink]):
         return self.fail(f"expected console, parquet:FOLDER or memory:NAME, got {value!r}", param, ctx)
 
 
+class WorkersType(click.ParamType[tuple[int, int]]):
+    """How few and how many workers: `4`, or `2..16`."""
+
+    name = "workers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Read the text."""
+        if isinstance(value, tuple):
+            return value
+        known = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value.strip())
+        if known is None:
+            self.fail(f"expected a number such as 4, or a range such as 2..16, got {value!r}", param, ctx)
+        least = int(known[1])
+        return least, int(known[2] or least)
+
+
+class ThresholdsType(click.ParamType[Thresholds]):
+    """Four thresholds of utilization, `0.2,0.4,0.8,0.95`."""
+
+    name = "thresholds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Thresholds:
+        """Read the text."""
+        if isinstance(value, Thresholds):
+            return value
+        try:
+            release, initial, shed, add = (float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"expected four numbers such as 0.2,0.4,0.8,0.95, got {value!r}", param, ctx)
+        try:
+            return Thresholds(release=release, initial=initial, shed=shed, add=add)
+        except InvalidElasticityError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _sink(text: str) -> Sink | None:
     kind, _, rest = text.partition(":")
     match kind, bool(rest):
@@ -79,3 +117,5 @@ DURATION = MeasureType("duration", parse_duration)
 POSITIVE_NUMBER = PositiveNumberType()
 BYTE_SIZE = MeasureType("size", parse_byte_size)
 SINK = SinkType()
+WORKERS = WorkersType()
+THRESHOLDS = ThresholdsType()

@@ -29,7 +29,7 @@ def plan_cautiously(network: QueryNetwork, statistics: Statistics, budget: Budge
         The plan, and the budget that it had to fit.
     """
     plan = plan_work_shares(network, statistics, budget)
-    doubt = statistics.load_model.doubt(statistics.offered_rows, plan.work_shares)
+    doubt = statistics.load_model.doubt(statistics.costed_rows, plan.work_shares)
     doubtful = min(LARGEST_CAUTION, math.exp(max(0.0, doubt - NOISE_DEVIATION)))
     caution = min(doubtful, _saturating(plan, budget))
     if caution <= 1:

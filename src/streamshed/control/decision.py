@@ -10,6 +10,7 @@ from streamshed.planning.query_rates import SizedRate
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.work_codes import work_shares
+from streamshed.statistics.speedup import check_speedup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +24,10 @@ class Upcoming:
         backlog_rows: Rows that wait and that it does not take.
         now_seconds: When it takes its rows, on the caller's clock.
         windows: What is known of windows; None: none is dropped.
+        speedup: How many times faster rows are worked off than on the workers that costs are known for.
 
     Raises:
-        ValueError: A count is negative.
+        ValueError: A count is negative, or the speedup is not positive.
     """
 
     micro_batch_id: int
@@ -34,8 +36,10 @@ class Upcoming:
     backlog_rows: int
     now_seconds: float
     windows: UpcomingWindows | None = None
+    speedup: float = 1.0
 
     def __post_init__(self) -> None:
+        check_speedup(self.speedup, f"micro-batch {self.micro_batch_id}")
         for stream, rows in (*self.offered_rows.items(), ("backlog", self.backlog_rows)):
             if rows < 0:
                 raise ValueError(
@@ -78,6 +82,7 @@ class Decision:
         budget_seconds: What the plan may fill.
         state_bytes: How much state took when this was decided.
         correction: The regulator's factor on predicted seconds.
+        speedup: How many times faster rows are worked off than on the workers that costs are known for.
         now_seconds: When the micro-batch takes its rows.
         decided_at_seconds: When this was decided, on the loop's clock.
     """
@@ -108,6 +113,7 @@ class Decision:
     kept_shares: Mapping[str, float] = field(default_factory=dict)
     row_shares: Mapping[str, float] = field(default_factory=dict)
     state_bytes: int = 0
+    speedup: float = 1.0
 
     @property
     def shedding(self) -> bool:

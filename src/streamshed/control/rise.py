@@ -52,7 +52,7 @@ def limited(
     growth = _growth(plan, last, last_least_shares, statistics, budget)
     admissible_rows = {
         stream: growth * rows * max(0.0, last.share_done(stream) - last_least_shares.get(stream, 0.0))
-        for stream, rows in last.offered_rows.items()
+        for stream, rows in last.costed_rows.items()
         if last.share_done(stream) < 1
     }
     work_codes = {
@@ -78,7 +78,7 @@ def _growth(
 ) -> float:
     """Return by which factor the work may grow that could be shed; 1 where the last micro-batch filled the budget."""
     least = {stream: last_least_shares.get(stream, 0.0) for stream in plan.work_codes if last.share_done(stream) < 1}
-    seconds, rows = statistics.load_model.seconds, last.offered_rows
+    seconds, rows = statistics.load_model.seconds, last.costed_rows
     without_work, unsheddable, expected = (
         seconds(rows, {**last.shares_done, **done}) for done in (dict.fromkeys(least, 0.0), least, {})
     )
@@ -101,7 +101,7 @@ def _smallest_code(
     admissible_rows: Mapping[str, float],
 ) -> int:
     """Return the code of the largest share under which the work does not exceed that of so many rows."""
-    rows, last_rows = statistics.offered_rows.get(stream, 0), last.offered_rows.get(stream, 0)
+    rows, last_rows = statistics.costed_rows.get(stream, 0), last.costed_rows.get(stream, 0)
     is_limited = stream in admissible_rows and plan.least_shares[stream] < 1
     if not (is_limited and rows and last_rows):
         return WHOLE

@@ -24,7 +24,6 @@ from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -51,7 +50,7 @@ def decide(
     windows = _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds)
     use = _state_use(settings, state)
     work = kept_work.coming_work(
-        state.learned.statistics(network, believed_statistics(network, settings.statistics)),
+        kept_work.known(state.learned, settings.statistics),
         statistics,
         None if windows is None else replace(windows, state=use),
     )
@@ -107,6 +106,7 @@ def decide(
         budget_seconds=budget.seconds,
         state_bytes=use.taken_bytes,
         correction=statistics.correction,
+        speedup=upcoming.speedup,
         now_seconds=upcoming.now_seconds,
         decided_at_seconds=decided_at_seconds,
     )
@@ -140,7 +140,7 @@ def learn(
         told,
         regulator=state.regulator.updated(
             measured_seconds=outcome.processing_seconds,
-            predicted_seconds=load_model.seconds(outcome.offered_rows, outcome.shares_done),
+            predicted_seconds=load_model.seconds(outcome.costed_rows, outcome.shares_done),
             correction=state.regulator.correction if decision is None else decision.correction,
         ),
     )
@@ -172,7 +172,12 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
     }
     known_rows = upcoming.offered_rows.items()
     offered_rows |= {stream: rows for stream, rows in known_rows if rows or upcoming.sizes_known}
-    return Statistics(offered_rows=offered_rows, load_model=state.load_model, correction=state.regulator.correction)
+    return Statistics(
+        offered_rows=offered_rows,
+        load_model=state.load_model,
+        correction=state.regulator.correction,
+        speedup=upcoming.speedup,
+    )
 
 
 def _in_the_long_run(
@@ -208,7 +213,7 @@ def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBat
     if last is None or decision is None or not decision.kept_shares or decision.advisory:
         return last
     planned = {**last.work_shares, **decision.plan.work_shares}
-    more, less = (state.load_model.seconds(last.offered_rows, done) for done in (planned, last.shares_done))
+    more, less = (state.load_model.seconds(last.costed_rows, done) for done in (planned, last.shares_done))
     seconds = last.processing_seconds + more - less
     return replace(last, work_shares=planned, processing_seconds=max(seconds, _LEAST_SECONDS))
 
@@ -254,6 +259,6 @@ def _entry(
     return JournalEntry(
         decision=decision,
         outcome=outcome,
-        model_seconds=state.load_model.seconds(outcome.offered_rows, outcome.shares_done),
+        model_seconds=state.load_model.seconds(outcome.costed_rows, outcome.shares_done),
         learned=learned,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.network.network import QueryNetwork
@@ -14,6 +14,8 @@ from streamshed.planning.replanning import RatePlanner
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.statistics.alike import are_alike
 from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.guess import believed_statistics
+from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 STEADY = 0.05
@@ -27,9 +29,23 @@ _SAME_GROWTH = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """What was planned on; of the queries that may be shed, how their errors go with the load.
+
+    Attributes:
+        known: Statistics of the network.
+        statistics: The rows, and what they cost.
+        work: The work.
+        depends: Which answers there are: True: the error of a query falls as more rows come; False: it does not.
+        least_coefficient: The smallest error coefficient of any.
+        most_coefficient: The largest.
+    """
+
     known: NetworkStatistics
     statistics: Statistics
     work: ComingWork
+    depends: frozenset[bool]
+    least_coefficient: float
+    most_coefficient: float
 
 
 class KeptWork:
@@ -51,11 +67,24 @@ class KeptWork:
         self._trigger_interval_seconds = trigger_interval_seconds
         self._kept: _Kept | None = None
         self._worked_out = 0
+        self._told: tuple[LearnedStatistics, NetworkStatistics | None, NetworkStatistics] | None = None
 
     @property
     def worked_out(self) -> int:
         """How often the work was worked out anew."""
         return self._worked_out
+
+    def known(self, learned: LearnedStatistics, given: NetworkStatistics | None) -> NetworkStatistics:
+        """Return what is known of the network; the same object for as long as nothing more was learned.
+
+        Args:
+            learned: What was measured.
+            given: What is known without that; None: a guess.
+        """
+        if self._told is None or self._told[0] is not learned or self._told[1] is not given:
+            told = learned.statistics(self._network, believed_statistics(self._network, given))
+            self._told = (learned, given, told)
+        return self._told[2]
 
     def coming_work(
         self, known: NetworkStatistics, statistics: Statistics, windows: UpcomingWindows | None = None
@@ -81,7 +110,11 @@ class KeptWork:
         )
         rates = self._policy.rates
         planner = None if rates is None else RatePlanner(work.tree, work.demands, rates)
-        self._kept = None if work.droppable else _Kept(known, statistics, replace(work, planner=planner))
+        self._kept = (
+            None
+            if work.droppable
+            else self._kept_of(known, statistics, replace(work, planner=planner, known_least_shares=work.least_shares))
+        )
         self._worked_out += 1
         return work
 
@@ -93,9 +126,10 @@ class KeptWork:
         growth = self._growth(kept.statistics, statistics)
         if growth is None or not are_alike(known, kept.known, tolerance=STEADY):
             return None
-        factor = _common(self._error_factors(kept, growth))
-        demands = None if factor is None else _scaled(kept.work.demands, factor)
-        return None if demands is None else replace(kept.work, demands=demands)
+        factor = _common(1 / growth if depends else 1.0 for depends in kept.depends)
+        if factor is None or max(1.0, factor) * kept.most_coefficient >= 1 or factor * kept.least_coefficient <= 0:
+            return None  # errors change differently, or one is as large as any is taken to be
+        return replace(kept.work, error_factor=factor)
 
     def _growth(self, before: Statistics, now: Statistics) -> float | None:
         """How many times the rows come; None where it is not the same for all streams, in rows and in work."""
@@ -104,15 +138,24 @@ class KeptWork:
         of_work = _common(_ratios([(before.work_seconds(name), now.work_seconds(name)) for name in names]))
         return None if of_work is None else growth
 
-    def _error_factors(self, kept: _Kept, growth: float) -> Iterator[float]:
-        """By which factor the squared error of each query changes: windows that time ends hold more rows."""
-        for demand in kept.work.demands:
-            if demand.is_protected:
-                continue
-            query = self._network.query(demand.counts_for or demand.query)
-            about = kept.known.queries.get(query.name)
-            by_groups = demand.counts_for is None and about is not None and about.groups is not None
-            yield 1.0 if by_groups or query.stream.is_numbered else 1 / growth
+    def _kept_of(self, known: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Kept:
+        sheddable = [demand for demand in work.demands if not demand.is_protected]
+        coefficients = [demand.coefficient for demand in sheddable]
+        return _Kept(
+            known=known,
+            statistics=statistics,
+            work=work,
+            depends=frozenset(self._depends_on_load(demand, known) for demand in sheddable),
+            least_coefficient=min(coefficients, default=1.0),
+            most_coefficient=max(coefficients, default=0.0),
+        )
+
+    def _depends_on_load(self, demand: Demand, known: NetworkStatistics) -> bool:
+        """Whether windows hold more rows when more come: not those of so many rows, nor groups of known sizes."""
+        query = self._network.query(demand.counts_for or demand.query)
+        about = known.queries.get(query.name)
+        by_groups = demand.counts_for is None and about is not None and about.groups is not None
+        return not (by_groups or query.stream.is_numbered)
 
 
 def _ratios(pairs: Sequence[tuple[float, float]]) -> Iterator[float]:
@@ -123,24 +166,10 @@ def _ratios(pairs: Sequence[tuple[float, float]]) -> Iterator[float]:
             yield math.inf
 
 
-def _common(factors: Iterator[float]) -> float | None:
+def _common(factors: Iterable[float]) -> float | None:
     """The factor that all are, 1 where there is none; None where they differ."""
     found = list(factors)
     if not found:
         return 1.0
     alike = all(math.isclose(found[0], factor, rel_tol=_SAME_GROWTH) for factor in found)
     return found[0] if alike and math.isfinite(found[0]) else None
-
-
-def _scaled(demands: tuple[Demand, ...], factor: float) -> tuple[Demand, ...] | None:
-    """The demands at another load; None where an error is, or would be, as large as any is taken to be."""
-    found = []
-    for demand in demands:
-        if demand.is_protected:
-            found.append(replace(demand, coefficient=min(1.0, demand.coefficient * factor)))
-            continue
-        coefficient = demand.coefficient * factor
-        if max(coefficient, demand.coefficient) >= 1 or coefficient <= 0:
-            return None
-        found.append(replace(demand, coefficient=coefficient))
-    return tuple(found)

@@ -54,6 +54,14 @@ def samplers(tree: WorkTree, query_rates: Vector) -> tuple[Sampler, ...]:
     return _on_edges(tree, tree.node_rates(query_rates))
 
 
+def edge_rates(tree: WorkTree, query_rates: Vector) -> dict[int, float]:
+    """Return the sampling rates of `samplers`, by node."""
+    passing = tree.node_rates(query_rates)
+    arriving = np.where(tree.parents < 0, 1.0, passing[tree.parents])
+    placed = np.flatnonzero(passing < arriving)
+    return dict(zip(placed.tolist(), (passing[placed] / arriving[placed]).tolist(), strict=True))
+
+
 def _on_edges(tree: WorkTree, node_rates: Vector) -> tuple[Sampler, ...]:
     placed = []
     for index, node in enumerate(tree.nodes):

@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 STEPS_PER_DECADE = 32
 WHOLE = 0
 """The code of sampling rate 1: nothing is shed."""
@@ -58,3 +61,24 @@ def code_of(sampling_rate: float) -> int:
     if sampling_rate_of(code) > sampling_rate:
         return code + 1
     return code - 1 if sampling_rate_of(code - 1) <= sampling_rate else code
+
+
+def codes_of(sampling_rates: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return `code_of` of each sampling rate; that of 0 is the largest.
+
+    Example:
+        >>> codes_of(np.array([1.0, 0.5, 0.0])).tolist()
+        [0, 10, 255]
+    """
+    found: npt.NDArray[np.int64] = len(_ASCENDING) - np.searchsorted(_ASCENDING, sampling_rates, side="right")
+    return np.minimum(found, SMALLEST)
+
+
+def sampling_rates_of(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return `sampling_rate_of` of each code."""
+    found: npt.NDArray[np.float64] = _RATES[codes]
+    return found
+
+
+_RATES = np.array([sampling_rate_of(code) for code in range(SMALLEST + 1)])
+_ASCENDING = _RATES[::-1].copy()

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.demand import Demand
 from streamshed.planning.large_values import SizedSampling
 from streamshed.planning.network_load import network_load
-from streamshed.planning.placement import samplers
-from streamshed.planning.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
+from streamshed.planning.placement import edge_rates
+from streamshed.planning.quantization import WHOLE, codes_of, sampling_rate_of, sampling_rates_of
 from streamshed.planning.rate_policies import RatePolicy
 from streamshed.planning.replanning import RatePlanner
 from streamshed.planning.window_drop.decisions import UpcomingWindows
@@ -92,6 +93,8 @@ class ComingWork:
         droppable: Queries whose windows may be dropped, by name.
         upcoming: What is known of windows.
         planner: Plans for the same work at any load; None: each plan is a new one.
+        known_least_shares: What `least_shares` are, where that was worked out already.
+        error_factor: By what the squared errors of all queries have changed since, as more or fewer rows come.
     """
 
     tree: WorkTree
@@ -102,6 +105,8 @@ class ComingWork:
     droppable: Mapping[str, DroppableQuery] = field(default_factory=dict)
     upcoming: UpcomingWindows = field(default_factory=UpcomingWindows)
     planner: RatePlanner | None = None
+    known_least_shares: Mapping[str, float] | None = None
+    error_factor: float = 1.0
 
     def rates(self, policy: RatePolicy, budget_seconds: float) -> Vector:
         """Return the effective sampling rate of each query with which a policy fills a budget."""
@@ -134,6 +139,8 @@ class ComingWork:
     @property
     def least_shares(self) -> dict[str, float]:
         """The share of each stream's work that protected queries ask for; of none, 0 where a query is not protected."""
+        if self.known_least_shares is not None:
+            return dict(self.known_least_shares)
         idle = {stream: 1.0 for stream, seconds in self.stream_seconds.items() if seconds <= 0}
         for node, demand in zip(self.tree.query_nodes, self.demands, strict=True):
             if self.streams[node] in idle and not self._needs_all(demand):
@@ -305,33 +312,36 @@ def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> Query
 
 
 def _rounded(wanted: Vector, fits: Callable[[Vector], bool]) -> list[int]:
-    def codes(factor: float) -> list[int]:
-        return [code_of(min(1.0, factor * rate)) if rate > 0 else SMALLEST for rate in wanted.tolist()]
+    def codes(factor: float) -> npt.NDArray[np.int64]:
+        return codes_of(factor * wanted)
 
     low, high = 1.0, 1.0 / sampling_rate_of(1)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if fits(_rates(codes(middle))) else (low, middle)
-    return codes(low)
+        low, high = (middle, high) if fits(sampling_rates_of(codes(middle))) else (low, middle)
+    return [int(code) for code in codes(low).tolist()]
 
 
 def _rates(codes: Sequence[int]) -> Vector:
-    return np.array([sampling_rate_of(code) for code in codes])
+    return sampling_rates_of(np.array(codes, np.int64))
 
 
 def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
     rates = _rates(codes)
     known = list(zip(work.demands, codes, rates.tolist(), strict=True))
+    coefficients = np.array([demand.coefficient for demand in work.demands])
+    of_demands = (work.error_factor * coefficients * (1 - rates) / rates).tolist()
     queries = [each for each in known if each[0].counts_for is None]
     counting = [each for each in known if each[0].counts_for is not None]
-    variances = {demand.query: demand.relative_error(rate) ** 2 for demand, _, rate in queries}
-    for demand, _, rate in counting:
-        variances[str(demand.counts_for)] += demand.relative_error(rate) ** 2
+    variances: dict[str, float] = {}
+    for demand, variance in zip(work.demands, of_demands, strict=True):
+        name = demand.counts_for or demand.query
+        variances[name] = variances.get(name, 0.0) + variance
     return QueryRates(
         codes={demand.query: code for demand, code, _ in queries},
         work_shares=work.shares(rates),
         expected_errors={query: math.sqrt(variance) for query, variance in variances.items()},
-        samplers={work.places[one.node]: one.sampling_rate for one in samplers(work.tree, rates)},
+        samplers={work.places[node]: rate for node, rate in edge_rates(work.tree, rates).items()},
         missed_goals=tuple(demand.query for demand, _, rate in queries if not demand.meets_goal(rate)),
         sized={
             demand.query: _sized_rate(work.sized[demand.query], rate)

@@ -1,5 +1,7 @@
 """How much of the work on each stream's rows is done, whichever policy then chooses what is given up for it."""
 
+from collections.abc import Mapping
+
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import Budget
 from streamshed.planning.plan import Remedy, SheddingPlan
@@ -53,8 +55,15 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
         unsheddable_seconds=unsheddable_seconds,
         allowed_seconds=allowed_seconds,
         saturated=remedy is Remedy.REFUSE,
-        protected_streams={name: held for name, held in protected_streams(network).items() if least[name] >= 1},
+        protected_streams=_protected(network, least),
     )
+
+
+def _protected(network: QueryNetwork, least: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
+    """Streams of whose work nothing may be shed; queries are looked through only where there may be one."""
+    if all(share < 1 for share in least.values()):
+        return {}
+    return {name: held for name, held in protected_streams(network).items() if least[name] >= 1}
 
 
 WORTH_SAVING = 0.1

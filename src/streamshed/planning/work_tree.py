@@ -107,6 +107,11 @@ class WorkTree:
         return tuple(map(tuple, found))
 
     @cached_property
+    def parents(self) -> npt.NDArray[np.int64]:
+        """Per node, the one above it; −1: there is none."""
+        return np.array([-1 if node.parent is None else node.parent for node in self.nodes], np.int64)
+
+    @cached_property
     def node_seconds(self) -> Vector:
         """What each node's work takes if nothing is shed."""
         return np.array([node.seconds for node in self.nodes])

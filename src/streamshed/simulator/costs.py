@@ -3,8 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+
+from streamshed.simulator.cluster import VirtualCluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +78,71 @@ class TrueCosts:
             now_seconds: When it starts.
             nature: Where noise comes from.
         """
+        lasting = self.fixed_seconds + self.row_seconds(offered_rows, sampling_rates, now_seconds)
+        return lasting * self.slowdown(micro_batch_id, nature)
+
+    def row_seconds(
+        self, offered_rows: Mapping[str, int], sampling_rates: Mapping[str, float], now_seconds: float
+    ) -> float:
+        """Return what the rows of a micro-batch take, on one worker and without noise."""
         work_factor = self.work_factor(now_seconds)
-        lasting = self.fixed_seconds + sum(
+        return sum(
             rows
             * (self.rows[stream].read_seconds + self.rows[stream].work_seconds * work_factor * sampling_rates[stream])
             for stream, rows in offered_rows.items()
         )
+
+    def slowdown(self, micro_batch_id: int, nature: np.random.Generator) -> float:
+        """Return how many times longer than costs tell a micro-batch takes."""
         slowed = self.warm_up[micro_batch_id] if micro_batch_id < len(self.warm_up) else 1.0
         paused = self.pauses.get(micro_batch_id, 1.0)
         noise = math.exp(self.noise_deviation * float(nature.standard_normal()))
-        return lasting * slowed * paused * noise
+        return slowed * paused * noise
+
+
+class Costs(Protocol):
+    """How long micro-batches take; `TrueCosts` on one worker, `ClusterCosts` on several."""
+
+    def seconds(
+        self,
+        micro_batch_id: int,
+        offered_rows: Mapping[str, int],
+        sampling_rates: Mapping[str, float],
+        now_seconds: float,
+        nature: np.random.Generator,
+    ) -> float:
+        """Return how long a micro-batch takes; see `TrueCosts.seconds`."""
+
+
+class ClusterCosts:
+    """What micro-batches cost on a cluster, whose workers share what rows take.
+
+    Args:
+        costs: What they cost on one worker.
+        cluster: The workers.
+
+    Example:
+        >>> from streamshed.simulator.cluster import ClusterSettings
+        >>> one = TrueCosts(fixed_seconds=0.5, rows={"packets": RowCost(read_seconds=0.0, work_seconds=1e-6)})
+        >>> four = ClusterCosts(one, VirtualCluster(ClusterSettings(running=4, most=4)))
+        >>> four.seconds(0, {"packets": 2_000_000}, {"packets": 1.0}, 0.0, np.random.default_rng(0))
+        1.0
+    """
+
+    def __init__(self, costs: TrueCosts, cluster: VirtualCluster) -> None:
+        self._costs, self._cluster = costs, cluster
+
+    def seconds(
+        self,
+        micro_batch_id: int,
+        offered_rows: Mapping[str, int],
+        sampling_rates: Mapping[str, float],
+        now_seconds: float,
+        nature: np.random.Generator,
+    ) -> float:
+        """Return how long a micro-batch takes on the workers that run; see `TrueCosts.seconds`."""
+        lasting = self._cluster.seconds(
+            fixed_seconds=self._costs.fixed_seconds,
+            shared_seconds=self._costs.row_seconds(offered_rows, sampling_rates, now_seconds),
+        )
+        return lasting * self._costs.slowdown(micro_batch_id, nature)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ import numpy as np
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
-from streamshed.simulator.costs import TrueCosts
+from streamshed.simulator.costs import Costs
 from streamshed.simulator.profiles import LoadProfile
 from streamshed.simulator.queue import ArrivalQueue
 from streamshed.simulator.windows import VirtualWindows
@@ -77,7 +78,7 @@ def simulate(
     controller: Controller,
     *,
     load: Mapping[str, LoadProfile],
-    costs: TrueCosts,
+    costs: Costs,
     settings: EngineSettings,
     micro_batches: int,
 ) -> tuple[SimulatedMicroBatch, ...]:
@@ -93,22 +94,20 @@ def simulate(
         settings: How the engine behaves.
         micro_batches: How many to run.
     """
-    return tuple(_micro_batches(controller, load, costs, settings, micro_batches))
+    running = simulated_micro_batches(controller, load=load, costs=costs, settings=settings)
+    return tuple(itertools.islice(running, micro_batches))
 
 
-def _micro_batches(
-    controller: Controller,
-    load: Mapping[str, LoadProfile],
-    costs: TrueCosts,
-    settings: EngineSettings,
-    micro_batches: int,
+def simulated_micro_batches(
+    controller: Controller, *, load: Mapping[str, LoadProfile], costs: Costs, settings: EngineSettings
 ) -> Iterator[SimulatedMicroBatch]:
+    """Go on for as long as one asks, keeping nothing; see `simulate`."""
     nature = np.random.default_rng(settings.seed)
     interval = settings.trigger_interval_seconds
     queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}
     undelivered: deque[MicroBatchOutcome] = deque()
     now_seconds, windows = interval, VirtualWindows(list(load))
-    for micro_batch_id in range(micro_batches):
+    for micro_batch_id in itertools.count():
         oldest_seconds = min(queue.oldest_seconds for queue in queues.values())
         upcoming = _upcoming(micro_batch_id, queues, now_seconds, windows, sizes_known=settings.sizes_known)
         decision = controller.plan(upcoming.seen)

@@ -69,6 +69,16 @@ class LoadProfile:
         return self._areas[after - 1] + since * (self.rows_per_second[after - 1] + self.load_at(seconds)) / 2
 
 
+def scaled(profile: LoadProfile, factor: float) -> LoadProfile:
+    """Return a profile whose loads are so many times those of another.
+
+    Example:
+        >>> scaled(constant(50), 3.0).load_at(0)
+        150.0
+    """
+    return LoadProfile(profile.times, tuple(factor * load for load in profile.rows_per_second))
+
+
 def constant(rows_per_second: float) -> LoadProfile:
     """Return a load that never changes.
 
@@ -93,6 +103,42 @@ def burst(*, start_seconds: float, end_seconds: float, low: float, high: float) 
 def ramp(*, start_seconds: float, end_seconds: float, low: float, high: float) -> LoadProfile:
     """Return a load that goes evenly from `low` to `high` rows per second, and stays there."""
     return LoadProfile((start_seconds, end_seconds), (low, high))
+
+
+def diurnal(*, low: float, high: float, days: int = 1) -> LoadProfile:
+    """Return a load that is `low` at midnight and `high` at noon, evenly rounded in between: half a cosine each way.
+
+    Example:
+        >>> profile = diurnal(low=1, high=3)
+        >>> [round(profile.load_at(hour * 3600), 3) for hour in (0, 6, 12, 18, 24)]
+        [1.0, 2.0, 3.0, 2.0, 1.0]
+    """
+    times = range(0, days * _DAY + 1, _DIURNAL_STEP)
+    return LoadProfile(
+        tuple(map(float, times)),
+        tuple(low + (high - low) * (1 - math.cos(2 * math.pi * time / _DAY)) / 2 for time in times),
+    )
+
+
+def flash_crowd(
+    *, start_seconds: float, rise_seconds: float, half_life_seconds: float, low: float, high: float
+) -> LoadProfile:
+    """Return a load that rises from `low` to `high`, and wears off: half of the excess in each half-life.
+
+    Example:
+        >>> profile = flash_crowd(start_seconds=100, rise_seconds=60, half_life_seconds=600, low=1.0, high=10.0)
+        >>> [round(profile.load_at(time), 2) for time in (0, 100, 160, 760, 1360, 1e9)]
+        [1.0, 1.0, 10.0, 5.5, 3.25, 1.0]
+    """
+    peak_seconds = start_seconds + rise_seconds
+    halves = [step / _STEPS_PER_HALF for step in range(_HALVES * _STEPS_PER_HALF + 1)]
+    times = (start_seconds, *(peak_seconds + half * half_life_seconds for half in halves))
+    loads = (low, *(low + (high - low) * 0.5**half for half in halves))
+    return LoadProfile((*times, times[-1]), (*loads, low))
+
+
+_DAY, _DIURNAL_STEP = 86_400, 300
+_HALVES, _STEPS_PER_HALF = 10, 10
 
 
 def square_wave(*, period_seconds: float, periods: int, low: float, high: float) -> LoadProfile:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.statistics.load_model import LoadModel
+from streamshed.statistics.speedup import costed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,7 @@ class Statistics:
         correction: What the costs are multiplied by, because the model's own error asks for it.
         least_shares: By stream, the share of the work on its rows that nothing may shed; a stream left out may lose
             all. None: all of the work on streams with a query that needs every row.
+        speedup: How many times faster rows are worked off than on the workers that the load model knows.
 
     Example:
         >>> from streamshed.statistics.load_prior import LoadPrior
@@ -26,17 +28,29 @@ class Statistics:
         (3.0, 2.2)
         >>> round(statistics.work_seconds("packets"), 3)
         1.6
+
+        On twice the workers, all but the fixed cost takes half of the time:
+
+        >>> from dataclasses import replace
+        >>> round(replace(statistics, speedup=2.0).seconds({}), 3)
+        2.0
     """
 
     offered_rows: Mapping[str, int]
     load_model: LoadModel
     correction: float = 1.0
     least_shares: Mapping[str, float] | None = None
+    speedup: float = 1.0
+
+    @property
+    def costed_rows(self) -> Mapping[str, float]:
+        """As many rows as the workers that the load model knows would work off in the same time."""
+        return costed(self.offered_rows, self.speedup)
 
     def seconds(self, work_shares: Mapping[str, float]) -> float:
         """Predict how long the micro-batch takes at some shares of its work; that on a stream left out is all done."""
-        return self.correction * self.load_model.seconds(self.offered_rows, work_shares)
+        return self.correction * self.load_model.seconds(self.costed_rows, work_shares)
 
     def work_seconds(self, stream: str) -> float:
         """Predict how much of that goes when every row of `stream` is dropped once it was read."""
-        return self.correction * self.offered_rows.get(stream, 0) * self.load_model.work_seconds_per_row(stream)
+        return self.correction * self.costed_rows.get(stream, 0) * self.load_model.work_seconds_per_row(stream)

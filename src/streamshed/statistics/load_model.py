@@ -131,11 +131,11 @@ class LoadModel:
         Raises:
             ValueError: It holds rows of an unknown stream.
         """
-        rows, kept = self._vectors(outcome.offered_rows, outcome.shares_done)
+        rows, kept = self._vectors(outcome.costed_rows, outcome.shares_done)
         observation = Observation(_frozen(rows), _frozen(kept), math.log(outcome.processing_seconds))
-        expected_seconds = self.seconds(outcome.offered_rows, outcome.shares_done)
+        expected_seconds = self.seconds(outcome.costed_rows, outcome.shares_done)
         error = observation.log_seconds - math.log(expected_seconds)
-        suspicion = self._suspicion(error, self.doubt(outcome.offered_rows, outcome.shares_done))
+        suspicion = self._suspicion(error, self.doubt(outcome.costed_rows, outcome.shares_done))
         has_jumped = suspicion != 0 and suspicion == self.suspicion
         if suspicion != 0 and not has_jumped and self.disregarded >= RECENT:
             return replace(self, suspicion=suspicion, suspect=observation, disregarded=0)

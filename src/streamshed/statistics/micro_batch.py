@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streamshed.statistics.speedup import check_speedup, costed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MicroBatchOutcome:
@@ -22,6 +24,7 @@ class MicroBatchOutcome:
         state_entries: How many entries state had at its end: groups of slices of windows.
         state_written_entries: How many of them it wrote.
         state_written_bytes: How large these were, together.
+        speedup: How many times faster rows were worked off than on the workers that costs are known for.
         is_cold: Whether it was the first of a run, which spends most of its time on compiling what the others use.
 
     Raises:
@@ -49,12 +52,14 @@ class MicroBatchOutcome:
     state_written_entries: int = 0
     state_written_bytes: int = 0
     is_cold: bool = False
+    speedup: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("processing_seconds", "trigger_interval_seconds"):
             seconds = getattr(self, name)
             if not (math.isfinite(seconds) and seconds > 0):
                 raise ValueError(f"{self._label()}: {name} must be positive and finite, got {seconds}")
+        check_speedup(self.speedup, self._label())
         for stream, rows in (*self.offered_rows.items(), *self.admitted_rows.items()):
             if not rows >= 0:
                 raise ValueError(f"{self._label()}: stream {stream!r} cannot have {rows} rows")
@@ -63,6 +68,11 @@ class MicroBatchOutcome:
                 raise ValueError(
                     f"{self._label()}: the sampling rate of {stream!r} must be in (0, 1], got {sampling_rate}"
                 )
+
+    @property
+    def costed_rows(self) -> Mapping[str, float]:
+        """As many rows as the workers that costs are known for would have worked off in the same time."""
+        return costed(self.offered_rows, self.speedup)
 
     @property
     def utilization(self) -> float:

@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.quantization import SMALLEST, code_of, sampling_rate_of
+from streamshed.planning.quantization import SMALLEST, code_of, codes_of, sampling_rate_of, sampling_rates_of
 
 
 @given(st.floats(min_value=sampling_rate_of(SMALLEST), max_value=1.0))
@@ -31,3 +32,12 @@ def test_the_smallest_rate_stands_for_all_below() -> None:
 def test_codes_are_one_byte(code: int) -> None:
     with pytest.raises(ValueError, match="sampling code must be in 0 to 255"):
         sampling_rate_of(code)
+
+
+@given(st.lists(st.floats(0, 1.5), min_size=1, max_size=20))
+def test_many_rates_have_the_codes_that_each_has(sampling_rates: list[float]) -> None:
+    exact = [sampling_rate_of(code) for code in (0, 1, 31, 32, 255)]
+    rates = [*sampling_rates, *exact, *(np.nextafter(rate, 0.0) for rate in exact)]
+    assert codes_of(np.array(rates)).tolist() == [code_of(rate) if rate > 0 else SMALLEST for rate in rates]
+    codes = np.arange(SMALLEST + 1)
+    assert sampling_rates_of(codes).tolist() == [sampling_rate_of(code) for code in codes.tolist()]

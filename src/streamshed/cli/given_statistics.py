@@ -1,0 +1,41 @@
+"""The statistics that a command was given with `--statistics`, or a guess."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamshed.cli.group import show_note
+from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
+from streamshed.network.network import QueryNetwork
+from streamshed.planning.network_load import strangers
+from streamshed.statistics.guess import believed_statistics
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+
+def statistics_for(network: QueryNetwork, file: Path | None) -> NetworkStatistics:
+    """Return what is known of a network, and note on standard error what of it is guessed or not of this network.
+
+    Args:
+        network: The network, of rows of streams only.
+        file: A JSON file of statistics; None: all is guessed.
+
+    Raises:
+        SourceUnavailableError: The file cannot be read.
+        InvalidStatisticsError: It holds no statistics.
+    """
+    if file is None:
+        show_note("costs and selectivities are guessed (--statistics gives those that were measured)")
+        return believed_statistics(network, None)
+    given = _read(file)
+    for stranger in strangers(network, given):
+        show_note(f"{file}: {stranger}")
+    return believed_statistics(network, given)
+
+
+def _read(file: Path) -> NetworkStatistics:
+    try:
+        return NetworkStatistics.from_json(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceUnavailableError(f"statistics {file}: cannot be read: {error.strerror}") from error
+    except InvalidStatisticsError as error:
+        raise InvalidStatisticsError(f"{file}: {error}") from error

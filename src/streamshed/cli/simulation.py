@@ -1,0 +1,195 @@
+"""From what `streamshed simulate` is asked to a scenario, and to what became of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from streamshed.cli.run_overrides import overridden
+from streamshed.cli.simulated_load import SimulatedLoad, read_load
+from streamshed.control.settings import ControlSettings
+from streamshed.dashboard.simulated_network import SimulatedNetwork
+from streamshed.elasticity.deployment import initial_workers_by_time
+from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import Thresholds
+from streamshed.elasticity.workers import WorkerLimits
+from streamshed.errors import InvalidStatisticsError
+from streamshed.network.document import NetworkDocument
+from streamshed.simulator.cluster import ClusterSettings
+from streamshed.simulator.costs import TrueCosts
+from streamshed.simulator.network_costs import network_costs, prior_of
+from streamshed.simulator.profiles import LoadProfile, scaled
+from streamshed.simulator.scenario import Scenario, run_scenario
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+_MOST_SHED_THRESHOLD = 0.99
+"""A headroom of 1 leaves no room for the threshold of adding workers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationRequest:
+    """What the options of `streamshed simulate` say; durations in microseconds, None is what was not said."""
+
+    load: str
+    workers: tuple[int, int]
+    controller: str
+    shed: bool
+    time_column: str
+    start: int
+    move: int
+    skew: float
+    noise: float
+    stragglers: float
+    failures: float
+    wrong_by: float
+    seed: int
+    is_measured: bool
+    initial: int | None = None
+    thresholds: Thresholds | None = None
+    rows_per_second: float | None = None
+    duration: int | None = None
+    trigger: int | None = None
+    latency: int | None = None
+    headroom: float | None = None
+    partitions: int | None = None
+
+    @property
+    def run_settings(self) -> dict[str, int | float | None]:
+        """What was said of the run, by the names of `RunSettings`."""
+        return {
+            "trigger_microseconds": self.trigger,
+            "latency_microseconds": self.latency,
+            "headroom": self.headroom,
+        }
+
+
+def simulated(
+    document: NetworkDocument,
+    known: NetworkStatistics,
+    request: SimulationRequest,
+    *,
+    progress: Callable[[float], None],
+) -> SimulatedNetwork:
+    """Run what was asked for.
+
+    Args:
+        document: The network, and how it is to be run.
+        known: Its statistics.
+        request: What was asked.
+        progress: Told the share that is done, in [0, 1].
+
+    Raises:
+        InvalidElasticityError: Workers or thresholds cannot be.
+        InvalidNetworkError: Trigger, latency and headroom do not go together.
+        InvalidLoadProfileError: The load cannot be read.
+        InvalidStatisticsError: No rows come, or what is fixed takes all of the time.
+    """
+    load = read_load(request.load, time=request.time_column)
+    network, run = document.network.foundation, overridden(document.run, request.run_settings)
+    rates = _base_rates(known, [stream.name for stream in network.streams], request, load)
+    trigger_seconds, latency = run.trigger_microseconds / 1e6, run.latency_microseconds
+    costs = network_costs(network, known, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
+    control = ControlSettings(
+        trigger_interval_seconds=trigger_seconds,
+        latency_seconds=None if latency is None else latency / 1e6,
+        headroom=run.headroom,
+        policy=run.policy,
+        advisory=not request.shed,
+        unscalable="keep",
+        prior=prior_of(costs, wrong_by=request.wrong_by, is_measured=request.is_measured and request.wrong_by == 1),
+        state_limit_bytes=run.state_limit_bytes,
+        statistics=known,
+    )
+    least, most = request.workers
+    elastic = ElasticSettings(
+        thresholds=request.thresholds or Thresholds(shed=min(run.headroom, _MOST_SHED_THRESHOLD)),
+        limits=WorkerLimits(least=least, most=most, partitions=request.partitions),
+        start_seconds=request.start / 1e6,
+    )
+    seconds = load.seconds if request.duration is None else request.duration / 1e6
+    fitting = _initial(costs, rates, load, seconds, control, elastic)
+    initial = request.initial or fitting
+    cluster = ClusterSettings(
+        running=initial,
+        most=most,
+        partitions=request.partitions,
+        partition_skew=request.skew,
+        start_seconds=elastic.start_seconds,
+        move_seconds=request.move / 1e6,
+        straggler_share=request.stragglers,
+        failures_per_worker_day=request.failures,
+        seed=request.seed,
+    )
+    scenario = Scenario(
+        network=network,
+        load=_profiles(rates, load),
+        seconds=seconds,
+        costs=costs,
+        control=control,
+        elastic=elastic,
+        cluster=cluster,
+        controller=request.controller,
+    )
+    return SimulatedNetwork(
+        course=run_scenario(scenario, progress=progress),
+        load=load.name,
+        rows_per_second=sum(rates.values()),
+        controller=request.controller,
+        elastic=elastic,
+        initial_workers=initial,
+    )
+
+
+def _base_rates(
+    known: NetworkStatistics, streams: list[str], request: SimulationRequest, load: SimulatedLoad
+) -> dict[str, float]:
+    """Rows per second of each stream at 1×: in proportion to those that are known."""
+    of_known = {name: known.stream(name).rows_per_second for name in streams}
+    total = sum(of_known.values())
+    if not (math.isfinite(total) and total > 0):
+        raise InvalidStatisticsError(
+            "a simulation: the statistics tell of no rows per second, so there is no load: give --rows-per-second and"
+            " statistics of a run that had rows"
+        )
+    asked = request.rows_per_second or load.rows_per_second or total
+    return {name: rate * asked / total for name, rate in of_known.items()}
+
+
+def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadProfile]:
+    return {name: scaled(load.factors, rate) for name, rate in rates.items()}
+
+
+def _initial(
+    costs: TrueCosts,
+    rates: Mapping[str, float],
+    load: SimulatedLoad,
+    seconds: float,
+    control: ControlSettings,
+    elastic: ElasticSettings,
+) -> int:
+    """M for the mean load, within the limits."""
+    interval = control.trigger_interval_seconds
+    rows = {name: rate * interval * load.factors.rows_before(seconds) / seconds for name, rate in rates.items()}
+    whole = {name: round(count) for name, count in rows.items()}
+    initial = initial_workers_by_time(
+        shared_seconds=costs.row_seconds(whole, dict.fromkeys(whole, 1.0), 0.0),
+        fixed_seconds=costs.fixed_seconds,
+        available_seconds=min(interval, control.deadline_seconds),
+        initial_utilization=max(elastic.thresholds.initial, _halfway(costs, control, elastic)),
+    )
+    limits = elastic.limits
+    return max(limits.least, initial if limits.most is None else min(initial, limits.most))
+
+
+def _halfway(costs: TrueCosts, control: ControlSettings, elastic: ElasticSettings) -> float:
+    """Halfway between what is fixed and τ2, where load can double: see `PredictiveController`."""
+    available = min(control.trigger_interval_seconds, control.deadline_seconds)
+    fixed, shed = costs.fixed_seconds / available, elastic.thresholds.shed
+    if fixed >= shed:
+        raise InvalidElasticityError(
+            f"workers: a micro-batch without rows takes {costs.fixed_seconds:.3g} s, and load is shed from"
+            f" {shed * available:.3g} s on: no number of workers is enough; a longer trigger?"
+        )
+    return (fixed + shed) / 2

@@ -1,0 +1,49 @@
+"""Utilization of a cluster, from what was decided on a micro-batch."""
+
+from __future__ import annotations
+
+from streamshed.control.decision import Decision
+from streamshed.control.settings import ControlSettings
+from streamshed.elasticity.utilization import Utilization
+from streamshed.elasticity.view import ClusterView
+from streamshed.elasticity.workers import Workers
+
+
+def cluster_view(
+    decision: Decision,
+    settings: ControlSettings,
+    workers: Workers,
+    *,
+    fixed_seconds: float,
+    elapsed_seconds: float,
+    skew: float,
+) -> ClusterView:
+    """Return what a controller of workers sees as a micro-batch begins.
+
+    The time available is the deadline of a micro-batch, as many times as the rows took trigger intervals to come: one
+    that starts late holds more rows, which is no more load.
+
+    Args:
+        decision: What was decided on the micro-batch; its predictions hold for the workers that run.
+        settings: Trigger interval and latency goal.
+        workers: What there is and could be had.
+        fixed_seconds: What a micro-batch takes without rows, as predicted.
+        elapsed_seconds: How long its rows took to come.
+        skew: How many times busier than all on average the busiest worker was of late. Predictions are of its time, for
+            a micro-batch ends when it does.
+    """
+    interval = settings.trigger_interval_seconds
+    available = min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
+    fixed, unshed = fixed_seconds / available, decision.plan.unshed_seconds / available
+    admitted = min(unshed, decision.expected_seconds / available)
+    return ClusterView(
+        now_seconds=decision.now_seconds,
+        offered=_utilization(unshed, fixed, skew),
+        admitted=_utilization(admitted, fixed, skew),
+        workers=workers,
+    )
+
+
+def _utilization(busiest: float, fixed: float, skew: float) -> Utilization:
+    fixed = min(fixed, busiest)
+    return Utilization(fixed + (busiest - fixed) / skew, fixed=fixed, largest=busiest)

@@ -1,0 +1,137 @@
+"""The control loop of a cluster that can grow and shrink: what to shed, and how many workers to ask for."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from streamshed.control.cluster_view import cluster_view
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.journal import JournalEntry
+from streamshed.control.loop import ControlLoop
+from streamshed.elasticity.decision import ScalingController, ScalingDecision
+from streamshed.elasticity.parallelism import effective_workers
+from streamshed.elasticity.view import ClusterView
+from streamshed.elasticity.workers import Workers
+from streamshed.statistics.measured import Measured
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+REMEMBERED = 16
+"""As many decisions as the control loop remembers."""
+
+
+class WorkerPool(Protocol):
+    """Where workers come from; it enforces what a controller wants, as far and as soon as it can."""
+
+    def workers(self, now_seconds: float) -> Workers:
+        """Tell what there is now."""
+
+    def want(self, workers: int, now_seconds: float) -> None:
+        """Ask for so many workers in all, those that start included."""
+
+    @property
+    def skew(self) -> float:
+        """How many times busier than all on average the busiest worker was of late, at least 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingStep:
+    """What was seen of a cluster and decided on its workers, as a micro-batch began."""
+
+    micro_batch_id: int
+    speedup: float
+    view: ClusterView
+    decision: ScalingDecision
+
+
+class ElasticLoop:
+    """A control loop that knows how many workers there are, and asks for others.
+
+    Shedding is decided on the workers that run, at once; workers are asked for when that is worth it. What costs are
+    known for is translated to the workers that run: what a row costs shrinks as they get more, the fixed cost does not.
+
+    Args:
+        loop: Decides on shedding, and learns costs.
+        controller: Decides on workers.
+        pool: Where they come from.
+        costs_of_workers: How many workers the costs are of that the loop begins with, at least 1.
+        partitions: In how many pieces work comes; None: in any number.
+    """
+
+    def __init__(
+        self,
+        loop: ControlLoop,
+        controller: ScalingController,
+        pool: WorkerPool,
+        *,
+        costs_of_workers: int = 1,
+        partitions: int | None = None,
+    ) -> None:
+        self._loop, self._pool, self._controller = loop, pool, controller
+        self._partitions = partitions
+        self._basis = effective_workers(costs_of_workers, partitions)
+        self._lock = threading.Lock()
+        self._steps: deque[ScalingStep] = deque(maxlen=REMEMBERED)
+        self._last_cut_seconds: float | None = None
+
+    @property
+    def loop(self) -> ControlLoop:
+        """What decides on shedding."""
+        return self._loop
+
+    def step(self, micro_batch_id: int) -> ScalingStep:
+        """Return what was decided on workers as a micro-batch began.
+
+        Raises:
+            ValueError: It was not planned, or so long ago that it is forgotten.
+        """
+        known = self._known(micro_batch_id)
+        if known is None:
+            raise ValueError(f"micro-batch {micro_batch_id}: not among the last {REMEMBERED} that were planned")
+        return known
+
+    def plan(self, upcoming: Upcoming) -> Decision:
+        """Decide what the coming micro-batch sheds, and ask for workers.
+
+        Asked again for the same micro-batch, it gives the same answer and asks for no more.
+        """
+        with self._lock:
+            known = self._known(upcoming.micro_batch_id)
+            if known is not None:
+                return self._loop.plan(replace(upcoming, speedup=known.speedup))
+            workers = self._pool.workers(upcoming.now_seconds)
+            speedup = effective_workers(workers.running, self._partitions) / self._basis
+            decision = self._loop.plan(replace(upcoming, speedup=speedup))
+            self._scale(decision, workers, speedup)
+            self._last_cut_seconds = upcoming.now_seconds
+            return decision
+
+    def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
+        """Learn from a finished micro-batch, on the workers that it had."""
+        with self._lock:
+            known = self._known(outcome.micro_batch_id)
+        speedup = 1.0 if known is None else known.speedup
+        return self._loop.record(replace(outcome, speedup=speedup), measured)
+
+    def _known(self, micro_batch_id: int) -> ScalingStep | None:
+        return next((step for step in self._steps if step.micro_batch_id == micro_batch_id), None)
+
+    def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
+        settings = self._loop.settings
+        last = self._last_cut_seconds
+        view = cluster_view(
+            decision,
+            settings,
+            workers,
+            fixed_seconds=self._loop.state.load_model.fixed_seconds * decision.correction,
+            elapsed_seconds=settings.trigger_interval_seconds if last is None else decision.now_seconds - last,
+            skew=self._pool.skew,
+        )
+        self._controller, scaling = self._controller.step(view)
+        self._steps.append(
+            ScalingStep(micro_batch_id=decision.micro_batch_id, speedup=speedup, view=view, decision=scaling)
+        )
+        if scaling.workers != workers.committed:
+            self._pool.want(scaling.workers, decision.now_seconds)

@@ -1,0 +1,196 @@
+"""A simulation in the forms that people want: text, JSON, picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from streamshed.dashboard.simulation_picture import write_simulation_picture
+from streamshed.dashboard.wording import count_text, seconds_text, share_text
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.sizing import workers_at
+from streamshed.simulator.course import Course
+
+_MOST_LINES = 20
+"""So many rescales, spells and queries are listed; `to_json` has all of them."""
+
+
+@dataclass(frozen=True)
+class SimulatedNetwork:
+    """What became of a network on a cluster under a load; `str` writes it for a person.
+
+    Attributes:
+        course: What happened.
+        load: What came, for people.
+        rows_per_second: 1×.
+        controller: Who decided on workers.
+        elastic: What was asked of it.
+        initial_workers: Workers at the beginning.
+    """
+
+    course: Course
+    load: str
+    rows_per_second: float
+    controller: str
+    elastic: ElasticSettings
+    initial_workers: int
+
+    @property
+    def workers_to_shed_nothing(self) -> int | None:
+        """The fewest workers that would have carried the largest load without shedding; None: no number would have."""
+        worst = max(self.course.moments, key=lambda moment: moment.demand)
+        shed, fixed = self.elastic.thresholds.shed, worst.fixed_utilization
+        return workers_at(shed, demand=worst.demand, fixed=fixed, limits=self.elastic.limits)
+
+    def to_document(self) -> dict[str, object]:
+        """Return it as what JSON can hold."""
+        course = self.course
+        return {
+            "load": self.load,
+            "rows_per_second": self.rows_per_second,
+            "controller": self.controller,
+            "thresholds": list(self.elastic.thresholds.values),
+            "seconds": course.end_seconds - course.moments[0].started_at_seconds,
+            "micro_batches": len(course.moments),
+            "initial_workers": self.initial_workers,
+            "most_workers": max(moment.running for moment in course.moments),
+            "least_workers": min(moment.running for moment in course.moments),
+            "workers_to_shed_nothing": self.workers_to_shed_nothing,
+            "worker_hours": course.worker_hours,
+            "failures": course.failures,
+            "rows_shed_share": course.rows_shed_share,
+            "time_over_latency_goal_seconds": course.time_over_latency_goal_seconds,
+            "latency_goal_seconds": course.latency_goal_seconds,
+            "latency_seconds": {str(share): course.latency_seconds(share) for share in (0.5, 0.95, 1.0)},
+            "rescales": [
+                {
+                    "at_seconds": moment.started_at_seconds,
+                    "workers": moment.committed,
+                    "wanted": moment.wanted,
+                    "reason": moment.scaling_reason,
+                    "explanation": moment.scaling_explanation,
+                }
+                for moment in course.rescales
+            ],
+            "shed": [asdict(spell) for spell in course.spells],
+            "queries": [asdict(query) for query in course.queries],
+            "course": _columns(course),
+        }
+
+    def to_json(self) -> str:
+        """Return it as one JSON object."""
+        return json.dumps(self.to_document(), allow_nan=False)
+
+    def draw(self, file: str | Path) -> None:
+        """Draw load, workers, utilization, shedding and delay over time, as a PNG.
+
+        Raises:
+            SinkUnavailableError: The file cannot be written.
+        """
+        write_simulation_picture(self.course, self.elastic.thresholds, Path(file), title=self._title)
+
+    def __str__(self) -> str:
+        return "\n".join([self._title, *self._about_workers(), *self._about_shedding(), *self._about_answers()])
+
+    @property
+    def _title(self) -> str:
+        seconds = self.course.end_seconds - self.course.moments[0].started_at_seconds
+        return (
+            f"{self.load}, 1× = {count_text(self.rows_per_second)} rows/s, for {seconds_text(seconds)}"
+            f" ({len(self.course.moments):,} micro-batches); {self.controller}"
+        )
+
+    def _about_workers(self) -> Iterator[str]:
+        course, needed = self.course, self.workers_to_shed_nothing
+        running = [moment.running for moment in course.moments]
+        yield ""
+        yield (
+            f"workers    {self.initial_workers} to begin with, {min(running)} to {max(running)} later,"
+            f" {course.worker_hours:.3g} worker-hours; {counted(len(course.rescales), 'rescale')}"
+            + (f", {course.failures} died" if course.failures else "")
+        )
+        yield (
+            "           no number of workers would have carried the largest load whole"
+            if needed is None
+            else f"           {needed} would have carried the largest load whole"
+        )
+        for moment in islice(course.rescales, _MOST_LINES):
+            yield (
+                f"           {_clock(moment.started_at_seconds)}  {moment.committed} → {moment.wanted}"
+                f"  {moment.scaling_reason}: {moment.scaling_explanation}"
+            )
+        yield from _more(len(course.rescales))
+
+    def _about_shedding(self) -> Iterator[str]:
+        course, spells = self.course, self.course.spells
+        yield ""
+        if not spells:
+            yield "shed       nothing"
+        else:
+            share = share_text(course.rows_shed_share)
+            yield f"shed       {share} of all rows, in {counted(len(spells), 'spell')}; the longest:"
+        longest_first = sorted(spells, key=lambda one: one.start_seconds - one.end_seconds)
+        for spell in islice(longest_first, _MOST_LINES):
+            length = seconds_text(spell.end_seconds - spell.start_seconds)
+            worst = share_text(spell.worst_share)
+            yield f"           {_clock(spell.start_seconds)}  for {length}, at worst {worst}"
+        yield from _more(len(spells))
+        latencies = (seconds_text(course.latency_seconds(share)) for share in (0.5, 0.95, 1.0))
+        yield "delay      median {}, 95th percentile {}, worst {};".format(*latencies) + (
+            f" over the goal of {seconds_text(course.latency_goal_seconds)} for"
+            f" {seconds_text(course.time_over_latency_goal_seconds)}"
+        )
+
+    def _about_answers(self) -> Iterator[str]:
+        yield ""
+        width = max(5, *(len(query.query) for query in self.course.queries))
+        yield f"{'query':<{width}}  whole for  least P  worst error  mean error while shed"
+        worst_first = sorted(self.course.queries, key=lambda query: -query.worst_error)
+        for query in islice(worst_first, _MOST_LINES):
+            windows = "" if query.kept_windows_share >= 1 else f"  {share_text(query.kept_windows_share)} of windows"
+            yield (
+                f"{query.query:<{width}}  {share_text(query.whole_share):>9}  {query.least_rate:>7.3g}"
+                f"  {share_text(query.worst_error):>11}  {share_text(query.mean_error):>21}{windows}"
+            )
+        yield from _more(len(self.course.queries))
+
+
+def _more(count: int) -> Iterator[str]:
+    if count > _MOST_LINES:
+        yield f"           and {count - _MOST_LINES} more"
+
+
+def _clock(seconds: float) -> str:
+    """Hours, minutes and seconds since the beginning."""
+    whole = round(seconds)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def counted(count: int, word: str) -> str:
+    """Write a number of things.
+
+    Example:
+        >>> counted(1, "rescale"), counted(2, "rescale")
+        ('1 rescale', '2 rescales')
+    """
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+_COLUMNS = (
+    "started_at_seconds",
+    "offered_rows",
+    "running",
+    "offered_utilization",
+    "admitted_utilization",
+    "shed_share",
+    "worst_error",
+    "latency_seconds",
+)
+
+
+def _columns(course: Course) -> dict[str, list[float]]:
+    """What changes from micro-batch to micro-batch, column by column."""
+    return {name: [getattr(moment, name) for moment in course.moments] for name in _COLUMNS}

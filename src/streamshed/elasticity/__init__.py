@@ -1,0 +1,1 @@
+"""How many workers: utilization, thresholds, and controllers that add and release workers ([E])."""

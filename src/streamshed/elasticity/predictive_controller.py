@@ -1,0 +1,176 @@
+"""Our controller: sheds while that is cheaper than a rescale, and adds workers ahead of a load that rises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from streamshed.elasticity.accumulated_loss import AccumulatedLoss
+from streamshed.elasticity.decision import ScalingDecision
+from streamshed.elasticity.lasting import NOT_YET, Lasting
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.sizing import demand_of, utilization_at, workers_at
+from streamshed.elasticity.trend import Trend
+from streamshed.elasticity.utilization import Utilization
+from streamshed.elasticity.view import ClusterView
+
+LARGEST_GROWTH = 2.0
+"""A trend is not believed to more than double a load."""
+
+SKEWED = 1.5
+"""The busiest worker is busier than others by more than chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictiveController:
+    """Weighs what shedding costs against what a rescale does.
+
+    It looks at the offered load, as work in workers: D = (τ − fixed)·m, which does not change when workers come or go.
+
+    - *Adds* once the share of rows lost, summed up over time, is worth a rescale (`AccumulatedLoss`), as far as
+      workers that start would not cure it; or where a trend takes the load beyond τ2 before workers that are asked
+      for now would run.
+    - *Aims* at τ1, or halfway between what is fixed and τ2 if that is more: load has to double before any is missing
+      again. Where load rises, it aims at what load is going to be when they have run for a while.
+    - *Releases* where load was so low for long that τ1 takes no more than τ0/τ1 of the workers, by the largest load
+      of that time.
+
+    So behind a rescale load has to double, or to fall to half for long, before there is another; and workers are
+    released no more often than once in `release_after_seconds`.
+
+    Args:
+        settings: Thresholds, limits, price and duration of a rescale.
+        trend: Of the work D, over the time that is looked back upon.
+        loss: What was lost since the last rescale.
+        low: Since when fewer workers would do.
+
+    Example:
+        Half of the load is shed; at a price of nine seconds, that is worth a rescale after twenty.
+
+        >>> from streamshed.elasticity.utilization import Utilization
+        >>> from streamshed.elasticity.workers import Workers
+        >>> controller = PredictiveController.of(ElasticSettings(rescale_price_seconds=9.0))
+        >>> for now in (0.0, 10.0, 20.0):
+        ...     controller, decision = controller.step(ClusterView(
+        ...         now_seconds=now, offered=Utilization(1.6), admitted=Utilization(0.8),
+        ...         workers=Workers(running=4, free=20)))
+        ...     print(decision.workers, decision.reason)
+        4 steady
+        4 steady
+        16 overload
+    """
+
+    settings: ElasticSettings
+    trend: Trend
+    loss: AccumulatedLoss
+    low: Lasting = NOT_YET
+
+    @classmethod
+    def of(cls, settings: ElasticSettings) -> PredictiveController:
+        """Build one that has seen nothing."""
+        seconds = settings.look_ahead_seconds
+        return cls(settings, Trend(seconds), AccumulatedLoss(half_life_seconds=seconds))
+
+    def step(self, view: ClusterView) -> tuple[PredictiveController, ScalingDecision]:
+        """Decide on the number of workers; see the class."""
+        return self.observed(view).decided(view)
+
+    def decided(self, view: ClusterView) -> tuple[PredictiveController, ScalingDecision]:
+        """Decide on a view that was taken in."""
+        reason, wanted = self._wanted(view)
+        committed = view.workers.committed
+        granted = self.settings.limits.within(wanted, view.workers)
+        if reason in _ADDS and granted <= committed:
+            reason, granted = "no_free_worker", committed
+        if reason == "idle" and granted >= committed:
+            reason, granted = "steady", committed
+        decision = self._told(view, granted, reason)
+        if granted == committed:
+            return self, decision
+        return replace(self, loss=self.loss.settled(), low=NOT_YET), decision
+
+    def observed(self, view: ClusterView) -> PredictiveController:
+        """Take in a view."""
+        now = view.now_seconds
+        limits, offered = self.settings.limits, view.offered
+        demand = demand_of(_evenly(offered), workers=view.workers.running, limits=limits)
+        after = utilization_at(demand=demand, fixed=offered.fixed, workers=view.workers.committed, limits=limits)
+        room = self.settings.thresholds.shed - offered.fixed
+        uncured = max(0.0, 1 - max(0.0, room) / (after - offered.fixed)) if after > offered.fixed else 0.0
+        trend = self.trend.observed(now, demand)
+        fewer = self._aimed(trend.largest, offered.fixed)
+        share = self.settings.thresholds.release / self.settings.thresholds.initial
+        is_low = fewer is not None and not view.workers.starting and fewer <= share * view.workers.committed
+        return replace(
+            self,
+            trend=trend,
+            loss=self.loss.observed(now, min(view.loss_share, uncured)),
+            low=self.low.observed(is_low, now),
+        )
+
+    def _wanted(self, view: ClusterView) -> tuple[str, int]:
+        """The reason, and how many workers it asks for."""
+        settings, committed, fixed = self.settings, view.workers.committed, view.offered.fixed
+        limits, shed = settings.limits, settings.thresholds.shed
+        demand = self.trend.latest
+        coming = min(self.trend.ahead(settings.start_seconds), LARGEST_GROWTH * demand)
+        now, soon = (
+            utilization_at(demand=work, fixed=fixed, workers=committed, limits=limits) for work in (demand, coming)
+        )
+        rises, lost = soon > shed and coming > demand, self.loss.seconds >= settings.rescale_price_seconds
+        if rises or (lost and now > shed):
+            later = self.trend.ahead(settings.start_seconds + settings.look_ahead_seconds)
+            aimed = self._aimed(min(max(demand, later), LARGEST_GROWTH * demand), fixed)
+            return ("not_shareable", committed) if aimed is None else ("overload" if lost else "rising", aimed)
+        if view.offered.skew > SKEWED and view.offered.busiest > shed:
+            return "skewed", committed
+        if self.low.for_seconds(settings.release_after_seconds, view.now_seconds):
+            return "idle", self._aimed(self.trend.largest, fixed) or committed
+        return ("waiting" if view.workers.starting else "steady"), committed
+
+    def _aimed(self, demand: float, fixed: float) -> int | None:
+        """How many workers bring τ to where load can double; None: no number leaves any room."""
+        thresholds = self.settings.thresholds
+        if fixed >= thresholds.shed:
+            return None
+        target = max(thresholds.initial, (fixed + thresholds.shed) / 2)
+        return workers_at(target, demand=demand, fixed=fixed, limits=self.settings.limits)
+
+    def _told(self, view: ClusterView, granted: int, reason: str) -> ScalingDecision:
+        limits, workers, fixed = self.settings.limits, view.workers, view.offered.fixed
+        expected = utilization_at(demand=self.trend.latest, fixed=fixed, workers=granted, limits=limits)
+        return ScalingDecision(
+            workers=granted,
+            reason=reason,
+            explanation=_EXPLANATIONS[reason].format(
+                offered=view.offered.mean,
+                largest=view.offered.busiest,
+                lost=self.loss.seconds,
+                soon=utilization_at(
+                    demand=self.trend.ahead(self.settings.start_seconds),
+                    fixed=fixed,
+                    workers=workers.committed,
+                    limits=limits,
+                ),
+            ),
+            expected_utilization=expected,
+        )
+
+
+def _evenly(load: Utilization) -> Utilization:
+    """As long as workers are about alike, the busiest of them decides; else more workers would not help it."""
+    return load if load.skew > SKEWED else Utilization(load.busiest, fixed=load.fixed)
+
+
+_ADDS = {"overload", "rising"}
+
+_EXPLANATIONS = {
+    "steady": "utilization {offered:.2f}",
+    "waiting": "utilization {offered:.2f}, workers are starting",
+    "overload": "utilization {offered:.2f}, and so much was lost that workers are worth it",
+    "rising": "utilization {offered:.2f}, and it is going to be {soon:.2f} before workers asked for now would run",
+    "idle": "utilization {offered:.2f}, low for long",
+    "no_free_worker": "utilization {offered:.2f}, and no more workers that help can be had: load is shed",
+    "skewed": "utilization {offered:.2f}, but {largest:.2f} of the busiest worker: more workers would not change that",
+    "not_shareable": "what a micro-batch takes without rows leaves no room on any number of workers",
+}
+"""What the reasons mean, with figures."""

@@ -1,0 +1,138 @@
+"""Utilization τ: how much of what a worker can hold, or do in time, is asked of it ([E])."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from streamshed.elasticity.errors import InvalidElasticityError
+
+Vector = NDArray[np.float64]
+
+
+def by_rows_held(rows_held: ArrayLike, capacity_rows: float) -> Vector:
+    """Return τ = r/W of each worker, the text's form: rows that it holds ÷ rows that it can hold.
+
+    Args:
+        rows_held: r, by worker.
+        capacity_rows: W, above 0.
+
+    Raises:
+        InvalidElasticityError: A worker can hold nothing.
+
+    Example:
+        >>> by_rows_held([12_000, 5_000], 20_000).tolist()
+        [0.6, 0.25]
+    """
+    return _shares(rows_held, capacity_rows, "rows that a worker can hold")
+
+
+def by_time(seconds_needed: ArrayLike, seconds_available: float) -> Vector:
+    """Return τ of each worker in general: the time that its work takes ÷ the time there is for it.
+
+    Args:
+        seconds_needed: By worker.
+        seconds_available: Usually a trigger interval; above 0.
+
+    Raises:
+        InvalidElasticityError: There is no time.
+
+    Example:
+        >>> by_time([1.5, 2.5], 2.0).tolist()
+        [0.75, 1.25]
+    """
+    return _shares(seconds_needed, seconds_available, "seconds that are available")
+
+
+@dataclass(frozen=True, slots=True)
+class Utilization:
+    """τ of all workers together, and what of it another number of workers would change.
+
+    Args:
+        mean: τ, on average over workers.
+        fixed: The part of it that each worker has whatever their number, such as what a micro-batch costs without rows.
+        largest: τ of the busiest worker; None: that is not known, all are alike.
+
+    Raises:
+        InvalidElasticityError: A figure is negative or not finite, or the fixed part is larger than the whole.
+
+    Example:
+        Four workers at τ = 0.8, a tenth of it fixed:
+
+        >>> load = Utilization(0.8, fixed=0.08)
+        >>> round(load.on(8, of=4), 3), round(load.demand(4), 3)
+        (0.44, 2.88)
+    """
+
+    mean: float
+    fixed: float = 0.0
+    largest: float | None = None
+
+    def __post_init__(self) -> None:
+        known = (self.mean, self.fixed, self.mean if self.largest is None else self.largest)
+        if not all(math.isfinite(value) and value >= 0 for value in known) or self.fixed > self.mean:
+            raise InvalidElasticityError(
+                "utilization: the mean, its fixed part and the largest must be finite, at least 0, and the fixed part"
+                f" no more than the mean, got {self.mean}, {self.fixed} and {self.largest}"
+            )
+
+    @classmethod
+    def over(cls, by_worker: Vector, *, fixed: float = 0.0) -> Utilization:
+        """Sum up τ of single workers, at least one; what of it is fixed."""
+        mean = float(by_worker.mean())
+        return cls(mean, fixed=min(fixed, mean), largest=float(by_worker.max()))
+
+    @property
+    def busiest(self) -> float:
+        """τ of the busiest worker; the mean where that is not known."""
+        return self.mean if self.largest is None else self.largest
+
+    @property
+    def skew(self) -> float:
+        """τ of the busiest worker ÷ that of all, but for the fixed part; 1: all are alike."""
+        shared = self.mean - self.fixed
+        return max(1.0, (self.busiest - self.fixed) / shared) if shared > 0 else 1.0
+
+    def demand(self, workers: float) -> float:
+        """Return how many workers' whole time the work takes that can be shared out.
+
+        Args:
+            workers: How many workers there are, or how many times faster than one they are (`effective_workers`).
+        """
+        return (self.mean - self.fixed) * workers
+
+    def on(self, workers: float, *, of: float) -> float:
+        """Return what τ would be on another number of workers.
+
+        Args:
+            workers: That number, above 0.
+            of: How many there are now.
+        """
+        return self.fixed + self.demand(of) / workers
+
+
+_ROUNDING = 1e-9
+
+
+def fewest_workers(demand: float, share: float) -> int:
+    """Return the fewest workers that do the work of `demand` whole workers with `share` of their time.
+
+    Args:
+        demand: At least 0.
+        share: Above 0.
+
+    Example:
+        >>> fewest_workers(3.0, 0.4), fewest_workers(0.0, 0.4)
+        (8, 1)
+    """
+    return max(1, math.ceil(demand / share * (1 - _ROUNDING)))
+
+
+def _shares(amounts: ArrayLike, whole: float, what: str) -> Vector:
+    if not (math.isfinite(whole) and whole > 0):
+        raise InvalidElasticityError(f"utilization: the {what} must be finite and above 0, got {whole}")
+    shares: Vector = np.asarray(amounts, dtype=np.float64) / whole
+    return shares

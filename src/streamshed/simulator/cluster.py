@@ -1,0 +1,205 @@
+"""Workers in virtual time: they start late, straggle, die, and share work out in partitions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.elasticity.workers import Workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """What is true of a cluster.
+
+    Args:
+        running: Workers to begin with, at least 1.
+        most: How many there are in all, those of the pool included.
+        partitions: In how many pieces work comes, at least 1; None: every worker has the same share of it.
+        partition_skew: The k-th largest partition has work in proportion to k^(−skew); 0: all are alike.
+        start_seconds: From asking for a worker until it carries load.
+        move_seconds: How much longer the first micro-batch takes whose workers are not those of the one before: state
+            is loaded anew.
+        straggler_share: The share of workers that straggle in a micro-batch, on average.
+        straggler_factor: How many times slower these are, at least 1.
+        failures_per_worker_day: How often a worker dies.
+        seed: Of stragglers and failures.
+
+    Raises:
+        InvalidElasticityError: A value is out of range.
+    """
+
+    running: int
+    most: int
+    partitions: int | None = None
+    partition_skew: float = 0.0
+    start_seconds: float = 30.0
+    move_seconds: float = 0.0
+    straggler_share: float = 0.0
+    straggler_factor: float = 2.0
+    failures_per_worker_day: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.running <= self.most:
+            raise InvalidElasticityError(
+                f"cluster: from 1 to {self.most} workers can run, got {self.running}"
+                + (" (a pool of zero: is nothing to run on meant?)" if self.most < 1 else "")
+            )
+        if self.partitions is not None and self.partitions < 1:
+            raise InvalidElasticityError(f"cluster: work comes in at least one partition, got {self.partitions}")
+        if not 0 <= self.straggler_share <= 1:
+            raise InvalidElasticityError(f"cluster: straggler_share must be in [0, 1], got {self.straggler_share}")
+        self._check("straggler_factor", 1.0)
+        for name in ("partition_skew", "start_seconds", "move_seconds", "failures_per_worker_day"):
+            self._check(name, 0.0)
+
+    def _check(self, name: str, least: float) -> None:
+        value = getattr(self, name)
+        if not (math.isfinite(value) and value >= least):
+            raise InvalidElasticityError(f"cluster: {name} must be finite and at least {least:g}, got {value}")
+
+
+_DAY = 86_400.0
+
+
+class VirtualCluster:
+    """A cluster in virtual time: a pool of workers for a control loop, and how long its micro-batches take.
+
+    A micro-batch ends when the busiest worker is done. A worker that dies is replaced from the pool at once, which is
+    no rescale; the replacement starts like any other.
+
+    Args:
+        settings: What is true of it.
+
+    Example:
+        >>> cluster = VirtualCluster(ClusterSettings(running=2, most=8, partitions=8, start_seconds=30.0))
+        >>> cluster.want(4, 0.0)
+        >>> [cluster.workers(now).running for now in (0.0, 29.0, 30.0)]
+        [2, 2, 4]
+        >>> cluster.seconds(fixed_seconds=0.5, shared_seconds=8.0)
+        2.5
+    """
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        self._settings = settings
+        self._running = settings.running
+        self._leaving = 0
+        self._starting: list[tuple[float, int]] = []
+        self._nature = np.random.default_rng(settings.seed)
+        self._now_seconds = 0.0
+        self._has_moved = False
+        self._shares: dict[int, NDArray[np.float64]] = {}
+        self._skew = 1.0
+        self._failures = 0
+
+    @property
+    def skew(self) -> float:
+        """The busiest worker's time in the last micro-batch ÷ the mean of all workers'."""
+        return self._skew
+
+    @property
+    def failures(self) -> int:
+        """How many workers have died."""
+        return self._failures
+
+    def workers(self, now_seconds: float) -> Workers:
+        """Let time pass, and tell what there is then."""
+        self._fail(max(0.0, now_seconds - self._now_seconds), now_seconds)
+        if now_seconds > self._now_seconds:
+            self._leave()
+        self._now_seconds = max(now_seconds, self._now_seconds)
+        ready = sum(count for at, count in self._starting if at <= now_seconds)
+        if ready:
+            self._starting = [known for known in self._starting if known[0] > now_seconds]
+            self._running += ready
+            self._has_moved = True
+        starting = sum(count for _, count in self._starting)
+        staying = self._running - self._leaving
+        return Workers(running=staying, starting=starting, free=max(0, self._settings.most - staying - starting))
+
+    def want(self, workers: int, now_seconds: float) -> None:
+        """Ask for so many workers in all.
+
+        Of those that are too many, the ones that start are no longer waited for; others leave when the micro-batch is
+        done that has them.
+        """
+        there = self.workers(now_seconds)
+        missing = min(workers - there.committed, there.free)
+        if missing > 0:
+            self._starting.append((now_seconds + self._settings.start_seconds, missing))
+        elif missing < 0:
+            self._release(-missing)
+
+    def seconds(self, *, fixed_seconds: float, shared_seconds: float) -> float:
+        """Return how long a micro-batch takes on the workers that run.
+
+        Args:
+            fixed_seconds: What of it takes as long on any number of workers.
+            shared_seconds: What the rest takes on one worker.
+        """
+        by_worker = self._worker_shares() * shared_seconds
+        if self._settings.straggler_share > 0:
+            straggles = self._nature.random(len(by_worker)) < self._settings.straggler_share
+            by_worker = np.where(straggles, by_worker * self._settings.straggler_factor, by_worker)
+        busiest, mean = float(by_worker.max()), float(by_worker.mean())
+        self._skew = max(1.0, busiest / mean) if mean > 0 else 1.0
+        moving = self._settings.move_seconds if self._has_moved else 0.0
+        self._has_moved = False
+        return fixed_seconds + busiest + moving
+
+    def _worker_shares(self) -> NDArray[np.float64]:
+        """Which share of the work each worker has: partitions are dealt out in turn, the largest first."""
+        workers = self._running
+        if workers not in self._shares:
+            self._shares = {workers: dealt_shares(workers, self._settings.partitions, self._settings.partition_skew)}
+        return self._shares[workers]
+
+    def _release(self, count: int) -> None:
+        while count and self._starting:
+            at, starting = self._starting.pop()
+            if starting > count:
+                self._starting.append((at, starting - count))
+            count -= min(starting, count)
+        self._leaving += min(count, self._running - self._leaving - 1)
+
+    def _leave(self) -> None:
+        self._has_moved = self._has_moved or self._leaving > 0
+        self._running -= self._leaving
+        self._leaving = 0
+
+    def _fail(self, elapsed_seconds: float, now_seconds: float) -> None:
+        rate = self._settings.failures_per_worker_day * self._running * elapsed_seconds / _DAY
+        if rate <= 0:
+            return
+        dead = min(int(self._nature.poisson(rate)), self._running - self._leaving - 1)
+        if dead:
+            self._running -= dead
+            self._failures += dead
+            self._has_moved = True
+            self._starting.append((now_seconds + self._settings.start_seconds, dead))
+
+
+def dealt_shares(workers: int, partitions: int | None, skew: float) -> NDArray[np.float64]:
+    """Return each worker's share of the work, whose sum is 1.
+
+    Args:
+        workers: How many there are, at least 1.
+        partitions: Pieces of the work, dealt out in turn, the largest first; None: every worker has the same share.
+        skew: The k-th largest piece is in proportion to k^(−skew).
+
+    Example:
+        >>> dealt_shares(3, 4, 0.0).tolist()
+        [0.5, 0.25, 0.25]
+    """
+    if partitions is None:
+        return np.full(workers, 1 / workers)
+    pieces = np.arange(1, partitions + 1, dtype=np.float64) ** -skew
+    rounds = np.zeros(-(-partitions // workers) * workers)
+    rounds[:partitions] = pieces / pieces.sum()
+    dealt: NDArray[np.float64] = rounds.reshape(-1, workers).sum(axis=0)
+    return dealt

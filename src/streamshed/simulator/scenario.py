@@ -1,0 +1,136 @@
+"""A network on a cluster under a load, from beginning to end, in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from streamshed.control.elastic_loop import ElasticLoop, ScalingStep
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.elasticity.controllers import DEFAULT_CONTROLLER, controller_named
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.sizing import demand_of
+from streamshed.elasticity.utilization import Utilization
+from streamshed.errors import InvalidStatisticsError
+from streamshed.network.network import QueryNetwork
+from streamshed.simulator.answers_course import AnswersCourse
+from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
+from streamshed.simulator.costs import ClusterCosts, TrueCosts
+from streamshed.simulator.course import Course, Moment
+from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulated_micro_batches
+from streamshed.simulator.profiles import LoadProfile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What is simulated.
+
+    Args:
+        network: What runs.
+        load: What arrives, by stream, from time 0.
+        seconds: For how long, above 0.
+        costs: What it truly costs on one worker.
+        control: What is asked of the control loop; what it believes of costs is of one worker.
+        elastic: What is asked of elasticity.
+        cluster: What is true of the workers.
+        controller: Who decides on workers, one of `CONTROLLERS`.
+        engine: How micro-batches come; None: at every trigger, sizes known beforehand.
+
+    Raises:
+        InvalidStatisticsError: It would not last long enough for a micro-batch.
+    """
+
+    network: QueryNetwork
+    load: Mapping[str, LoadProfile]
+    seconds: float
+    costs: TrueCosts
+    control: ControlSettings
+    elastic: ElasticSettings
+    cluster: ClusterSettings
+    controller: str = DEFAULT_CONTROLLER
+    engine: EngineSettings | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.seconds) and self.seconds >= self.control.trigger_interval_seconds):
+            raise InvalidStatisticsError(
+                f"a simulation must last for a trigger interval of {self.control.trigger_interval_seconds:g} s at"
+                f" least, got {self.seconds:g} s"
+            )
+
+    @property
+    def micro_batches(self) -> int:
+        """How many there are if none is late."""
+        return math.ceil(self.seconds / self.control.trigger_interval_seconds)
+
+
+def _nobody_watches(_share: float) -> None:
+    """Take progress that nobody wants to see."""
+
+
+def run_scenario(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] = _nobody_watches,
+    wrapped: Callable[[Controller], Controller] = lambda controller: controller,
+) -> Course:
+    """Run a scenario with the control loop and the planners that real runs have.
+
+    Args:
+        scenario: What is simulated.
+        progress: Told the share that is done, in [0, 1].
+        wrapped: Puts something between the engine and the loop, such as another way of shedding.
+    """
+    cluster = VirtualCluster(scenario.cluster)
+    loop = ElasticLoop(
+        ControlLoop(scenario.network, scenario.control, lambda: 0.0),
+        controller_named(scenario.controller, scenario.elastic),
+        cluster,
+        partitions=scenario.elastic.limits.partitions,
+    )
+    interval = scenario.control.trigger_interval_seconds
+    answers = AnswersCourse([query.name for query in scenario.network.foundation.queries])
+    moments: list[Moment] = []
+    running = simulated_micro_batches(
+        wrapped(loop),
+        load=scenario.load,
+        costs=ClusterCosts(scenario.costs, cluster),
+        settings=scenario.engine or EngineSettings(trigger_interval_seconds=interval, seed=scenario.cluster.seed),
+    )
+    for done in running:
+        moments.append(_moment(scenario, done, loop.step(done.micro_batch_id), answers))
+        progress(min(1.0, done.started_at_seconds / scenario.seconds))
+        if done.started_at_seconds + max(interval, done.processing_seconds) > scenario.seconds:
+            break
+    return Course(
+        moments=moments,
+        queries=answers.courses(),
+        failures=cluster.failures,
+        end_seconds=moments[-1].started_at_seconds + max(interval, moments[-1].processing_seconds),
+        latency_goal_seconds=scenario.control.latency_goal_seconds,
+    )
+
+
+def _moment(scenario: Scenario, done: SimulatedMicroBatch, scaling: ScalingStep, answers: AnswersCourse) -> Moment:
+    shed_share, worst_error = answers.add(done.decision, scenario.control.trigger_interval_seconds)
+    view, decided = scaling.view, scaling.decision
+    busiest = Utilization(view.offered.busiest, fixed=view.offered.fixed)
+    return Moment(
+        started_at_seconds=done.started_at_seconds,
+        offered_rows=sum(done.offered_rows.values()),
+        shed_share=shed_share,
+        worst_error=worst_error,
+        latency_seconds=done.latency_seconds,
+        processing_seconds=done.processing_seconds,
+        running=view.workers.running,
+        committed=view.workers.committed,
+        wanted=decided.workers,
+        scaling_reason=decided.reason,
+        scaling_explanation=decided.explanation,
+        offered_utilization=view.offered.busiest,
+        admitted_utilization=view.admitted.busiest,
+        fixed_utilization=view.offered.fixed,
+        demand=demand_of(busiest, workers=view.workers.running, limits=scenario.elastic.limits),
+        saturated=done.decision.plan.saturated,
+    )

@@ -1,0 +1,93 @@
+"""Clusters for the control loop to live on: workers that come and go, costs that are wrongly believed."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.elastic_loop import ElasticLoop, ScalingStep
+from streamshed.control.journal import JournalEntry
+from streamshed.elasticity.controllers import controller_named
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import Thresholds
+from streamshed.elasticity.workers import WorkerLimits
+from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
+from streamshed.simulator.costs import ClusterCosts
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.profiles import LoadProfile
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.property.control.worlds import INTERVAL, STREAM, World
+
+
+@dataclass
+class Watched:
+    """An elastic loop whose decisions on workers are kept."""
+
+    loop: ElasticLoop
+    steps: list[ScalingStep] = field(default_factory=list)
+
+    def plan(self, upcoming: Upcoming) -> Decision:
+        decision = self.loop.plan(upcoming)
+        self.steps.append(self.loop.step(upcoming.micro_batch_id))
+        return decision
+
+    def record(self, outcome: MicroBatchOutcome) -> JournalEntry:
+        return self.loop.record(outcome)
+
+
+@dataclass(frozen=True)
+class Course:
+    trace: Sequence[SimulatedMicroBatch]
+    steps: Sequence[ScalingStep]
+    failures: int
+
+    @property
+    def changes(self) -> list[int]:
+        """Workers asked for or released, micro-batch by micro-batch."""
+        return [step.decision.workers - step.view.workers.committed for step in self.steps]
+
+    @property
+    def rescales(self) -> int:
+        return sum(change != 0 for change in self.changes)
+
+    @property
+    def reversals(self) -> int:
+        signs = [change > 0 for change in self.changes if change]
+        return sum(one != other for one, other in itertools.pairwise(signs))
+
+
+def run_on_cluster(
+    world: World,
+    load: LoadProfile,
+    micro_batches: int,
+    *,
+    cluster: ClusterSettings,
+    elastic: ElasticSettings,
+    controller: str = "predictive",
+    sheds: bool = True,
+    noise_deviation: float = 0.0,
+) -> Course:
+    virtual = VirtualCluster(cluster)
+    elastic = replace(elastic, thresholds=Thresholds(shed=world.headroom))
+    loop = ElasticLoop(
+        world.loop(advisory=not sheds),
+        controller_named(controller, elastic),
+        virtual,
+        partitions=elastic.limits.partitions,
+    )
+    watched = Watched(loop)
+    trace = simulate(
+        watched,
+        load={STREAM: load},
+        costs=ClusterCosts(world.costs(noise_deviation=noise_deviation), virtual),
+        settings=EngineSettings(trigger_interval_seconds=INTERVAL, seed=cluster.seed),
+        micro_batches=micro_batches,
+    )
+    return Course(trace, watched.steps, virtual.failures)
+
+
+def elastic_settings(*, most: int = 64, partitions: int | None = None, **settings: float) -> ElasticSettings:
+    """Minutes where the defaults are hours, for micro-batches of two seconds."""
+    limits = WorkerLimits(least=1, most=most, partitions=partitions)
+    asked = {"start_seconds": 10.0, "release_after_seconds": 60.0, "look_ahead_seconds": 60.0, **settings}
+    return ElasticSettings(limits=limits, **asked)  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""Shedding and scaling together, on a cluster in virtual time, with costs wrong by up to three either way."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamshed.planning.quantization import SMALLEST
+from streamshed.simulator.cluster import ClusterSettings
+from streamshed.simulator.profiles import LoadProfile, burst, constant, steps
+from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
+from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
+
+EXAMPLES = settings(max_examples=15)
+LATENCY_GOAL = 2 * INTERVAL
+
+CLUSTER = ClusterSettings(running=1, most=64, start_seconds=10.0)
+ELASTIC = elastic_settings()
+
+
+@st.composite
+def loads(draw: st.DrawFn) -> list[tuple[float, float]]:
+    """Levels in budgets of one worker, each for half a minute or more."""
+    lengths = draw(st.lists(st.floats(30, 240), min_size=1, max_size=5))
+    starts = [0.0, *(sum(lengths[: place + 1]) for place in range(len(lengths) - 1))]
+    return [(start, draw(st.floats(0.4, 12))) for start in starts]
+
+
+def profile(world: World, levels: list[tuple[float, float]]) -> LoadProfile:
+    return steps([(start, world.load(max(level, world.fixed_share + 0.05))) for start, level in levels])
+
+
+def gives_all(course: Course, number: int) -> bool:
+    """Whether all that may be shed is, or shedding was cut as deep as the guard allows."""
+    decision = course.trace[number].decision
+    return decision.plan.saturated or bool(decision.clamps) or decision.work_codes[STREAM] == SMALLEST
+
+
+@EXAMPLES
+@given(worlds(), loads())
+def test_answers_are_in_time_or_all_is_shed_that_may_be(world: World, levels: list[tuple[float, float]]) -> None:
+    """But for the three micro-batches after a change of load, in which costs are learned, and what those delay."""
+    course = run_on_cluster(world, profile(world, levels), 300, cluster=CLUSTER, elastic=ELASTIC)
+    jumps = [start for start, _ in levels]
+    for number, done in enumerate(course.trace):
+        learning = any(0 <= done.started_at_seconds - jump <= 5 * INTERVAL for jump in jumps)
+        late = done.latency_seconds > LATENCY_GOAL * (1 + 1e-9)
+        assert not late or learning or gives_all(course, number) or gives_all(course, number - 1)
+
+
+@EXAMPLES
+@given(worlds(), loads(), st.floats(0, 0.07), st.integers(0, 99))
+def test_workers_do_not_come_and_go(world: World, levels: list[tuple[float, float]], noise: float, seed: int) -> None:
+    cluster = replace(CLUSTER, seed=seed)
+    course = run_on_cluster(world, profile(world, levels), 300, cluster=cluster, elastic=ELASTIC, noise_deviation=noise)
+    seconds = 300 * INTERVAL
+    assert course.reversals <= 2 * seconds / ELASTIC.release_after_seconds + 1
+
+
+@EXAMPLES
+@given(worlds(), st.floats(1.3, 12))
+def test_once_workers_carry_it_a_load_that_lasts_is_not_shed(world: World, level: float) -> None:
+    course = run_on_cluster(world, constant(world.load(level)), 200, cluster=CLUSTER, elastic=ELASTIC)
+    assert not any(done.decision.shedding for done in course.trace[-50:])
+    assert course.reversals == 0
+
+
+def test_load_is_shed_at_once_and_no_longer_when_new_workers_carry_it() -> None:
+    load = burst(start_seconds=120, end_seconds=600, low=PLAIN.load(0.5), high=PLAIN.load(3.0))
+    course = run_on_cluster(PLAIN, load, 420, cluster=CLUSTER, elastic=ELASTIC)
+    shed = [done.started_at_seconds for done in course.trace if done.decision.shedding]
+    asked = [step for step, change in zip(course.steps, course.changes, strict=True) if change > 0]
+    assert 120 < shed[0] <= 120 + 2 * INTERVAL
+    assert shed[0] < asked[0].view.now_seconds
+    assert shed[-1] <= asked[-1].view.now_seconds + CLUSTER.start_seconds + 2 * INTERVAL
+    assert course.steps[-1].view.workers.running == 1
+    assert course.rescales <= 4
+
+
+def test_what_many_workers_take_is_predicted_from_what_one_took() -> None:
+    load = burst(start_seconds=120, end_seconds=600, low=PLAIN.load(0.5), high=PLAIN.load(3.0))
+    course = run_on_cluster(PLAIN, load, 250, cluster=CLUSTER, elastic=ELASTIC)
+    moved = [
+        number
+        for number in range(1, 250)
+        if course.steps[number].view.workers.running != course.steps[number - 1].view.workers.running
+    ]
+    assert moved
+    for number in moved:
+        done = course.trace[number]
+        assert done.processing_seconds == pytest.approx(done.decision.expected_seconds, rel=0.15)
+
+
+def test_a_worker_that_dies_is_replaced_and_not_taken_for_load() -> None:
+    cluster = ClusterSettings(running=8, most=64, start_seconds=10.0, failures_per_worker_day=200.0, seed=3)
+    elastic = elastic_settings(release_after_seconds=3600.0)
+    course = run_on_cluster(PLAIN, constant(8 * PLAIN.load(0.5)), 300, cluster=cluster, elastic=elastic)
+    assert course.failures >= 5
+    assert course.rescales == 0
+    assert min(step.view.workers.running for step in course.steps) < 8
+
+
+def test_more_workers_than_partitions_are_never_asked_for() -> None:
+    elastic = elastic_settings(partitions=6)
+    cluster = ClusterSettings(running=1, most=64, partitions=6, start_seconds=10.0)
+    course = run_on_cluster(PLAIN, constant(PLAIN.load(20.0)), 200, cluster=cluster, elastic=elastic)
+    assert max(step.decision.workers for step in course.steps) == 6
+    assert course.steps[-1].decision.reason == "no_free_worker"
+    assert course.trace[-1].decision.shedding
+
+
+def test_asked_again_for_the_same_micro_batch_no_more_workers_are_wanted() -> None:
+    course = run_on_cluster(PLAIN, constant(PLAIN.load(3.0)), 30, cluster=CLUSTER, elastic=ELASTIC)
+    assert [step.micro_batch_id for step in course.steps] == list(range(30))

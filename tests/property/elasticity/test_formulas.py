@@ -1,0 +1,123 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from streamshed.elasticity.deployment import initial_workers, initial_workers_by_time
+from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.elasticity.parallelism import effective_workers, enough_workers, useful_workers
+from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
+from streamshed.elasticity.thresholds import Thresholds
+from streamshed.elasticity.utilization import Utilization, by_rows_held, by_time
+
+SHARES = st.floats(0.01, 0.99)
+FACTORS = st.builds(ShedFactor, begin=SHARES, base=st.floats(0, 1), shape=st.sampled_from(sorted(EXPONENTS)))
+
+
+@given(st.lists(st.floats(-0.5, 1.5), min_size=4, max_size=4))
+def test_thresholds_are_taken_in_their_order_and_in_no_other(values: list[float]) -> None:
+    release, initial, shed, add = values
+    if 0 < release < initial < shed < add <= 1:
+        assert Thresholds(release=release, initial=initial, shed=shed, add=add).values == tuple(values)
+    else:
+        with pytest.raises(InvalidElasticityError, match="0 < release < initial < shed < add <= 1"):
+            Thresholds(release=release, initial=initial, shed=shed, add=add)
+
+
+@given(st.floats(0.01, 0.94))
+def test_half_of_what_is_shed_from_is_where_to_begin(shed: float) -> None:
+    assert Thresholds(shed=shed).initial == shed / 2
+
+
+@given(st.floats(0, 1e6), st.floats(0.1, 1e4), st.floats(1, 1e6), SHARES)
+def test_the_first_deployment_is_the_smallest_that_holds_the_expected_rows(
+    rate: float, window: float, capacity: float, initial: float
+) -> None:
+    assume(rate * window / (capacity * initial) < 1e9)
+    workers = initial_workers(
+        expected_rows_per_second=rate, window_seconds=window, capacity_rows=capacity, initial_utilization=initial
+    )
+
+    def utilization(count: int) -> float:
+        return float(by_rows_held(rate * window / count, capacity))
+
+    assert utilization(workers) <= initial * (1 + 1e-8)
+    assert workers == 1 or utilization(workers - 1) > initial * (1 - 1e-8)
+
+
+@given(st.floats(0, 1e4), st.floats(0, 1), st.floats(0.5, 60), SHARES)
+def test_so_it_is_in_time(shared: float, fixed: float, available: float, initial: float) -> None:
+    if initial * available - fixed <= 0:
+        with pytest.raises(InvalidElasticityError, match="on any number of workers"):
+            initial_workers_by_time(
+                shared_seconds=shared,
+                fixed_seconds=fixed,
+                available_seconds=available,
+                initial_utilization=initial,
+            )
+        return
+    assume(shared / (initial * available - fixed) < 1e9)
+    workers = initial_workers_by_time(
+        shared_seconds=shared, fixed_seconds=fixed, available_seconds=available, initial_utilization=initial
+    )
+    at = [float(by_time(fixed + shared / count, available)) for count in (workers, max(1, workers - 1))]
+    assert at[0] <= initial * (1 + 1e-6)
+    assert workers == 1 or at[1] > initial * (1 - 1e-6)
+
+
+@given(FACTORS, st.floats(0, 2), st.floats(0, 2))
+def test_the_busier_the_more_is_shed(factor: ShedFactor, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= factor.at(low) <= factor.at(high) <= 1
+    assert (factor.at(low) == 0) or low >= factor.begin
+    assert factor.at(1.0) == pytest.approx(1.0)
+    assert factor.at(factor.begin) == pytest.approx(factor.base)
+
+
+@given(SHARES, st.floats(0, 1), st.floats(0, 1))
+def test_the_quadratic_factor_sheds_no_more_than_the_linear_one(begin: float, base: float, utilization: float) -> None:
+    linear, quadratic = (ShedFactor(begin=begin, base=base, shape=shape).at(utilization) for shape in EXPONENTS)
+    assert quadratic <= linear + 1e-12
+
+
+@given(FACTORS, st.floats(0, 100))
+def test_a_worker_that_sheds_is_never_saturated(factor: ShedFactor, offered: float) -> None:
+    settled = factor.settled(offered)
+    assert settled <= min(offered, 1.0) or settled == pytest.approx(factor.begin)
+    if factor.base == 0:
+        assert settled == pytest.approx(offered * (1 - factor.at(settled)), rel=1e-6, abs=1e-9)
+
+
+@given(st.integers(1, 60), st.integers(1, 200))
+def test_workers_are_as_fast_as_the_busiest_of_them(workers: int, partitions: int) -> None:
+    assigned = np.bincount(np.arange(partitions) % workers, minlength=workers)
+    assert effective_workers(workers, partitions) == pytest.approx(partitions / assigned.max())
+    useful = useful_workers(workers, partitions)
+    assert effective_workers(useful, partitions) == effective_workers(workers, partitions)
+    assert useful == 1 or effective_workers(useful - 1, partitions) < effective_workers(workers, partitions)
+
+
+@given(st.floats(0, 300), st.integers(1, 200))
+def test_no_fewer_workers_are_enough(effective: float, partitions: int) -> None:
+    workers = enough_workers(effective, partitions)
+    speeds = [effective_workers(count, partitions) for count in range(1, partitions + 1)]
+    fast = [count for count, speed in enumerate(speeds, start=1) if speed >= effective * (1 - 1e-9)]
+    assert workers == (fast[0] if fast else partitions)
+
+
+@given(st.floats(0, 5), st.floats(0, 1), st.integers(1, 100), st.integers(1, 100))
+def test_work_does_not_change_with_who_does_it(shared: float, fixed: float, before: int, after: int) -> None:
+    load = Utilization(fixed + shared, fixed=fixed)
+    moved = Utilization(load.on(after, of=before), fixed=fixed)
+    assert moved.demand(after) == pytest.approx(load.demand(before), abs=1e-9)
+
+
+@given(st.lists(st.floats(0, 10), min_size=1, max_size=50), st.floats(0, 1))
+def test_utilization_is_summed_up(by_worker: list[float], fixed: float) -> None:
+    load = Utilization.over(np.array(by_worker), fixed=fixed)
+    assert load.mean == pytest.approx(math.fsum(by_worker) / len(by_worker), abs=1e-12)
+    assert load.largest == max(by_worker)
+    assert load.fixed <= load.mean
+    assert load.skew >= 1

@@ -1,0 +1,121 @@
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.simulated_load import SHAPES, read_load
+from tests.unit.cli.command_line import streamshed
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "packets_json.yaml"
+PNG = b"\x89PNG"
+SHORT = ("--load", "1x:2m,6x:4m,1x:2m", "--workers", "1..8", "--trigger", "5s", "--latency", "10s", "--initial", "1")
+
+
+def test_it_tells_what_a_user_asks_before_a_launch() -> None:
+    outcome = streamshed("simulate", EXAMPLE, *SHORT)
+    assert outcome.code == ExitCode.DONE
+    assert "guessed" in outcome.errors
+    text = outcome.output
+    assert text.splitlines()[0].startswith("1x:2m,6x:4m,1x:2m, 1× = 100 k rows/s, for 8 min 0 s (96 micro-batches)")
+    assert "would have carried the largest load whole" in text
+    assert "1 → 3  overload: utilization" in text
+    assert "shed " in text
+    assert "delay      median" in text
+    assert "dns_packets" in text
+
+
+def test_a_machine_reads_all_of_it() -> None:
+    found = streamshed("simulate", EXAMPLE, *SHORT, "--json").object
+    assert (found["controller"], found["micro_batches"], found["initial_workers"]) == ("predictive", 96, 1)
+    assert 0 < found["rows_shed_share"] < 1
+    assert found["workers_to_shed_nothing"] <= found["most_workers"] <= 8
+    assert found["rescales"][0]["reason"] == "overload"
+    assert {query["query"] for query in found["queries"]} >= {"tcp_traffic", "dns_packets"}
+    assert {len(column) for column in found["course"].values()} == {96}
+
+
+def test_equal_seeds_give_equal_runs() -> None:
+    def run(seed: int) -> str:
+        return streamshed("simulate", EXAMPLE, *SHORT, "--seed", seed, "--failures", 300, "--json").output
+
+    assert run(1) == run(1) != run(2)
+
+
+def test_without_shedding_answers_are_late_instead() -> None:
+    asked = (*SHORT, "--controller", "fixed", "--initial", 1, "--json")
+    shed, late = (streamshed("simulate", EXAMPLE, *asked, flag).object for flag in ("--shed", "--no-shed"))
+    assert shed["rows_shed_share"] > 0.2
+    assert shed["time_over_latency_goal_seconds"] <= 15
+    assert late["rows_shed_share"] == 0
+    assert late["time_over_latency_goal_seconds"] > 200
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "simulation.png"
+    assert streamshed("simulate", EXAMPLE, *SHORT, "--picture", picture).code == ExitCode.DONE
+    assert picture.read_bytes()[:4] == PNG
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["--workers", "0"], ExitCode.REFUSED, "at least one is needed, got a minimum of 0"),
+        (["--workers", "4..2"], ExitCode.REFUSED, "the most there may be must be at least the fewest, 4, got 2"),
+        (["--workers", "many"], ExitCode.USAGE, "such as 2..16"),
+        (["--initial", "20"], ExitCode.REFUSED, "from 1 to 8 workers can run, got 20"),
+        (["--thresholds", "0.4,0.2,0.8,0.9"], ExitCode.USAGE, "are release and initial the wrong way round?"),
+        (["--thresholds", "0.4,0.8"], ExitCode.USAGE, "expected four numbers"),
+        (["--controller", "predictiv"], ExitCode.USAGE, "predictiv"),
+        (["--load", "flash_crow"], ExitCode.REFUSED, 'did you mean "flash_crowd"?'),
+        (["--load", "burst:0x"], ExitCode.REFUSED, "factor must be above 0"),
+        (["--load", "1x:60s,3:60s"], ExitCode.REFUSED, "step 2 of the load profile"),
+        (["--trigger", "400 ms"], ExitCode.REFUSED, "no number of workers is enough"),
+        (["--duration", "1 s"], ExitCode.REFUSED, "for a trigger interval of 5 s at least"),
+        (["--latency", "1 s"], ExitCode.REFUSED, "longer than the trigger"),
+        (["--picture", "/nowhere/simulation.png"], ExitCode.REFUSED, "cannot be written"),
+        (["--statistics", "/nowhere.json"], ExitCode.REFUSED, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: list[str], code: ExitCode, problem: str) -> None:
+    outcome = streamshed("simulate", EXAMPLE, *SHORT, *arguments)
+    assert outcome.code == code
+    assert problem in " ".join(outcome.errors.split())
+
+
+def test_a_load_without_rows_is_refused(tmp_path: Path) -> None:
+    known = tmp_path / "statistics.json"
+    known.write_text(json.dumps({"streams": {"packets": {"rows_per_second": 0}}}))
+    outcome = streamshed("simulate", EXAMPLE, *SHORT, "--statistics", known)
+    assert outcome.code == ExitCode.REFUSED
+    assert "no rows per second" in outcome.errors
+
+
+def test_a_file_of_rates_is_a_load(tmp_path: Path) -> None:
+    file = tmp_path / "rates.txt"
+    file.write_text("# rows\n100\n300\n200\n")
+    load = read_load(str(file), time="ts")
+    assert (load.seconds, load.rows_per_second) == (3.0, 200.0)
+    assert [load.factors.load_at(second) for second in (0.5, 1.5, 2.5)] == [0.5, 1.5, 1.0]
+
+
+def test_recorded_rows_are_a_load(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    seconds = [0, 0, 0, 1, 2, 2]
+    times = pa.array([second * 1_000_000 for second in seconds], pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"at": times}), file)
+    load = read_load(str(file), time="at")
+    assert (load.seconds, load.rows_per_second) == (3.0, 2.0)
+    assert load.factors.rows_before(3) * 2 == pytest.approx(6)
+    assert [load.factors.load_at(second) for second in (0.5, 1.5, 2.5)] == [1.5, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_begin_at_one_and_reach_their_factor(shape: str) -> None:
+    load = read_load(f"{shape}:4x", time="ts")
+    every_minute = [load.factors.load_at(60.0 * minute) for minute in range(round(load.seconds / 60) + 1)]
+    assert every_minute[0] == 1.0
+    assert max(every_minute) == pytest.approx(4.0)
+    assert min(every_minute) >= 1.0

@@ -34,15 +34,14 @@ class Answer:
 
 def first_difference(query: QuerySpec, answers: Sequence[Answer], expected: Mapping[Place, Expected]) -> str | None:
     """Describe the first answer that is wrong, missing, given twice or not asked for; None: all agree."""
-    kinds = [sql.kind for _, sql in query.keys]
     functions = {call.name: call.function for call in query.aggregates}
     wanted = {
-        (place.window_start, tuple(map(_key_text, place.key, kinds)), place.aggregate): found
+        (place.window_start, key_expected(query, place.key), place.aggregate): found
         for place, found in expected.items()
     }
     seen: set[tuple[Any, ...]] = set()
     for answer in sorted(answers, key=lambda one: (one.window_start, one.aggregate, repr(one.key))):
-        place = (answer.window_start, tuple(map(_normal_key, answer.key, kinds)), answer.aggregate)
+        place = (answer.window_start, key_given(query, answer.key), answer.aggregate)
         if place in seen:
             return f"{place}: answered twice"
         seen.add(place)
@@ -52,6 +51,16 @@ def first_difference(query: QuerySpec, answers: Sequence[Answer], expected: Mapp
             return f"{place}: {problem}"
     missing = [place for place in wanted if place not in seen]
     return f"{min(missing, key=repr)}: no answer" if missing else None
+
+
+def key_expected(query: QuerySpec, key: Sequence[Any]) -> tuple[str | None, ...]:
+    """Write the key of an expected answer as `key_given` does."""
+    return tuple(_key_text(part, sql.kind) for part, (_, sql) in zip(key, query.keys, strict=True))
+
+
+def key_given(query: QuerySpec, key: Sequence[str | None]) -> tuple[str | None, ...]:
+    """Write the key of an answer so that equal keys have equal texts."""
+    return tuple(_normal_key(part, sql.kind) for part, (_, sql) in zip(key, query.keys, strict=True))
 
 
 def _difference(answer: Answer, expected: Expected, function: str) -> str | None:

@@ -18,7 +18,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import network
 from streamshed.network.query import AnswerMode, Query
 from tests.spark.exactness.build import build_query, build_relations
-from tests.spark.exactness.comparison import Answer, first_difference
+from tests.spark.exactness.comparison import Answer, first_difference, key_expected, key_given
 from tests.spark.exactness.generator import generate
 from tests.spark.exactness.oracle import Expected, Place
 from tests.spark.exactness.specification import QuerySpec
@@ -78,7 +78,7 @@ def _run(
         mode, gap = chance.choice(MODES), chance.choice((1, 2, 5, 20))
         assert built.aggregate is not None
         max_gap = gap if mode == "subset" else None
-        by = chance.choice(("window", "group")) if mode == "subset" else "window"
+        by = "group" if mode == "subset" and query.keys else "window"
         try:
             asked[query.name] = built.aggregate.query(query.name, mode=mode, max_gap=max_gap, gaps_by=by)
         except InvalidNetworkError:
@@ -119,12 +119,12 @@ def test_every_answer_delivered_is_equal_and_every_other_window_is_a_gap(outcome
         gaps = _gaps(outcome, query.name) - set(some)
         rows = [_comparable(row) for row in outcome.collected.rows(query.name)]
         assert not gaps & {row.window_start for row in rows}, query.name
-        delivered = {(row.window_start, row.key) for row in rows}
+        delivered = {(row.window_start, key_given(query, row.key)) for row in rows}
         native = {
             place: told
             for place, told in outcome.native[query.name].items()
             if place.window_start not in gaps
-            and (place.window_start not in some or (place.window_start, place.key) in delivered)
+            and (place.window_start not in some or (place.window_start, key_expected(query, place.key)) in delivered)
         }
         told = [row for row in rows if query.keys or _place(row) in native]
         difference = first_difference(query, told, native)
@@ -138,13 +138,14 @@ def test_groups_miss_windows_that_gaps_say_their_cohort_misses_and_no_others(out
     grouped = 0
     for query in outcome.tolerant:
         some = _cohorts(outcome, query.name)
-        delivered = {(_start(row), row.key) for row in outcome.collected.rows(query.name)}
+        delivered = {(_start(row), key_given(query, row.key)) for row in outcome.collected.rows(query.name)}
         groups: dict[tuple[str | None, ...], frozenset[int]] = {}
         for place in outcome.native[query.name] if some else ():
             if place.window_start in some:
                 told = some[place.window_start]
-                may_be = told if (place.window_start, place.key) not in delivered else frozenset(range(16)) - told
-                groups[place.key] = groups.get(place.key, frozenset(range(16))) & may_be
+                key = key_expected(query, place.key)
+                may_be = told if (place.window_start, key) not in delivered else frozenset(range(16)) - told
+                groups[key] = groups.get(key, frozenset(range(16))) & may_be
         assert all(groups.values()), query.name
         grouped += len(groups)
     assert grouped > 50

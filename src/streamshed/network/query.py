@@ -85,6 +85,7 @@ class Query:
         gap = None if self.max_gap is None else problems.attempt(lambda: gap_tolerance(self.max_gap))
         if gap is not None:
             problems.add_all(self._gap_problems(gap, mode))
+        problems.add_all(self._join_problems(mode))
         if self.is_by_count:
             problems.add_all(self._count_problems(mode))
             mode = AnswerMode.EXACT
@@ -102,6 +103,17 @@ class Query:
             )
         if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
             yield "its windows hold so many rows, and are always answered exactly: leave max_error out"
+
+    def _join_problems(self, mode: AnswerMode | None) -> Iterator[str]:
+        if not is_a(self.node, Node) or self.stream.joined is None:
+            return
+        of = f'its rows are of the join "{self.stream.name}"'
+        if self.is_by_count:
+            yield f"{of}: windows of so many rows are for rows of a source"
+        if mode is AnswerMode.SUBSET:
+            yield f'{of}, whose windows are not dropped: its mode is "approximate" or "exact"'
+        if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
+            yield f"{of}, of which nothing tells by how much answers are too low: leave max_error out"
 
     def _gap_problems(self, gap: GapTolerance, mode: AnswerMode | None) -> Iterator[str]:
         if mode is not None and mode is not AnswerMode.SUBSET:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.stream import Stream
@@ -232,6 +233,8 @@ def _source_kind(stream: Stream) -> str:
             return "rate"
         case DataFrameSource():
             return "dataframe"
+        case JoinSource():
+            return "join"
 
 
 def _stream_problems(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> list[str]:

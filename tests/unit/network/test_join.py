@@ -16,8 +16,8 @@ from streamshed.network.stream import Stream, stream
 _SECOND = 1_000_000
 
 
-def _stream(name: str, schema: str, **settings: str) -> Stream:
-    return stream(name, folder(f"data/{name}", "json", schema=schema), time="ts", **settings)
+def _stream(name: str, schema: str, *, watermark: str | None = None, clock: str | None = None) -> Stream:
+    return stream(name, folder(f"data/{name}", "json", schema=schema), time="ts", watermark=watermark, clock=clock)
 
 
 FLOWS = _stream("flows", "ts timestamp, src string, port int, tags array<string>", watermark="2 seconds")

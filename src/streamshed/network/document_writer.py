@@ -82,7 +82,9 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
 
 def _unwritable(network: QueryNetwork) -> Iterable[str]:
     for stream in network.streams:
-        if not isinstance(stream.source, FolderSource | RateSource):
+        if stream.joined is not None:
+            yield f'stream "{stream.name}" is a join, which documents cannot say'
+        elif not isinstance(stream.source, FolderSource | RateSource):
             yield f'stream "{stream.name}" is over a DataFrame: only folders and rate sources can be written'
     for relation in network.relations:
         if not isinstance(relation.source, str):

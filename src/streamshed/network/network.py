@@ -28,6 +28,16 @@ class TimeDomain:
     streams: tuple[Stream, ...]
 
     @property
+    def sources(self) -> tuple[Stream, ...]:
+        """Those whose rows come from outside."""
+        return tuple(stream for stream in self.streams if stream.joined is None)
+
+    @property
+    def joined(self) -> tuple[Stream, ...]:
+        """Those that join others of them."""
+        return tuple(stream for stream in self.streams if stream.joined is not None)
+
+    @property
     def is_numbered(self) -> bool:
         """Whether windows lie along numbers, not in time."""
         return self.streams[0].is_numbered
@@ -58,15 +68,17 @@ class QueryNetwork:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The distinct nodes of all queries, each after its input; equal nodes written separately are one."""
+        """The distinct nodes of all queries and joins, each after its input; equal ones written separately are one."""
         found: dict[Node, None] = {}
         for query in self.queries:
+            if query.stream.joined is not None:
+                found.update(dict.fromkeys(query.stream.joined.nodes))
             found.update(dict.fromkeys(query.node.path))
         return tuple(found)
 
     @cached_property
     def row_nodes(self) -> tuple[Node, ...]:
-        """Those of them that hand rows on, to operators, aggregates or whoever asks for the rows themselves."""
+        """Those of them that hand rows of `streams` on, to operators, aggregates or those who ask for rows."""
         handing_on = {node for query in self.queries for node in query.rows.path}
         return tuple(node for node in self.nodes if node in handing_on)
 
@@ -82,7 +94,12 @@ class QueryNetwork:
 
     @cached_property
     def streams(self) -> tuple[Stream, ...]:
-        """The streams, sorted by name."""
+        """The streams that queries ask for, joined ones among them, sorted by name."""
+        return tuple(sorted({query.stream for query in self.queries}, key=lambda stream: stream.name))
+
+    @cached_property
+    def all_streams(self) -> tuple[Stream, ...]:
+        """Those, and the streams that are joined, sorted by name."""
         streams = {node for node in self.nodes if isinstance(node, Stream)}
         return tuple(sorted(streams, key=lambda stream: stream.name))
 
@@ -95,9 +112,10 @@ class QueryNetwork:
     @cached_property
     def time_domains(self) -> tuple[TimeDomain, ...]:
         """The streams by clock, sorted by clock."""
-        clocks = sorted({stream.clock for stream in self.streams})
+        streams = self.all_streams
+        clocks = sorted({stream.clock for stream in streams})
         return tuple(
-            TimeDomain(clock, tuple(stream for stream in self.streams if stream.clock == clock)) for clock in clocks
+            TimeDomain(clock, tuple(stream for stream in streams if stream.clock == clock)) for clock in clocks
         )
 
     def query(self, name: str) -> Query:
@@ -184,7 +202,7 @@ def _query_problems(queries: tuple[Query, ...]) -> Iterator[str]:
 
 
 def _name_problems(network: QueryNetwork) -> Iterator[str]:
-    yield from _clashes("stream", network.streams)
+    yield from _clashes("stream", network.all_streams)
     for domain in network.time_domains:
         if len({stream.is_numbered for stream in domain.streams}) > 1:
             times, numbers = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streamshed.network.grouping import Windowed
+    from streamshed.network.join_condition import JoinKey
     from streamshed.network.query import AnswerMode, Query
     from streamshed.network.relation import Relation
     from streamshed.network.stream import Stream
@@ -132,6 +133,63 @@ class Node(ABC):
         from streamshed.network.lookup import make_semijoin
 
         return make_semijoin(self, relation, on, negate=negate)
+
+    def join(
+        self,
+        other: "Node",
+        *,
+        on: "JoinKey",
+        within: str | Sequence[str],
+        name: str | None = None,
+        prefixes: Sequence[str] | None = None,
+        time: str = "time",
+        basic_window: str | None = None,
+        policy: str = "greedy",
+    ) -> "Stream":
+        """Join rows with those of another stream of the same clock that are near in time.
+
+        A left row (of this node) of time t1 and a right row (of the other) of time t2 join iff they meet the condition
+        and −w2 ≤ t2 − t1 ≤ w1. The pairs are rows of a new stream: all columns of both, and the later of the two times.
+
+        Args:
+            other: The rows to join with.
+            on: Columns that must be equal: one of both sides, several, or {column of this: column of the other}; or
+                `overlap(...)`, `inner_product(...)`, `pairs_where(function)`.
+            within: w1 and w2, such as ("30 seconds", "5 seconds"): how long left rows wait for later right ones, and
+                right rows for later left ones; one time is both.
+            name: The new stream's name; None: the names of both, "_" between them.
+            prefixes: What the names of both sides' columns begin with in a pair; None: the name of the stream and "_".
+            time: The column of a pair's time.
+            basic_window: How finely windows are cut, which is how finely comparisons are shed; None: a twentieth of the
+                longer window.
+            policy: How what is compared is chosen under overload: "greedy", "direction", "time_correlation",
+                "rate_adaptation" or "random_drop".
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong.
+
+        Example:
+            >>> from streamshed.network.sources import rate
+            >>> from streamshed.network.stream import stream
+            >>> calls = stream("calls", rate(10), time="timestamp")
+            >>> alerts = stream("alerts", rate(10), time="timestamp")
+            >>> joined = calls.join(alerts, on="value", within="30 seconds")
+            >>> list(joined.columns)
+            ['time', 'calls_timestamp', 'calls_value', 'alerts_timestamp', 'alerts_value']
+        """
+        from streamshed.network.join import make_joined
+
+        return make_joined(
+            self,
+            other,
+            on=on,
+            within=within,
+            name=name,
+            prefixes=prefixes,
+            time=time,
+            basic_window=basic_window,
+            policy=policy,
+        )
 
     def apply(self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str) -> "Node":
         """Add a column computed by a vectorized Python function.

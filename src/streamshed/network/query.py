@@ -50,7 +50,7 @@ class Query:
         weight: How much its error counts beside that of others, at least 0.
         priority: Queries of higher priority are shed last.
         mode: What its answers are under overload. Windows of so many rows are always answered exactly: to number these,
-            every row is needed.
+            every row is needed. So are queries over joined streams.
         max_error: The error its answers should stay within, given as an `ErrorGoal`, as text such as "2 % at 95 %" or
             as a share; None: as little as the load allows.
         max_gap: The most answers in a row that it can miss in mode `subset`, given as a `GapTolerance`, as a number of
@@ -91,8 +91,8 @@ class Query:
             problems.add_all(self._gap_problems(gap, mode))
         by = problems.attempt(lambda: gaps_by(self.gaps_by))
         problems.add_all(self._by_group_problems(by, mode))
-        if self.is_by_count:
-            problems.add_all(self._count_problems(mode))
+        if self.is_by_count or self.is_joined:
+            problems.add_all(self._join_problems(mode) if self.is_joined else self._count_problems(mode))
             mode = AnswerMode.EXACT
         problems.raise_if_any()
         object.__setattr__(self, "mode", mode)
@@ -109,6 +109,15 @@ class Query:
             )
         if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
             yield "its windows hold so many rows, and are always answered exactly: leave max_error out"
+
+    def _join_problems(self, mode: AnswerMode | None) -> Iterator[str]:
+        of = f'its rows are of the join "{self.stream.name}"'
+        if self.is_by_count:
+            yield f"{of}: windows of so many rows are for rows of a source"
+        if mode is AnswerMode.SUBSET:
+            yield f'{of}, of which none is dropped: its mode cannot be subset; it is always "exact"'
+        if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
+            yield f"{of}, which is always answered exactly: leave max_error out"
 
     def _gap_problems(self, gap: GapTolerance, mode: AnswerMode | None) -> Iterator[str]:
         if mode is not None and mode is not AnswerMode.SUBSET:
@@ -149,6 +158,11 @@ class Query:
     def is_by_count(self) -> bool:
         """Whether its windows hold so many rows of each group: then every row is needed."""
         return isinstance(self.node, Aggregate) and self.node.over.is_by_count
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether its rows are pairs of rows of two streams."""
+        return is_a(self.node, Node) and self.stream.joined is not None
 
     @property
     def windows(self) -> tuple[WindowSpecification, ...]:

@@ -19,6 +19,7 @@ class NodeSnapshot:
         label: What it does, on one line.
         input: The id of its input; None for streams.
         columns: Type by column name after it.
+        joins: Of a joined stream, the ids of what it joins, the left side first.
     """
 
     id: str
@@ -26,6 +27,7 @@ class NodeSnapshot:
     label: str
     input: str | None
     columns: Mapping[str, str | None]
+    joins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,16 @@ def to_text(picture: NetworkSnapshot) -> str:
            ├─ n = count(*) over 1 minute
            │  └─ query even
            └─ query rows (weight 2)
+        >>> calls = stream("calls", rate(100), time="timestamp")
+        >>> pairs = calls.join(even, on="value", within="30 seconds")
+        >>> print(to_text(snapshot(network(pairs.query("pairs")))))
+        calls (time timestamp, watermark 0 seconds)
+        └─ joined in calls_ticks
+        ticks (time timestamp, watermark 0 seconds)
+        └─ filter value % 2 = 0
+           └─ joined in calls_ticks
+        calls_ticks (calls join ticks on value within 30 seconds)
+        └─ query pairs
     """
     lines: list[str] = []
     for root in picture.nodes:
@@ -104,6 +116,7 @@ def to_mermaid(picture: NetworkSnapshot) -> str:
         left, right = ("[(", ")]") if node.input is None else ("[", "]")
         lines.append(f"  {node.id}{left}{_mermaid_text(node.label)}{right}")
     lines += [f"  {node.input} --> {node.id}" for node in picture.nodes if node.input is not None]
+    lines += [f"  {side} --> {node.id}" for node in picture.nodes for side in dict.fromkeys(node.joins)]
     for index, query in enumerate(picture.queries):
         lines.append(f"  {query.node} --> q{index}([{_mermaid_text(_query_label(query))}])")
     return "\n".join(lines)
@@ -116,6 +129,7 @@ def to_dot(picture: NetworkSnapshot) -> str:
         shape = ", shape=cylinder" if node.input is None else ""
         lines.append(f"  {node.id} [label={_dot_text(node.label)}{shape}];")
     lines += [f"  {node.input} -> {node.id};" for node in picture.nodes if node.input is not None]
+    lines += [f"  {side} -> {node.id};" for node in picture.nodes for side in dict.fromkeys(node.joins)]
     for index, query in enumerate(picture.queries):
         lines.append(f"  q{index} [label={_dot_text(_query_label(query))}, shape=oval];")
         lines.append(f"  {query.node} -> q{index};")
@@ -131,7 +145,8 @@ def _node_snapshot(node: Node, ids: Mapping[Node, str]) -> NodeSnapshot:
     kind = type(node).__name__.lower()
     if isinstance(node, Stream):
         label = f"{node} ({node.windowing})"
-        return NodeSnapshot(ids[node], kind, label, None, dict(node.columns))
+        sides = () if node.joined is None else (node.joined.left, node.joined.right)
+        return NodeSnapshot(ids[node], kind, label, None, dict(node.columns), tuple(ids[side] for side in sides))
     return NodeSnapshot(ids[node], kind, str(node), ids[node.path[-2]], dict(node.columns))
 
 
@@ -141,6 +156,8 @@ def _branches(picture: NetworkSnapshot, root: str) -> Iterator[str]:
     for node in picture.nodes:
         if node.input is not None:
             below.setdefault(node.input, []).append((node.label, node.id))
+        for side in dict.fromkeys(node.joins):
+            below.setdefault(side, []).append((f"joined in {node.label.partition(' (')[0]}", None))
     for query in picture.queries:
         below.setdefault(query.node, []).append((f"query {_query_label(query)}", None))
     waiting = _indented(below.get(root, []), "")

@@ -10,6 +10,7 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.footer import parquet_columns
 from streamshed.network.given import given_options, is_a, is_whole_number
+from streamshed.network.join_source import JoinSource
 
 
 class FileFormat(StrEnum):
@@ -105,7 +106,7 @@ class DataFrameSource:
         return tuple(_column(name, kind) for name, kind in self.handle.dtypes)
 
 
-Source: TypeAlias = FolderSource | RateSource | DataFrameSource
+Source: TypeAlias = FolderSource | RateSource | DataFrameSource | JoinSource
 
 
 def folder(

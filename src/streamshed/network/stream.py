@@ -10,6 +10,7 @@ from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import is_a, is_filled_text
 from streamshed.network.identity import Identity, IdentityKind, row_identity
+from streamshed.network.join_source import JoinSource
 from streamshed.network.names import name_problem, reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.numbering import WHOLE_NUMBER_TYPES, format_length, parse_length
@@ -81,6 +82,11 @@ class Stream(Node):
         return self
 
     @property
+    def joined(self) -> JoinSource | None:
+        """What it joins; None: its rows come from outside."""
+        return self.source if isinstance(self.source, JoinSource) else None
+
+    @property
     def path(self) -> tuple[Node, ...]:
         """The stream alone."""
         return (self,)
@@ -92,7 +98,8 @@ class Stream(Node):
     def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """Its name, time and the columns that are used, with their types; not where they come from."""
         types = ((name.lower(), self.columns[name]) for name in self.columns_needed(used))
-        return ("stream", self.name, self.time.lower(), *sorted(types))
+        joined = () if self.joined is None else self.joined.definition
+        return ("stream", self.name, self.time.lower(), *sorted(types), *joined)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -113,6 +120,8 @@ class Stream(Node):
             >>> stream("ticks", rate(10), number="value").windowing
             'number value, watermark 0'
         """
+        if self.joined is not None:
+            return str(self.joined)
         kind = "number" if self.is_numbered else "time"
         watermark = format_length(self.watermark_microseconds, is_numbered=self.is_numbered)
         return f"{kind} {self.time}, watermark {watermark}"

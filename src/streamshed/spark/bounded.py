@@ -13,6 +13,7 @@ from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.stream import Stream
 from streamshed.spark.answer_stage import answer_frame
 from streamshed.spark.compiled_network import compile_network, compiled_partials, needed_layout
+from streamshed.spark.join_frame import with_joined
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.session import require_utc
 from streamshed.spark.source_frame import bounded_frame, folder_frame
@@ -36,7 +37,7 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
     """
     require_utc(spark)
     given = dict(inputs or {})
-    names = [stream.name for stream in network.streams]
+    names = [stream.name for stream in network.all_streams if stream.joined is None]
     if unknown := [name for name in given if name not in names]:
         raise InvalidNetworkError(*(f'no stream "{name}"{near_miss(name, names)}' for name in unknown))
     domains = [_domain_answers(network, domain, spark, given) for domain in network.time_domains]
@@ -46,8 +47,8 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
 def _domain_answers(
     network: QueryNetwork, domain: TimeDomain, spark: SparkSession, given: Mapping[str, DataFrame]
 ) -> DataFrame:
-    sources = [_source(spark, stream, given) for stream in domain.streams]
-    compiled = compile_network(network, domain, sources, spark)
+    sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
+    compiled = compile_network(network, domain, with_joined(spark, domain, sources), spark)
     read_relations(compiled.instructions)
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled.streams for sharing_class in stream.work.classes]

@@ -43,7 +43,7 @@ def streaming_count_partials(
         client: Asks for the plan of a micro-batch.
         partitions: Of state.
     """
-    labels = _labels(spark, partitions)
+    labels = labels_of(spark, partitions)
     rows = functools.reduce(DataFrame.unionByName, [_watermarked(spark, stream, labels) for stream in streams])
     series = [one for stream in streams for one in count_series(stream)]
     found = rows.groupBy("label").transformWithStateInPandas(
@@ -86,8 +86,13 @@ def _watermarked(spark: SparkSession, compiled: CompiledStream, labels: Sequence
     )
 
 
-def _labels(spark: SparkSession, partitions: int) -> list[int]:
-    """Labels of which Spark puts each into a partition of its own: it hashes them once more."""
+def labels_of(spark: SparkSession, partitions: int) -> list[int]:
+    """Return labels of which Spark puts each into a partition of its own: it hashes them once more.
+
+    Args:
+        spark: The session.
+        partitions: How many there are.
+    """
     tried = F.sequence(F.lit(0), F.lit(64 * partitions))
     places = F.transform(tried, lambda label: F.pmod(F.hash(label), F.lit(partitions)))
     found = spark.range(1).select(places.alias("places")).collect()[0].places

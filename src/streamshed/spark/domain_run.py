@@ -33,6 +33,7 @@ from streamshed.spark.compiled_network import (
 from streamshed.spark.count_partials import streaming_count_partials
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
+from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.measuring import measured
@@ -101,9 +102,9 @@ class DomainRun:
         self._sink = sink
         self._folder = Storage.at(settings.checkpoint)
         self._spark_folder = self._folder.below("spark")
-        self._sources = [streaming_frame(spark, stream) for stream in domain.streams]
+        self._sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
         self._before = read_manifest(self._folder)
-        trial = compile_network(network, domain, self._sources, spark)
+        trial = compile_network(network, domain, with_joined(spark, domain, self._sources), spark)
         read_relations(trial.instructions)
         self._works = {compiled.work.stream.name: compiled.work for compiled in trial.streams}
         self.manifest = self._continued(trial)
@@ -239,19 +240,21 @@ class DomainRun:
         sizes += [sum(window.size_microseconds for window in query.windows) for query in in_time]
         interval = self._settings.control.trigger_interval_seconds
         intakes = {name: work.intakes for name, work in self._works.items()}
-        return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval)
+        asked = tuple(stream.name for stream in self._loop.network.streams)
+        return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval, asked)
 
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
-        admissions = [
-            Admission(plan_table(self._spark, client, stream, self._works[stream.name].gating))
+        plans = {
+            stream.name: plan_table(self._spark, client, stream, self._works[stream.name].gating)
             for stream in self.domain.streams
-        ]
+        }
+        streaming = StreamingJoin(client, self.manifest.partitions, plans)
         return compile_network(
             self._network,
             self.domain,
-            self._sources,
+            with_joined(self._spark, self.domain, self._sources, streaming),
             self._spark,
-            admissions=admissions,
+            admissions=[Admission(plan) for plan in plans.values()],
             depth=self.manifest.max_depth,
             costs=self._call_costs,
         )
@@ -275,7 +278,17 @@ class DomainRun:
     def _last_report(self) -> MicroBatchReport | None:
         if self._query is None:
             return None
-        return last_report(self._query, self.domain.streams, readings=readings(self.manifest.layout))
+        return last_report(self._query, self.domain.sources, readings_of=self._readings())
+
+    def _readings(self) -> Mapping[str, int]:
+        """How often each source is read: for itself, and once for each join, whose shuffled rows Spark reads again."""
+        layout = self.manifest.layout
+        found = {stream.name: readings(layout) for stream in self.domain.sources}
+        for stream in self.domain.joined:
+            if stream.joined is not None:
+                for side in (stream.joined.left, stream.joined.right):
+                    found[side.stream.name] += 1
+        return found
 
     def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan]) -> Measured:
         """What tasks told of the network in a micro-batch."""

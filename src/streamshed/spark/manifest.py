@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Protocol
 
 from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.stream import Stream
@@ -232,6 +234,9 @@ def _source_kind(stream: Stream) -> str:
             return "rate"
         case DataFrameSource():
             return "dataframe"
+        case JoinSource() as join:
+            asked = repr((join.definition, join.basic_microseconds))
+            return f"join ({blake2b(asked.encode(), digest_size=8).hexdigest()})"
 
 
 def _stream_problems(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
 from streamshed.control.decision import Upcoming
@@ -25,6 +26,8 @@ from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
+_Number = TypeVar("_Number", int, float)
+
 _KEPT_PLANS = 200
 """Spark keeps 100 micro-batches to go back to."""
 
@@ -41,12 +44,31 @@ class DomainFacts:
         intakes: Per stream, where its rows are taken in.
         longest_window: Of its queries, microseconds.
         trigger_interval_seconds: How often a micro-batch should start.
+        asked: The streams that queries ask for, which are those that the control loop knows; None: all.
     """
 
     streams: tuple[Stream, ...]
     intakes: Mapping[str, Sequence[Intake]]
     longest_window: int
     trigger_interval_seconds: float
+    asked: tuple[str, ...] | None = None
+
+    @property
+    def sources(self) -> tuple[Stream, ...]:
+        """Those whose rows come from outside."""
+        return tuple(stream for stream in self.streams if stream.joined is None)
+
+    def of_asked(self, by_source: Mapping[str, _Number]) -> dict[str, _Number]:
+        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together."""
+        found = dict(by_source)
+        for stream in self.streams:
+            if stream.joined is not None:
+                sides = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
+                if sides <= by_source.keys():
+                    found[stream.name] = sum(
+                        (by_source[name] for name in sides), type(next(iter(by_source.values())))()
+                    )
+        return found if self.asked is None else {name: found[name] for name in self.asked if name in found}
 
     @property
     def is_numbered(self) -> bool:
@@ -89,7 +111,7 @@ class MicroBatchPlanner:
         self._lock = threading.Lock()
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
-        self._carrier = CarrierClock(facts.streams, self._last_plan())
+        self._carrier = CarrierClock(facts.sources, self._last_plan())
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
         self._own: set[int] = set()
@@ -143,7 +165,7 @@ class MicroBatchPlanner:
 
     def _decided(self, micro_batch_id: int) -> PlanRow:
         now = self._clock()
-        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.streams, self._sizes)
+        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self._sizes)
         self._upcoming[micro_batch_id] = upcoming
         last = self._plan_of(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
@@ -151,8 +173,8 @@ class MicroBatchPlanner:
         decision = self._loop.plan(
             Upcoming(
                 micro_batch_id=micro_batch_id,
-                offered_rows=rows_by_name(upcoming),
-                sizes_known=len(upcoming) == len(self._facts.streams),
+                offered_rows=self._facts.of_asked(rows_by_name(upcoming)),
+                sizes_known=len(upcoming) == len(self._facts.sources),
                 backlog_rows=self._backlog(upcoming),
                 now_seconds=now,
                 windows=self._windows(upcoming, opened, last),
@@ -176,9 +198,9 @@ class MicroBatchPlanner:
                     sampling_code=min(codes[stream.name].values(), default=WHOLE),
                     share_codes=_unless_whole(codes[stream.name]),
                     sized=sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized),
-                    work_share=decision.work_shares[stream.name],
+                    work_share=decision.work_shares.get(stream.name, 1.0),
                     row_share=decision.row_shares.get(stream.name),
-                    **self._carrier.interval(stream.name),
+                    **self._carried(stream),
                 )
                 for stream in self._facts.streams
             },
@@ -196,15 +218,23 @@ class MicroBatchPlanner:
                 stream.name: event_times(
                     upcoming.get(stream.name, StreamRows(0)).events,
                     opened=opened,
-                    carried_since=self._carrier.interval(stream.name)["carrier_from"],
+                    carried_since=self._carried(stream)["carrier_from"],
                     latest=self._carrier.latest_event.get(stream.name),
                     latest_before=None if last is None else last.latest_event.get(stream.name),
                     least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
                 )
-                for stream in self._facts.streams
+                for stream in self._facts.sources
             },
             drops=NOTHING_DROPPED if last is None else last.drops,
         )
+
+    def _carried(self, stream: Stream) -> dict[str, int | None]:
+        """The interval of a stream's carrier; that of a joined stream goes as far as either side has come."""
+        if stream.joined is None:
+            return self._carrier.interval(stream.name)
+        sides = [self._carrier.interval(side.stream.name) for side in (stream.joined.left, stream.joined.right)]
+        known = {name: [told for side in sides if (told := side[name]) is not None] for name in sides[0]}
+        return {name: max(of_sides, default=None) for name, of_sides in known.items()}
 
     def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
         """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
@@ -244,7 +274,7 @@ class MicroBatchPlanner:
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
         if upcoming is None:
-            upcoming = upcoming_rows(self._checkpoint, report.micro_batch_id, self._facts.streams, self._sizes)
+            upcoming = upcoming_rows(self._checkpoint, report.micro_batch_id, self._facts.sources, self._sizes)
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         self._rows_left = dict(report.rows_left)
         for name, found in upcoming.items():
@@ -257,10 +287,12 @@ class MicroBatchPlanner:
         estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
-            offered_rows=report.offered_rows,
-            admitted_rows={**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}},
-            sampling_rates=rates,
-            work_shares={name: plan.work_share for name, plan in plans.items()},
+            offered_rows=self._facts.of_asked(report.offered_rows),
+            admitted_rows=self._facts.of_asked(
+                {**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}}
+            ),
+            sampling_rates=self._asked(rates),
+            work_shares=self._asked({name: plan.work_share for name, plan in plans.items()}),
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
             started_at_seconds=report.started_at_seconds,
@@ -270,6 +302,11 @@ class MicroBatchPlanner:
             is_cold=is_cold,
         )
         self._on_outcome(report, outcome, plans)
+
+    def _asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:
+        """What is said of streams that queries ask for."""
+        asked = self._facts.asked
+        return {name: value for name, value in by_stream.items() if asked is None or name in asked}
 
     def _stream_plans(self, micro_batch_id: int) -> Mapping[str, StreamPlan]:
         known = self._plan_of(micro_batch_id)

@@ -77,10 +77,18 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
     )
 
 
-def last_report(query: StreamingQuery, streams: Sequence[Stream], *, readings: int = 1) -> MicroBatchReport | None:
+def last_report(
+    query: StreamingQuery,
+    streams: Sequence[Stream],
+    *,
+    readings: int = 1,
+    readings_of: Mapping[str, int] | None = None,
+) -> MicroBatchReport | None:
     """Return the report of the micro-batch that finished last; None before the first; see `report_of`."""
     progress = query.lastProgress
-    return None if progress is None else report_of(json.loads(_json(progress)), streams, readings=readings)
+    if progress is None:
+        return None
+    return report_of(json.loads(_json(progress)), streams, readings=readings, readings_of=readings_of)
 
 
 def _json(progress: Any) -> str:
@@ -88,20 +96,30 @@ def _json(progress: Any) -> str:
     return text
 
 
-def report_of(progress: Mapping[str, Any], streams: Sequence[Stream], *, readings: int = 1) -> MicroBatchReport:
+def report_of(
+    progress: Mapping[str, Any],
+    streams: Sequence[Stream],
+    *,
+    readings: int = 1,
+    readings_of: Mapping[str, int] | None = None,
+) -> MicroBatchReport:
     """Translate a progress report of Spark.
 
     Args:
         progress: The report, from its JSON.
         streams: The streams of the time domain, in order.
         readings: How often a micro-batch reads each row: Spark counts it as often.
+        readings_of: The same of streams of which it is another number.
     """
     metrics = progress.get("observedMetrics") or {}
     seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
     times = progress.get("eventTime") or {}
     sources = _sources(progress["sources"], streams)
+    times_read = {stream.name: readings for stream in streams} | dict(readings_of or {})
     offered = {
-        stream.name: int(sources[stream.name]["numInputRows"]) // readings if stream.name in sources else 0
+        stream.name: int(sources[stream.name]["numInputRows"]) // times_read[stream.name]
+        if stream.name in sources
+        else 0
         for stream in streams
     }
     left = {name: rows_left(source) for name, source in sources.items()}

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.columns import format_schema
+from streamshed.network.join_source import JoinSource
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.stream import IdentityKind, Stream
 from streamshed.spark.file_rows import NUMBERED, found_in_files, numbered
@@ -42,8 +43,14 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
                     " spark.readStream?"
                 )
             return _identified(frame, stream)
+        case JoinSource():
+            raise _no_source(stream)
         case _:
             assert_never(stream.source)
+
+
+def _no_source(stream: Stream) -> InvalidNetworkError:
+    return InvalidNetworkError(f'stream "{stream.name}": its rows come from a join, not from a source')
 
 
 def _check_folder(path: str, stream: Stream) -> None:
@@ -103,6 +110,8 @@ def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             rows = spark.createDataFrame([], format_schema(source.columns))
         case DataFrameSource() as source:
             rows = spark.createDataFrame([], source.handle.schema)
+        case JoinSource():
+            raise _no_source(stream)
         case _:
             assert_never(stream.source)
     return bounded_frame(stream, rows)

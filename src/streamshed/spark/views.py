@@ -18,6 +18,7 @@ from streamshed.network.view_columns import EXACT_COLUMN, bound_columns, window_
 from streamshed.sharing.network_work import AggregateSlot
 from streamshed.spark.compiled import CompiledStream
 from streamshed.spark.compiled_network import compile_network
+from streamshed.spark.join_frame import with_joined
 from streamshed.spark.nested_levels import Types
 from streamshed.spark.row_answers import TIMES
 from streamshed.spark.slot_types import aggregate_type, typed_text
@@ -48,12 +49,13 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
     if query_name not in names:
         raise InvalidNetworkError(f'no query "{query_name}"{near_miss(query_name, names)}')
     query = network.query(query_name)
-    source = empty_frame(answers.sparkSession, query.stream)
-    alone = QueryNetwork((query,))
-    compiled = compile_network(alone, alone.time_domains[0], [source], answers.sparkSession)
+    spark, alone = answers.sparkSession, QueryNetwork((query,))
+    domain = alone.time_domains[0]
+    sources = {stream.name: empty_frame(spark, stream) for stream in domain.sources}
+    compiled = compile_network(alone, domain, with_joined(spark, domain, sources), spark)
     own = answers.where(F.col("query") == query_name)
     if query.aggregate is None:
-        return _row_view(own, query, compiled.streams[0])
+        return _row_view(own, query, next(one for one in compiled.streams if one.work.stream == query.stream))
     slots, types = zip(*((slot, types) for slot, types in compiled.typed_slots if slot.query == query), strict=True)
     return _window_view(own, query.aggregate, slots, types[0])
 

@@ -20,9 +20,15 @@ def watermarked_rows(
     They are observed where Spark does not tell the streams apart.
     """
     rows = {}
-    for index, one in enumerate(compiled):
+    sources = [one for one in compiled if one.work.stream.joined is None]
+    for index, one in enumerate(sources):
         stream = one.work.stream
-        own = one.rows(layout) if len(compiled) == 1 else observed(one.rows(layout), index)
+        own = one.rows(layout) if len(sources) == 1 else observed(one.rows(layout), index)
         told = with_carrier(own, carrier_frame(spark), one.plan, stream.name)
         rows[stream.name] = told.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
+    for one in compiled:
+        if one.work.stream.joined is not None:
+            # What it joins has the watermark already, and Spark knows one per query.
+            name = one.work.stream.name
+            rows[name] = with_carrier(one.rows(layout), carrier_frame(spark), one.plan, name)
     return rows

@@ -64,5 +64,6 @@ def test_json_holds_all_of_the_snapshot() -> None:
         "label": "filter proto = 6",
         "input": "n0",
         "columns": dict(packets().columns),
+        "joins": [],
     }
     assert written["queries"][0]["definition_id"] == monitor().queries[0].definition_id

@@ -11,7 +11,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.query import Query
-from streamshed.network.sources import folder
+from streamshed.network.sources import folder, rate
 from streamshed.network.stream import stream
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.sharing.gating import Gating
@@ -136,3 +136,13 @@ def test_up_to_where_numbers_were_shed_is_known_once_a_larger_one_came(
     found = PlanRow.from_json(planner_of(asked, tmp_path, report).plan(6))
     assert [(one.start, one.until) for one in found.shed] == [(50_000, until)]
     assert PlanRow.from_json(found.to_json()) == found
+
+
+def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:
+    calls, alerts = (stream(name, rate(10), time="timestamp") for name in ("calls", "alerts"))
+    joined = calls.join(alerts, on="value", within="5 s")
+    twice = calls.join(calls, on="value", within="5 s", name="twice", prefixes=("a_", "b_"))
+    facts = DomainFacts((alerts, calls, joined, twice), {}, 1, 1.0, ("calls", "calls_alerts", "twice"))
+    assert facts.sources == (alerts, calls)
+    assert facts.of_asked({"calls": 3, "alerts": 4}) == {"calls": 3, "calls_alerts": 7, "twice": 3}
+    assert facts.of_asked({"calls": 3}) == {"calls": 3, "twice": 3}

@@ -1,0 +1,87 @@
+"""Making a joined stream: two streams, a condition, windows."""
+
+from collections.abc import Sequence
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.columns import declared_name
+from streamshed.network.duration import parse_duration
+from streamshed.network.given import is_a
+from streamshed.network.identity import Identity, IdentityKind
+from streamshed.network.join_condition import JoinKey, join_condition
+from streamshed.network.join_source import JoinSource, default_prefix
+from streamshed.network.node import Node
+from streamshed.network.problems import Problems
+from streamshed.network.stream import Stream
+
+DEFAULT_BASIC_WINDOWS = 20
+"""Into so many basic windows the longer window of a join is cut where nothing is said ([G05] §6.1: 1 s of 20 s)."""
+
+_LEAST_BASIC = 1_000
+
+
+def make_joined(  # noqa: PLR0913 - as `Node.join`
+    left: Node,
+    right: Node,
+    *,
+    on: JoinKey,
+    within: str | Sequence[str],
+    name: str | None,
+    prefixes: Sequence[str] | None,
+    time: str,
+    basic_window: str | None,
+    policy: str,
+) -> Stream:
+    """Join two streams; see `Node.join`."""
+    if not is_a(right, Node):
+        raise InvalidNetworkError(f"a join needs a stream, or what operators make of one, got {right!r}")
+    named = f"{left.stream.name}_{right.stream.name}" if name is None else name
+    problems = Problems(f'stream "{named}"')
+    condition = problems.attempt(lambda: join_condition(on))
+    windows = problems.attempt(lambda: _windows(within))
+    basic = None if basic_window is None else problems.attempt(lambda: parse_duration(basic_window))
+    both = problems.attempt(lambda: _prefixes(prefixes, left, right))
+    problems.raise_if_any()
+    if condition is None or windows is None or both is None:
+        raise TypeError("a part of a join is missing, but nobody said why")
+    source = problems.require(
+        lambda: JoinSource(
+            left,
+            right,
+            condition,
+            *windows,
+            basic_microseconds=max(_LEAST_BASIC, max(windows) // DEFAULT_BASIC_WINDOWS) if basic is None else basic,
+            policy=policy,
+            time=time,
+            prefixes=both,
+        )
+    )
+    return Stream(
+        name=named,
+        source=source,
+        schema=source.columns,
+        time=declared_name(time, {column.name: None for column in source.columns}) or time,
+        watermark_microseconds=max(side.stream.watermark_microseconds for side in (left, right)),
+        parse=None,
+        identity=Identity(IdentityKind.NONE),
+        clock=left.stream.clock,
+    )
+
+
+def _windows(within: str | Sequence[str]) -> tuple[int, int]:
+    given: tuple[str, ...] = (within, within) if isinstance(within, str) else ()
+    if not given and is_a(within, Sequence):
+        given = tuple(within)
+    if len(given) != 2:
+        raise InvalidNetworkError(
+            f'within is a time such as "30 seconds", or two: how long left rows wait, and right ones, got {within!r}'
+        )
+    left, right = map(parse_duration, given)
+    return left, right
+
+
+def _prefixes(prefixes: Sequence[str] | None, left: Node, right: Node) -> tuple[str, str]:
+    if prefixes is None:
+        return default_prefix(left), default_prefix(right)
+    if isinstance(prefixes, str) or len(prefixes) != 2 or not all(isinstance(one, str) for one in prefixes):
+        raise InvalidNetworkError(f'prefixes are two, such as ("left_", "right_"), got {prefixes!r}')
+    return prefixes[0], prefixes[1]

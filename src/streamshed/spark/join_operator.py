@@ -1,0 +1,138 @@
+"""The stage that joins: one call per label and micro-batch, its windows in Spark's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from streamshed.joins.arrays import one_chunk
+from streamshed.joins.join_result import JoinResult
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.partition import JoinPartition
+from streamshed.joins.plan import EVERYTHING, JoinPlan
+from streamshed.joins.side import Side
+from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.store import MemoryStore
+from streamshed.network.join_source import JoinSource
+from streamshed.spark.internal_names import TIME
+from streamshed.spark.join_rows import join_condition_of, pieces, to_blob, unpacked_side
+from streamshed.spark.plan_client import PlanClient
+from streamshed.spark.running_task import micro_batch_id
+
+JOINED_AT = "joined_at"
+OUTPUT_DDL = f"{JOINED_AT} timestamp, rows binary"
+"""Results in pieces; the time is what Spark checks against the watermark."""
+
+
+@dataclass(frozen=True)
+class JoinWork:
+    """What the tasks of a join are told.
+
+    Attributes:
+        join: The join.
+        sides: The columns of either side's rows: `TIME`, then those that results have.
+        schema: The columns of results.
+    """
+
+    join: JoinSource
+    sides: Mapping[Side, pa.Schema]
+    schema: pa.Schema
+
+    @property
+    def specification(self) -> JoinSpecification:
+        """The join over those columns."""
+        join = self.join
+        windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
+        condition = join_condition_of(join)
+        return JoinSpecification(windows=windows, condition=condition, left_time=TIME, right_time=TIME)
+
+    def tables(self, packed: Mapping[Side, list[bytes | None]]) -> tuple[pa.Table, pa.Table]:
+        """Return the rows of both sides."""
+        left, right = (unpacked_side(packed[side], self.sides[side]) for side in Side)
+        return left, right
+
+    def rows(self, found: JoinResult) -> pa.Table:
+        """Return the results: the later of the two times, and all columns of both rows."""
+        later = np.maximum(found.left_microseconds, found.right_microseconds)
+        times = pa.array(later).cast(self.schema.field(0).type)
+        columns = [*found.left_rows().drop_columns([TIME]).columns, *found.right_rows().drop_columns([TIME]).columns]
+        return pa.Table.from_arrays([times, *columns], schema=self.schema)
+
+    def all_at_once(self) -> Callable[[pa.Table], pa.Table]:
+        """Return what joins all rows of a label, in batch mode."""
+
+        def joined(packed: pa.Table) -> pa.Table:
+            by_side = packed_by_side(packed.column("side").to_pylist(), packed.column("rows").to_pylist())
+            found = JoinPartition(self.specification, MemoryStore()).join(*self.tables(by_side), EVERYTHING)
+            return pa.table({"rows": pa.array([to_blob(piece) for piece in pieces(self.rows(found))], pa.binary())})
+
+        return joined
+
+
+def packed_by_side(sides: list[int], blobs: list[bytes | None]) -> dict[Side, list[bytes | None]]:
+    """Return packed rows by their side."""
+    return {side: [blob for one, blob in zip(sides, blobs, strict=True) if one == side] for side in Side}
+
+
+class JoinOperator(StatefulProcessor):
+    """The join of the rows of one label.
+
+    State is what `JoinPartition` keeps: basic windows and their directory, of which only those are read that are
+    probed. All follows from the rows, the state and the plan of the micro-batch: run again, it does the same.
+
+    Args:
+        work: What is joined.
+        client: Asks for the plan of a micro-batch.
+    """
+
+    def __init__(self, work: JoinWork, client: PlanClient) -> None:
+        self._work = work
+        self._client = client
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state."""
+        state = handle.getMapState("basic_windows", "side int, number bigint", "rows binary")
+        self._partition = JoinPartition(self._work.specification, _HeldWindows(state))
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N803 - Spark's names
+        """Join the rows of a micro-batch with one another and with those of earlier ones."""
+        opened = self._client.plan(micro_batch_id()).open
+        come = pd.concat(list(rows), ignore_index=True)
+        left, right = self._work.tables(packed_by_side(come["side"].tolist(), come["rows"].tolist()))
+        # Before there is a watermark, no row is late.
+        found = self._partition.join(left, right, JoinPlan(watermark_microseconds=opened if opened > 0 else None))
+        for piece in pieces(self._work.rows(found)):
+            # What is as old as the watermark is late to Spark, and not to us.
+            at = max(opened + 1, _latest(piece))
+            blob = to_blob(piece)
+            yield pd.DataFrame({JOINED_AT: pd.to_datetime([at], unit="us"), "rows": [blob]})
+
+    def close(self) -> None:
+        """Do nothing: all there is to close is Spark's."""
+
+
+def _latest(results: pa.Table) -> int:
+    return int(np.asarray(one_chunk(results.column(0)).cast(pa.int64())).max())
+
+
+@dataclass(frozen=True)
+class _HeldWindows:
+    """Basic windows in Spark's state."""
+
+    state: Any
+
+    def get(self, key: tuple[int, int]) -> bytes | None:
+        found = self.state.getValue(key)
+        return None if found is None else bytes(found[0])
+
+    def put(self, key: tuple[int, int], blob: bytes) -> None:
+        self.state.updateValue(key, (blob,))
+
+    def remove(self, key: tuple[int, int]) -> None:
+        self.state.removeKey(key)

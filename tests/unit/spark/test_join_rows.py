@@ -1,0 +1,83 @@
+"""Rows on their way to the partitions of a join and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+
+from streamshed.joins.conditions import Condition, Equality, Overlap
+from streamshed.joins.side import Side
+from streamshed.spark.internal_names import TIME
+from streamshed.spark.join_rows import packing, pieces, to_blob, unpacked_side, unpacking
+
+LABELS = (7, 3, 12)
+SCHEMA = pa.schema([(TIME, pa.int64()), ("a_n", pa.int64()), ("a_host", pa.string()), ("a_tags", pa.list_(pa.int64()))])
+ROWS = pa.Table.from_pylist(
+    [
+        {TIME: n, "a_n": 2**60 + n if n % 3 else None, "a_host": "abcde"[n % 5] if n % 7 else None, "a_tags": [n, None]}
+        for n in range(100)
+    ],
+    SCHEMA,
+)
+
+
+def _packed(rows: pa.Table, condition: Condition, side: Side = Side.LEFT, step: int = 30) -> pa.Table:
+    batches = rows.to_batches(max_chunksize=step)
+    return pa.Table.from_batches(list(packing(condition, side, LABELS)(batches)))
+
+
+def _of_label(packed: pa.Table, label: int) -> list[bytes]:
+    return [row["rows"] for row in packed.to_pylist() if row["label"] == label]
+
+
+def _order(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    return sorted(rows, key=lambda row: str(row[TIME]).zfill(3))
+
+
+def test_rows_arrive_as_they_were_and_equal_keys_at_one_label() -> None:
+    packed = _packed(ROWS, Equality(("a_host",), ("b_host",)))
+    arrived = {label: unpacked_side(_of_label(packed, label), SCHEMA) for label in LABELS}
+    assert _order([row for rows in arrived.values() for row in rows.to_pylist()]) == ROWS.to_pylist()
+    hosts = [{host for host in rows["a_host"].to_pylist() if host is not None} for rows in arrived.values()]
+    assert sum(map(len, hosts)) == len(set().union(*hosts)) == 5
+
+
+def test_both_sides_of_an_equal_key_go_to_one_label_whatever_they_are_called_and_however_wide() -> None:
+    mine = pa.table({TIME: [1] * 50, "a_port": pa.array(range(50), pa.int32())})
+    theirs = pa.table({TIME: [1] * 50, "b_port": pa.array(range(50), pa.int64())})
+    condition = Equality(("a_port",), ("b_port",))
+    label_of = []
+    for rows, side, name in ((mine, Side.LEFT, "a_port"), (theirs, Side.RIGHT, "b_port")):
+        packed = _packed(rows, condition, side)
+        assert set(packed["side"].to_pylist()) == {int(side)}
+        arrived = {label: unpacked_side(_of_label(packed, label), rows.schema) for label in LABELS}
+        label_of.append({port: label for label, table in arrived.items() for port in table[name].to_pylist()})
+    assert label_of[0] == label_of[1]
+    assert set(label_of[0].values()) == set(LABELS)
+
+
+@pytest.mark.parametrize("condition", [Equality(("a_host",), ("b_host",)), Overlap("a_tags", "b_tags", 1)])
+def test_a_carrier_asks_every_label_and_brings_no_row(condition: Condition) -> None:
+    carrier = [dict.fromkeys(SCHEMA.names)]
+    packed = _packed(pa.Table.from_pylist(carrier, SCHEMA), condition)
+    assert sorted(packed["label"].to_pylist()) == sorted(LABELS)
+    assert set(packed["rows"].to_pylist()) == {None}
+    assert unpacked_side(packed["rows"].to_pylist(), SCHEMA).num_rows == 0
+
+
+def test_rows_that_join_by_no_key_go_to_one_label() -> None:
+    packed = _packed(ROWS, Overlap("a_tags", "b_tags", 1))
+    assert len(set(packed["label"].to_pylist())) == 1
+    assert unpacked_side(packed["rows"].to_pylist(), SCHEMA).equals(ROWS)
+
+
+def test_results_are_unpacked_as_they_were() -> None:
+    blobs = pa.array([to_blob(piece) for piece in pieces(ROWS)], pa.binary())
+    batch = pa.RecordBatch.from_arrays([pa.nulls(len(blobs), pa.timestamp("us")), blobs], ["joined_at", "rows"])
+    assert pa.Table.from_batches(list(unpacking(SCHEMA)([batch]))).equals(ROWS)
+
+
+def test_no_results_are_no_pieces() -> None:
+    assert list(pieces(SCHEMA.empty_table())) == []

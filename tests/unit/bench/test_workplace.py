@@ -8,7 +8,7 @@ from streamshed.bench import BENCHMARKS, BenchOptions
 from streamshed.errors import JavaUnavailableError
 
 OF_RECORDINGS = {"coverage", "large_values", "counted_rows"}
-WITHOUT_SPARK = {"joins", "planning", "prediction"}
+WITHOUT_SPARK = {"joins", "planning", "prediction", "simulate"}
 
 
 @pytest.mark.parametrize("name", sorted({*BENCHMARKS} - OF_RECORDINGS - WITHOUT_SPARK))

@@ -74,6 +74,6 @@ def demo_network(watched: Path, hosts: Path) -> QueryNetwork:
         packets.window("5 seconds")
         .by(sender="CAST(key AS STRING)")
         .agg(largest="max(size)")
-        .query("largest_by_sender", 0.01, mode="subset", max_gap=3, gaps_by="group"),
+        .query("largest_by_sender", 0.01, mode="subset", max_gap=5, gaps_by="group"),
     )
     return network(*queries)

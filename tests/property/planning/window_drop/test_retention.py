@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop import retention
 from streamshed.planning.window_drop.provenance import NeededRows, needed_rows
 from streamshed.planning.window_drop.retention import retention_table, unneeded_times
 
@@ -70,12 +69,7 @@ def test_queries_with_different_windows_share_one_table(
 def test_a_table_that_were_too_long_drops_no_row_that_is_needed(bounds: list[int], most: int) -> None:
     ordered = sorted(bounds)
     intervals = [NeededRows(a, b) for a, b in zip(ordered[::2], ordered[1::2], strict=False)]
-    before = retention.MOST_SLOTS
-    retention.MOST_SLOTS = most
-    try:
-        table = retention_table([intervals])
-    finally:
-        retention.MOST_SLOTS = before
+    table = retention_table([intervals], most)
     assert len(table.needed) <= most
     for time in range(1000):
         if not table.is_needed(time, 0):

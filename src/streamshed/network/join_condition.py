@@ -43,25 +43,11 @@ class EqualColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class CommonItems:
-    """Two lists have at least so many items in common; made by `overlap`.
-
-    Attributes:
-        left_column: Of lists.
-        right_column: Of lists.
-        at_least: θ, a whole number of at least 1.
-    """
+class _OneColumnEach:
+    """What is compared is one column of either side."""
 
     left_column: str
     right_column: str
-    at_least: int
-
-    def __post_init__(self) -> None:
-        if not is_whole_number(self.at_least, at_least=1):
-            raise InvalidNetworkError(
-                f"overlap: at_least is {self.at_least!r}, expected a whole number of at least 1:"
-                " sets without a common item would join"
-            )
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -72,6 +58,26 @@ class CommonItems:
     def right(self) -> tuple[str, ...]:
         """The column of the right side."""
         return (self.right_column,)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonItems(_OneColumnEach):
+    """Two lists have at least so many items in common; made by `overlap`.
+
+    Attributes:
+        left_column: Of lists.
+        right_column: Of lists.
+        at_least: θ, a whole number of at least 1.
+    """
+
+    at_least: int
+
+    def __post_init__(self) -> None:
+        if not is_whole_number(self.at_least, at_least=1):
+            raise InvalidNetworkError(
+                f"overlap: at_least is {self.at_least!r}, expected a whole number of at least 1:"
+                " sets without a common item would join"
+            )
 
     @property
     def definition(self) -> tuple[object, ...]:
@@ -83,7 +89,7 @@ class CommonItems:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedItems:
+class WeightedItems(_OneColumnEach):
     """The inner product of two weighted sets is large enough; made by `inner_product`.
 
     Attributes:
@@ -92,8 +98,6 @@ class WeightedItems:
         at_least: θ, above 0.
     """
 
-    left_column: str
-    right_column: str
     at_least: float
 
     def __post_init__(self) -> None:
@@ -103,16 +107,6 @@ class WeightedItems:
                 " sets without a common item would join"
             )
         object.__setattr__(self, "at_least", float(self.at_least))
-
-    @property
-    def left(self) -> tuple[str, ...]:
-        """The column of the left side."""
-        return (self.left_column,)
-
-    @property
-    def right(self) -> tuple[str, ...]:
-        """The column of the right side."""
-        return (self.right_column,)
 
     @property
     def definition(self) -> tuple[object, ...]:

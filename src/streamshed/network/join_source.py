@@ -160,7 +160,8 @@ def _key_problems(join: JoinSource) -> Iterator[str]:
 
 
 def _set_problems(condition: JoinCondition, columns: list[tuple[str, str | None]]) -> Iterator[str]:
-    wanted = {CommonItems: ("array",), WeightedItems: ("map", "array<struct")}.get(type(condition))
+    kinds: dict[type, tuple[str, ...]] = {CommonItems: ("array",), WeightedItems: ("map", "array<struct")}
+    wanted = kinds.get(type(condition))
     for name, kind in columns:
         if wanted is not None and kind is not None and not kind.startswith(wanted):
             what = "a list" if wanted == ("array",) else "a map from items to weights"

@@ -17,7 +17,6 @@ from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
@@ -96,10 +95,6 @@ class DomainRun:
         settings: DomainSettings,
         sink: Sink,
     ) -> None:
-        if domain.joined:
-            raise InvalidNetworkError(
-                f'stream "{domain.joined[0].name}" is a join, which only network.answers(...) runs, over bounded input'
-            )
         self.domain = domain
         self._network = network
         self._spark = spark

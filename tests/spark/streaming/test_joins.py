@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
+from streamshed.network.join_condition import inner_product, overlap, pairs_where
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
-from tests.spark.streaming.files import at, write_parquet
-from tests.spark.streaming.harness import Collected
+from tests.spark.streaming.files import EPOCH, at, write_parquet
+from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
 
 FILES, ROWS = 5, 60
 SPAN_SECONDS = 20
@@ -118,8 +120,12 @@ def _expected_windows() -> set[tuple[object, ...]]:
     )
 
 
-def _check(collected: pa.Table, queries: QueryNetwork, spark: SparkSession) -> None:
-    found = spark.createDataFrame(collected)
+def _frame(spark: SparkSession, collected: Collected) -> DataFrame:
+    """All that was collected; of a table in chunks, Spark reads nothing past an empty one."""
+    return spark.createDataFrame(pa.concat_tables(collected.tables.values()).combine_chunks())
+
+
+def _check(found: DataFrame, queries: QueryNetwork) -> None:
     rows = query_view(found, queries, "pairs").toArrow()
     names = ("calls_at", "alerts_at", "calls_n", "alerts_n", "calls_host")
     assert Counter(zip(*(rows[name].to_pylist() for name in names), strict=True)) == _expected_pairs()
@@ -138,10 +144,82 @@ def _check(collected: pa.Table, queries: QueryNetwork, spark: SparkSession) -> N
 def test_batch_mode_joins_as_duckdb_does(spark: SparkSession, tmp_path: Path) -> None:
     _arrive(tmp_path, range(FILES))
     queries = _network(tmp_path)
-    _check(answers(queries, spark).toArrow(), queries, spark)
+    _check(answers(queries, spark), queries)
 
 
-def test_a_join_that_is_to_stream_is_refused_before_anything_runs(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_joins_as_duckdb_does_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    _arrive(tmp_path / "in", range(2))
+    queries, collected = _network(tmp_path / "in"), Collected()
+    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS}
+    with queries.start(spark, **settings) as run:
+        wait_for_micro_batch(run, 2)
+    _arrive(tmp_path / "in", range(2, FILES))
+    last = max(collected.tables)
+    with pytest.raises(IncompatibleCheckpointError, match='stream "calls_alerts" was a join'):
+        _network(tmp_path / "in", within=("7 s", "3 s")).start(spark, **settings)
+    with queries.start(spark, **settings) as run:
+        wait_for_micro_batch(run, last + FILES - 1)
+        assert run.drain(PATIENCE_SECONDS)
+        assert run.journal().offered_rows.sum() == 2 * LEFT.num_rows + RIGHT.num_rows
+    _check(_frame(spark, collected), queries)
+
+
+def _same_port(left: pa.Table, right: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(left["calls_port"], right["alerts_port"])
+
+
+_COMMON = "len(list_distinct(list_filter(list_intersect(a.tags, b.tags), lambda x: x IS NOT NULL)))"
+_PRODUCT = "list_sum(list_transform(map_keys(a.weights), lambda k: a.weights[k] * coalesce(b.weights[k], 0)))"
+
+
+@pytest.mark.parametrize(
+    ("on", "condition"),
+    [
+        (overlap("tags", at_least=2), f"{_COMMON} >= 2"),
+        (inner_product("weights", at_least=2.5), f"{_PRODUCT} >= 2.5"),
+        (pairs_where(_same_port), "a.port = b.port"),
+    ],
+    ids=["overlap", "inner_product", "function"],
+)
+def test_other_conditions_join_as_duckdb_does(spark: SparkSession, tmp_path: Path, on: object, condition: str) -> None:
+    _arrive(tmp_path / "in", range(FILES))
+    calls, alerts = _sides(tmp_path / "in")
+    pairs = calls.join(alerts, on=on, within=(f"{BEFORE} s", f"{AFTER} s"))  # type: ignore[arg-type]
+    queries, collected = network(pairs.map(a="calls_at", b="alerts_at").query("pairs")), Collected()
+    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS}
+    with queries.start(spark, **settings) as run:
+        wait_for_micro_batch(run, FILES - 1)
+    found = query_view(_frame(spark, collected), queries, "pairs").toArrow()
+    expected = _from_duckdb(f"SELECT a.at, b.at, a.n, b.n FROM calls a JOIN alerts b ON {condition} AND {_WITHIN}")
+    names = ("calls_at", "alerts_at", "calls_n", "alerts_n")
+    assert Counter(zip(*(found[name].to_pylist() for name in names), strict=True)) == Counter(expected)
+
+
+def test_late_rows_join_nothing_and_stop_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """A row as old as the watermark is not late; one that is older is."""
+
+    def row(second: float, number: int) -> pa.Table:
+        nothing = {"port": 1, "tags": None, "weights": None, "price": None}
+        return pa.Table.from_pylist([{"at": at(second), "n": number, "host": "a", **nothing}], SCHEMA)
+
+    calls, alerts = _sides(tmp_path / "in")
+    queries, collected = network(calls.join(alerts, on="host", within="50 s").query("pairs")), Collected()
+    for name in ("calls", "alerts"):
+        write_parquet(tmp_path / "in" / name / "0.parquet", row(10, 1))
+    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS}
+    with queries.start(spark, **settings) as run:
+        wait_for_micro_batch(run, 2)
+        for number, second in enumerate((10.0 - WATERMARK_SECONDS, 10.0 - WATERMARK_SECONDS - 0.001), 2):
+            write_parquet(tmp_path / "in" / "calls" / f"{number}.parquet", row(second, number))
+        wait_for_micro_batch(run, run.status().micro_batch_id + 3)
+    found = query_view(_frame(spark, collected), queries, "pairs").toArrow()
+    assert sorted(found["calls_n"].to_pylist()) == [1, 2]
+    assert set(found["time"].to_pylist()) == {EPOCH + timedelta(seconds=10)}
+
+
+def test_types_that_cannot_be_compared_are_refused_before_anything_runs(spark: SparkSession, tmp_path: Path) -> None:
     _arrive(tmp_path / "in", range(1))
-    with pytest.raises(InvalidNetworkError, match='stream "calls_alerts" is a join, which only'):
-        _network(tmp_path / "in").start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected())
+    calls, alerts = _sides(tmp_path / "in")
+    pairs = calls.map(code="concat(host, 'x')").join(alerts.map(code="port + 1"), on="code", within="5 s")
+    with pytest.raises(InvalidNetworkError, match="'calls_code' of type string with 'alerts_code' of type int32"):
+        network(pairs.query("pairs")).start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -20,8 +20,9 @@ from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_in
 from streamshed.answering.known_rows import KnownRows
 from streamshed.answering.numbered_windows import numbered_windows
 from streamshed.answering.output import Output, Shape
+from streamshed.answering.partly_joined import PARTLY_JOINED, least_shares
 from streamshed.answering.quantile import quantiles
-from streamshed.answering.shed_interval import ShedInterval, share_name
+from streamshed.answering.shed_interval import ShedInterval
 from streamshed.answering.unreadable import unreadable_fields
 from streamshed.answering.window_partials import Doubles, Longs, Truths, WindowPartials
 from streamshed.network.aggregate import AggregateKind
@@ -84,6 +85,7 @@ class Answering:
         partials: WindowPartials,
         shed: Sequence[ShedInterval] = (),
         dropped: Dropped = MappingProxyType({}),
+        partly_joined: Sequence[ShedInterval] = (),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
@@ -91,6 +93,7 @@ class Answering:
             partials: Of any queries, those of earlier networks included.
             shed: What was shed of late, from the journal.
             dropped: Windows that were dropped of late.
+            partly_joined: Event times of results of joins that were not done fully of late.
 
         Returns:
             Tables of the answer schema.
@@ -106,9 +109,11 @@ class Answering:
         shapes = np.where(is_answer, self._shape_of[outputs], -1)
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
-            told.append(self._aggregated(self._shapes[shape], partials.take(rows[chosen]), outputs[chosen], shed))
+            windows, of = partials.take(rows[chosen]), outputs[chosen]
+            joined = self._told(partly_joined, windows, of)
+            told.append(self._aggregated(self._shapes[shape], windows, of, shed, joined))
         is_row = kinds[rows] == _KIND_OF[ROW]
-        told.append(self._rows(partials.take(rows[is_row]), outputs[is_row]))
+        told.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
         is_late &= partials.longs("rows")[rows] > 0
         told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
@@ -118,16 +123,24 @@ class Answering:
         return [numbered_windows(batch, self._by_count) for batch in found] if self._by_count else found
 
     def _aggregated(
-        self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
+        self,
+        shape: Shape,
+        partials: WindowPartials,
+        outputs: Longs,
+        shed: Sequence[ShedInterval],
+        joined_share: Doubles,
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
         found = self._estimated(shape, partials, kept_rate, counted)
+        found = _of_part(found, joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
         exact, known = found.exact, found.known
         lower, upper = (_bound(known, bound, exact) for bound in found.bounds)
         nothing = partials.longs("rows") == 0
         shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
         reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
+        reasons = np.where(joined_share < 1.0, PARTLY_JOINED, reasons)
+        kept_share = np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
@@ -140,7 +153,7 @@ class Answering:
             "upper": upper,
             "confidence": pa.array(np.where(exact, 1.0, found.confidence)),
             "standard_error": _error(known, found.error, exact),
-            "sampling_rate": pa.array(np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))),
+            "sampling_rate": pa.array(kept_share * joined_share),
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
@@ -216,29 +229,28 @@ class Answering:
     ) -> Doubles:
         """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
         least: Doubles = np.minimum(1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0), 1.0)
-        start, end = partials.longs("window_start"), partials.longs("window_end")
-        for interval in shed:
-            told = interval.sampling_rates
-            least_of = np.array(
-                [told.get(share_name(output.definition_id, output.slot), 1.0) for output in self._outputs]
-            )
-            touches = (end > interval.start) & (start <= interval.until)
-            least = np.where(touches, np.minimum(least, least_of[outputs]), least)
-        return least
+        return np.minimum(least, self._told(shed, partials, outputs))
 
-    def _rows(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
-        exact = partials.doubles("greatest_weight") <= 1.0
+    def _told(self, intervals: Sequence[ShedInterval], partials: WindowPartials, outputs: Longs) -> Doubles:
+        start, end = partials.longs("window_start"), partials.longs("window_end")
+        return least_shares(intervals, self._outputs, outputs, start, end)
+
+    def _rows(self, partials: WindowPartials, outputs: Longs, partly_joined: Sequence[ShedInterval]) -> pa.RecordBatch:
+        at = partials.longs("window_start")
+        joined_share = least_shares(partly_joined, self._outputs, outputs, at, at + 1)
+        is_sample = partials.doubles("greatest_weight") > 1.0
+        exact = ~is_sample & (joined_share >= 1.0)
         kept = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
             "value_text": partials.array("key_text"),
-            "sampling_rate": pa.array(np.where(exact, 1.0, kept)),
+            "sampling_rate": pa.array(np.where(is_sample, kept, 1.0) * joined_share),
             "rows_used": partials.array("rows"),
             "rows_estimated": partials.array("rows_weighted"),
             "exact": pa.array(exact),
             "low": pa.array(np.zeros(len(partials), np.bool_)),
-            "reason": pa.array(np.full(len(partials), SAMPLED), pa.string(), mask=exact),
+            "reason": pa.array(np.where(is_sample, SAMPLED, PARTLY_JOINED), pa.string(), mask=exact),
         }
         return _batch(ROW, len(partials), columns)
 
@@ -260,6 +272,23 @@ class Answering:
     def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
         return _batch(LATE, len(partials), columns)
+
+
+def _of_part(found: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:
+    """Aggregates where some results of a join were not looked for: a count is that or more, all else anything."""
+    if not is_part.any():
+        return found
+    unknown = np.full(len(is_part), np.nan)
+    counts: Doubles = found.known.to_numpy(zero_copy_only=False)
+    return replace(
+        found,
+        exact=found.exact & ~is_part,
+        error=np.where(is_part, np.nan, found.error),
+        bounds=(
+            np.where(is_part, counts if is_count else unknown, found.bounds[0]),
+            np.where(is_part, unknown, found.bounds[1]),
+        ),
+    )
 
 
 def _bound(known: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:

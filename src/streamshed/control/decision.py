@@ -25,6 +25,7 @@ class Upcoming:
         now_seconds: When it takes its rows, on the caller's clock.
         windows: What is known of windows; None: none is dropped.
         speedup: How many times faster rows are worked off than on the workers that costs are known for.
+        work_per_row: By joined stream, how many units of work a row is; a row of others is one.
 
     Raises:
         ValueError: A count is negative, or the speedup is not positive.
@@ -37,6 +38,7 @@ class Upcoming:
     now_seconds: float
     windows: UpcomingWindows | None = None
     speedup: float = 1.0
+    work_per_row: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_speedup(self.speedup, f"micro-batch {self.micro_batch_id}")

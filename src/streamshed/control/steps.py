@@ -177,6 +177,7 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
         load_model=state.load_model,
         correction=state.regulator.correction,
         speedup=upcoming.speedup,
+        work_per_row=upcoming.work_per_row,
     )
 
 

@@ -50,7 +50,7 @@ class Query:
         weight: How much its error counts beside that of others, at least 0.
         priority: Queries of higher priority are shed last.
         mode: What its answers are under overload. Windows of so many rows are always answered exactly: to number these,
-            every row is needed. So are queries over joined streams.
+            every row is needed. Over a joined stream, answers in mode approximate are of what was joined of it.
         max_error: The error its answers should stay within, given as an `ErrorGoal`, as text such as "2 % at 95 %" or
             as a share; None: as little as the load allows.
         max_gap: The most answers in a row that it can miss in mode `subset`, given as a `GapTolerance`, as a number of
@@ -91,8 +91,8 @@ class Query:
             problems.add_all(self._gap_problems(gap, mode))
         by = problems.attempt(lambda: gaps_by(self.gaps_by))
         problems.add_all(self._by_group_problems(by, mode))
-        if self.is_by_count or self.is_joined:
-            problems.add_all(self._join_problems(mode) if self.is_joined else self._count_problems(mode))
+        problems.add_all(self._row_problems(mode))
+        if self.is_by_count:
             mode = AnswerMode.EXACT
         problems.raise_if_any()
         object.__setattr__(self, "mode", mode)
@@ -100,6 +100,13 @@ class Query:
         object.__setattr__(self, "gaps_by", by)
         object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
+
+    def _row_problems(self, mode: AnswerMode | None) -> Iterator[str]:
+        """What is wrong with it because of where its rows come from, or how its windows hold them."""
+        if self.is_joined:
+            yield from self._join_problems(mode)
+        elif self.is_by_count:
+            yield from self._count_problems(mode)
 
     def _count_problems(self, mode: AnswerMode | None) -> Iterator[str]:
         if mode is AnswerMode.SUBSET:
@@ -115,9 +122,9 @@ class Query:
         if self.is_by_count:
             yield f"{of}: windows of so many rows are for rows of a source"
         if mode is AnswerMode.SUBSET:
-            yield f'{of}, of which none is dropped: its mode cannot be subset; it is always "exact"'
+            yield f"{of}, whose windows are not dropped: its mode cannot be subset, but approximate or exact"
         if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
-            yield f"{of}, which is always answered exactly: leave max_error out"
+            yield f"{of}, and how far off answers are of a join done in part is not known: leave max_error out"
 
     def _gap_problems(self, gap: GapTolerance, mode: AnswerMode | None) -> Iterator[str]:
         if mode is not None and mode is not AnswerMode.SUBSET:

@@ -110,7 +110,7 @@ def streaming_answer_frame(
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
-        shed = () if plan is None else plan.shed
+        shed, partly_joined = ((), ()) if plan is None else (plan.shed, plan.partly_joined)
         dropped = dropped_windows(fixed if plan is None else plan.drops)
         told: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
@@ -118,7 +118,7 @@ def streaming_answer_frame(
         for batch in batches:
             partials_of_windows = WindowPartials(batch)
             sums.append(window_sums(_answered(partials_of_windows, dropped, answering.definitions_by_count)))
-            for answers in answering.answers(partials_of_windows, shed, dropped):
+            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined):
                 told.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from pyspark.accumulators import Accumulator
@@ -19,6 +19,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.quantization import sampling_rate_of
+from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
 from streamshed.spark.checkpoint_reader import is_written, query_id, watermark_milliseconds
@@ -31,13 +32,16 @@ from streamshed.spark.compiled_network import (
     types_of_network,
 )
 from streamshed.spark.count_partials import streaming_count_partials
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.join_frame import StreamingJoin, with_joined
+from streamshed.spark.join_planner import JoinPlanner
+from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
 from streamshed.spark.measuring import measured
-from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
+from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_row import StreamPlan
@@ -59,6 +63,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 _log = logging.getLogger(__name__)
 
 _LOOP_FILE = "control.json"
+_JOINS_FILE = "joins.json"
 _LAST_MICRO_BATCH_SECONDS = 60.0
 
 
@@ -111,6 +116,10 @@ class DomainRun:
         self._outputs = trial.row_outputs
         self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
         self._call_costs = new_call_costs(spark)
+        self._join_reports = new_join_reports(spark)
+        self._joins = JoinPlanner(
+            domain.streams, self._partly_joinable(), self._take_join_reports, self._folder.read_text(_JOINS_FILE)
+        )
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
         self._planner = MicroBatchPlanner(
@@ -121,6 +130,7 @@ class DomainRun:
             clock=time.time,
             reports=self._last_report,
             on_outcome=self._journal,
+            joins=self._joins,
         )
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
@@ -197,6 +207,17 @@ class DomainRun:
             self._query.stop()
             self._planner.record_last()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
+        if self.domain.joined:
+            self._folder.write_text(_JOINS_FILE, self._joins.to_json())
+
+    def _partly_joinable(self) -> frozenset[str]:
+        """The joined streams all of whose queries may be answered from a part of the join."""
+        whole = protected_streams(self._network.foundation)
+        return frozenset(stream.name for stream in self.domain.joined if stream.name not in whole)
+
+    def _take_join_reports(self) -> JoinReports:
+        taken, self._join_reports.value = self._join_reports.value, {}
+        return taken
 
     def _planning_ahead(self) -> PlanningAhead:
         checkpoint = self._spark_folder
@@ -248,7 +269,7 @@ class DomainRun:
             stream.name: plan_table(self._spark, client, stream, self._works[stream.name].gating)
             for stream in self.domain.streams
         }
-        streaming = StreamingJoin(client, self.manifest.partitions, plans)
+        streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, plans)
         return compile_network(
             self._network,
             self.domain,
@@ -355,6 +376,7 @@ class DomainRun:
             state_bytes=self._loop.state.state_size.total_bytes,
             queries=queries,
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
+            joins={name: one.status for name, one in self._planner.joined.items()},
         )
         self._finished.add(status)
         self._history.append(self._history_row(entry.to_row(), entry.decision))
@@ -386,6 +408,7 @@ class DomainRun:
             ),
             "late_pairs": sum(query.late_pairs for query in status.queries.values()),
             "unreadable_rows": status.unreadable_rows,
+            "joins": {name: asdict(join) for name, join in status.joins.items()},
             "mean_relative_error": sum(errors) / len(errors) if errors else None,
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,6 +22,7 @@ from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
 from streamshed.spark.internal_names import CARRIER_TIME, TIME
 from streamshed.spark.join_operator import JOINED_AT, OUTPUT_DDL, JoinOperator, JoinWork
+from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.join_rows import PACKED_DDL, join_condition_of, packing, unpacking
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import with_plan
@@ -36,11 +38,13 @@ class StreamingJoin:
 
     Attributes:
         client: Asks for the plan of a micro-batch.
+        reports: Told what was done.
         partitions: Of state.
         plans: By stream, what a micro-batch is told of it, one row.
     """
 
     client: PlanClient
+    reports: Accumulator[JoinReports]
     partitions: int
     plans: Mapping[str, DataFrame] = field(default_factory=dict)
 
@@ -89,7 +93,7 @@ def joined_frame(
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
     lines = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
-    work = _work(join, lines)
+    work = _work(joined.name, join, lines)
     condition = join_condition_of(join)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     labels = list(range(_BOUNDED_LABELS)) if streaming is None else labels_of(spark, streaming.partitions)
@@ -102,7 +106,11 @@ def joined_frame(
         found = by_label.applyInArrow(work.all_at_once(), "rows binary")
     else:
         found = by_label.transformWithStateInPandas(
-            JoinOperator(work, streaming.client), OUTPUT_DDL, "append", "EventTime", eventTimeColumnName=JOINED_AT
+            JoinOperator(work, streaming.client, streaming.reports),
+            OUTPUT_DDL,
+            "append",
+            "EventTime",
+            eventTimeColumnName=JOINED_AT,
         )
     return found.mapInArrow(unpacking(work.schema), _result_type(join, lines))
 
@@ -123,11 +131,11 @@ def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
     return wanted.select(F.timestamp_micros(TIME).alias("event_time"), F.col(TIME), *columns)
 
 
-def _work(join: JoinSource, lines: Mapping[Side, DataFrame]) -> JoinWork:
+def _work(name: str, join: JoinSource, lines: Mapping[Side, DataFrame]) -> JoinWork:
     sides = {
         side: to_arrow_schema(_nullable(rows.drop("event_time").schema), timezone="UTC") for side, rows in lines.items()
     }
-    return JoinWork(join, sides, to_arrow_schema(_result_type(join, lines), timezone="UTC"))
+    return JoinWork(name, join, sides, to_arrow_schema(_result_type(join, lines), timezone="UTC"))
 
 
 def _result_type(join: JoinSource, lines: Mapping[Side, DataFrame]) -> T.StructType:

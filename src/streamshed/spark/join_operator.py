@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.accumulators import Accumulator
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from streamshed.joins.arrays import one_chunk
+from streamshed.joins.directive import JoinDirective
+from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_result import JoinResult
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.partition import JoinPartition
+from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.plan import EVERYTHING, JoinPlan
 from streamshed.joins.side import Side
 from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.network.join_source import JoinSource
 from streamshed.spark.internal_names import TIME
+from streamshed.spark.join_reports import JoinReports, ReportKey
 from streamshed.spark.join_rows import join_condition_of, pieces, to_blob, unpacked_side
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
@@ -35,11 +41,13 @@ class JoinWork:
     """What the tasks of a join are told.
 
     Attributes:
+        name: Of the joined stream.
         join: The join.
         sides: The columns of either side's rows: `TIME`, then those that results have.
         schema: The columns of results.
     """
 
+    name: str
     join: JoinSource
     sides: Mapping[Side, pa.Schema]
     schema: pa.Schema
@@ -47,10 +55,9 @@ class JoinWork:
     @property
     def specification(self) -> JoinSpecification:
         """The join over those columns."""
-        join = self.join
-        windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
-        condition = join_condition_of(join)
-        return JoinSpecification(windows=windows, condition=condition, left_time=TIME, right_time=TIME)
+        return JoinSpecification(
+            windows=windows_of(self.join), condition=join_condition_of(self.join), left_time=TIME, right_time=TIME
+        )
 
     def tables(self, packed: Mapping[Side, list[bytes | None]]) -> tuple[pa.Table, pa.Table]:
         """Return the rows of both sides."""
@@ -75,6 +82,11 @@ class JoinWork:
         return joined
 
 
+def windows_of(join: JoinSource) -> JoinWindows:
+    """Return the windows of a join, cut into cells."""
+    return JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
+
+
 def packed_by_side(sides: list[int], blobs: list[bytes | None]) -> dict[Side, list[bytes | None]]:
     """Return packed rows by their side."""
     return {side: [blob for one, blob in zip(sides, blobs, strict=True) if one == side] for side in Side}
@@ -89,11 +101,13 @@ class JoinOperator(StatefulProcessor):
     Args:
         work: What is joined.
         client: Asks for the plan of a micro-batch.
+        reports: Told what was done.
     """
 
-    def __init__(self, work: JoinWork, client: PlanClient) -> None:
+    def __init__(self, work: JoinWork, client: PlanClient, reports: Accumulator[JoinReports]) -> None:
         self._work = work
         self._client = client
+        self._reports = reports
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
@@ -102,16 +116,31 @@ class JoinOperator(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N803 - Spark's names
         """Join the rows of a micro-batch with one another and with those of earlier ones."""
-        opened = self._client.plan(micro_batch_id()).open
+        number = micro_batch_id()
+        plan = self._client.plan(number)
         come = pd.concat(list(rows), ignore_index=True)
+        begun = time.process_time()
         left, right = self._work.tables(packed_by_side(come["side"].tolist(), come["rows"].tolist()))
         # Before there is a watermark, no row is late.
-        found = self._partition.join(left, right, JoinPlan(watermark_microseconds=opened if opened > 0 else None))
-        for piece in pieces(self._work.rows(found)):
+        watermark = plan.open if plan.open > 0 else None
+        found, expected = self._joined(left, right, plan.streams[self._work.name].join, watermark)
+        blobs = [(_latest(piece), to_blob(piece)) for piece in pieces(self._work.rows(found))]
+        report = PartitionReport.of(found, expected, time.process_time() - begun)
+        self._reports.add({ReportKey(self._work.name, number, int(key[0])): report})
+        for latest, blob in blobs:
             # What is as old as the watermark is late to Spark, and not to us.
-            at = max(opened + 1, _latest(piece))
-            blob = to_blob(piece)
+            at = max(plan.open + 1, latest)
             yield pd.DataFrame({JOINED_AT: pd.to_datetime([at], unit="us"), "rows": [blob]})
+
+    def _joined(
+        self, left: pa.Table, right: pa.Table, directive: JoinDirective | None, watermark: int | None
+    ) -> tuple[JoinResult, ExpectedComparisons | None]:
+        """The results; where the join is not done fully, what that would have compared."""
+        if directive is None:
+            return self._partition.join(left, right, JoinPlan(watermark_microseconds=watermark)), None
+        expected = self._partition.expected_comparisons(left, right, watermark_microseconds=watermark)
+        plan = directive.plan(expected, watermark_microseconds=watermark)
+        return self._partition.join(left, right, plan), expected
 
     def close(self) -> None:
         """Do nothing: all there is to close is Spark's."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
-from streamshed.control.decision import Upcoming
+from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop
+from streamshed.joins.directive import JoinDirective
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
-from streamshed.sharing.intake import Intake
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.event_times import event_times
+from streamshed.spark.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.share_codes import share_codes, sized_shares
@@ -26,54 +27,13 @@ from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
-_Number = TypeVar("_Number", int, float)
-
 _KEPT_PLANS = 200
 """Spark keeps 100 micro-batches to go back to."""
 
+_LEAST_SECONDS = 1e-3
+
 CLOCK_TOLERANCE = 60_000_000
 """How far event times may run ahead of the wall clock, microseconds, where nothing else is known of shed rows."""
-
-
-@dataclass(frozen=True)
-class DomainFacts:
-    """What planning for a time domain depends on and never changes.
-
-    Attributes:
-        streams: Its streams, in order.
-        intakes: Per stream, where its rows are taken in.
-        longest_window: Of its queries, microseconds.
-        trigger_interval_seconds: How often a micro-batch should start.
-        asked: The streams that queries ask for, which are those that the control loop knows; None: all.
-    """
-
-    streams: tuple[Stream, ...]
-    intakes: Mapping[str, Sequence[Intake]]
-    longest_window: int
-    trigger_interval_seconds: float
-    asked: tuple[str, ...] | None = None
-
-    @property
-    def sources(self) -> tuple[Stream, ...]:
-        """Those whose rows come from outside."""
-        return tuple(stream for stream in self.streams if stream.joined is None)
-
-    def of_asked(self, by_source: Mapping[str, _Number]) -> dict[str, _Number]:
-        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together."""
-        found = dict(by_source)
-        for stream in self.streams:
-            if stream.joined is not None:
-                sides = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
-                if sides <= by_source.keys():
-                    found[stream.name] = sum(
-                        (by_source[name] for name in sides), type(next(iter(by_source.values())))()
-                    )
-        return found if self.asked is None else {name: found[name] for name in self.asked if name in found}
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether windows lie along numbers, not in time."""
-        return self.streams[0].is_numbered
 
 
 class MicroBatchPlanner:
@@ -87,6 +47,7 @@ class MicroBatchPlanner:
         clock: Wall clock, seconds since the epoch.
         reports: Returns the report of the micro-batch that finished last, None before the first.
         on_outcome: Told of each finished micro-batch: report, outcome, and what each stream was told.
+        joins: Plans joins; None: there are none.
     """
 
     def __init__(
@@ -99,6 +60,7 @@ class MicroBatchPlanner:
         clock: Callable[[], float],
         reports: Callable[[], MicroBatchReport | None],
         on_outcome: Callable[[MicroBatchReport, MicroBatchOutcome, Mapping[str, StreamPlan]], None],
+        joins: JoinPlanner | None = None,
     ) -> None:
         self._facts = facts
         self._loop = loop
@@ -108,6 +70,10 @@ class MicroBatchPlanner:
         self._clock = clock
         self._reports = reports
         self._on_outcome = on_outcome
+        self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
+        self._last_started: float | None = None
+        self.joined: Mapping[str, JoinOutcome] = {}
+        """What came of the joins of the micro-batch that was recorded last."""
         self._lock = threading.Lock()
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
@@ -170,20 +136,25 @@ class MicroBatchPlanner:
         last = self._plan_of(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
+        rows = rows_by_name(upcoming)
         decision = self._loop.plan(
             Upcoming(
                 micro_batch_id=micro_batch_id,
-                offered_rows=self._facts.of_asked(rows_by_name(upcoming)),
+                offered_rows=self._facts.of_asked(rows),
                 sizes_known=len(upcoming) == len(self._facts.sources),
                 backlog_rows=self._backlog(upcoming),
                 now_seconds=now,
                 windows=self._windows(upcoming, opened, last),
+                work_per_row=self._facts.of_those_asked(self._joins.work_per_row(rows)),
             )
         )
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
+            # Of a join that is done in part, what it gives is not sampled besides.
+            if not self._joins.sheds(name)
         }
+        directives = self._directives(decision, micro_batch_id, rows)
         shed = [
             ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
             for name, of_stream in codes.items()
@@ -195,22 +166,72 @@ class MicroBatchPlanner:
             open=opened,
             streams={
                 stream.name: StreamPlan(
-                    sampling_code=min(codes[stream.name].values(), default=WHOLE),
-                    share_codes=_unless_whole(codes[stream.name]),
-                    sized=sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized),
+                    sampling_code=min(codes.get(stream.name, {}).values(), default=WHOLE),
+                    share_codes=_unless_whole(codes.get(stream.name, {})),
+                    sized=(
+                        sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized)
+                        if stream.name in codes
+                        else None
+                    ),
                     work_share=decision.work_shares.get(stream.name, 1.0),
                     row_share=decision.row_shares.get(stream.name),
+                    join=directives.get(stream.name),
                     **self._carried(stream),
                 )
                 for stream in self._facts.streams
             },
             shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
+            partly_joined=remembered(
+                (
+                    *(() if last is None else last.partly_joined),
+                    *self._partly_joined(directives, upcoming, opened, now),
+                ),
+                since=opened - self._facts.longest_window,
+            ),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
         )
+
+    def _directives(self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int]) -> dict[str, JoinDirective]:
+        """What is done of the joins that are not done fully."""
+        found = {
+            stream.name: self._joins.directive(
+                stream.name,
+                decision.work_shares.get(stream.name, 1.0),
+                micro_batch_id=micro_batch_id,
+                rows=rows,
+            )
+            for stream in self._facts.streams
+        }
+        return {name: directive for name, directive in found.items() if directive is not None}
+
+    def _partly_joined(
+        self,
+        directives: Mapping[str, JoinDirective],
+        upcoming: Mapping[str, StreamRows],
+        opened: int,
+        now: float,
+    ) -> Iterator[ShedInterval]:
+        """Event times of results that may be missing: from the earliest new row on, to the latest of all."""
+        rows = rows_by_name(upcoming)
+        for stream in self._facts.streams:
+            directive = directives.get(stream.name)
+            if directive is None or stream.joined is None:
+                continue
+            names = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
+            times = [self._shed_times(upcoming.get(name), opened, now) for name in names]
+            latest = [self._carrier.latest_event[name] for name in names if name in self._carrier.latest_event]
+            delivered = self._joins.delivered_share(stream.name, directive, rows)
+            shares = {share_name(*share): delivered for one in self._facts.intakes[stream.name] for share in one.shares}
+            yield ShedInterval(
+                stream=stream.name,
+                start=min(start for start, _ in times),
+                until=max([*latest, *(until for _, until in times)]),
+                sampling_rates=shares,
+            )
 
     def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
         return UpcomingWindows(
@@ -285,14 +306,19 @@ class MicroBatchPlanner:
             name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
         }
         estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
+        joined = self._learn_of_joins(report)
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
             offered_rows=self._facts.of_asked(report.offered_rows),
             admitted_rows=self._facts.of_asked(
                 {**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}}
             ),
-            sampling_rates=self._asked(rates),
-            work_shares=self._asked({name: plan.work_share for name, plan in plans.items()}),
+            sampling_rates=self._facts.of_those_asked(rates),
+            work_shares=self._facts.of_those_asked(
+                {name: plan.work_share for name, plan in plans.items()}
+                | {name: one.status.work_share for name, one in joined.items() if self._joins.sheds(name)}
+            ),
+            work_per_row=self._facts.of_those_asked({name: one.work_per_row for name, one in joined.items()}),
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
             started_at_seconds=report.started_at_seconds,
@@ -303,10 +329,13 @@ class MicroBatchPlanner:
         )
         self._on_outcome(report, outcome, plans)
 
-    def _asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:
-        """What is said of streams that queries ask for."""
-        asked = self._facts.asked
-        return {name: value for name, value in by_stream.items() if asked is None or name in asked}
+    def _learn_of_joins(self, report: MicroBatchReport) -> Mapping[str, JoinOutcome]:
+        before, self._last_started = self._last_started, report.started_at_seconds
+        elapsed = self._facts.trigger_interval_seconds if before is None else report.started_at_seconds - before
+        self.joined = self._joins.learn(
+            report.micro_batch_id, report.offered_rows, elapsed_seconds=max(elapsed, _LEAST_SECONDS)
+        )
+        return self.joined
 
     def _stream_plans(self, micro_batch_id: int) -> Mapping[str, StreamPlan]:
         known = self._plan_of(micro_batch_id)

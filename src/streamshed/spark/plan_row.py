@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from streamshed.answering.shed_interval import ShedInterval, share_name
+from streamshed.joins.directive import JoinDirective
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.counted_rows import Role, role_of
@@ -46,6 +47,7 @@ class StreamPlan:
         carrier_from: Event time of the carrier in the micro-batch before, microseconds; None: nothing known yet.
         carrier_until: Up to when it brings empty answers now.
         carrier_time: Its event time now.
+        join: Of a joined stream, what of the join is done; None: all of it.
     """
 
     sampling_code: int = WHOLE
@@ -56,6 +58,7 @@ class StreamPlan:
     carrier_from: int | None = None
     carrier_until: int | None = None
     carrier_time: int | None = None
+    join: JoinDirective | None = None
 
     @property
     def sampling_rate(self) -> float:
@@ -111,9 +114,23 @@ class StreamPlan:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:
-        """Read what JSON kept of `asdict`."""
-        sized = document["sized"]
-        return cls(**{**document, "sized": None if sized is None else SizedShares(**sized)})
+        """Read what `to_document` wrote."""
+        sized, join = document["sized"], document.get("join")
+        return cls(
+            **{
+                **document,
+                "sized": None if sized is None else SizedShares(**sized),
+                "join": None if join is None else JoinDirective.from_document(join),
+            }
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return {
+            **{field.name: getattr(self, field.name) for field in fields(self)},
+            "sized": None if self.sized is None else asdict(self.sized),
+            "join": None if self.join is None else self.join.to_document(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +142,8 @@ class PlanRow:
         open: The watermark of the micro-batch before, microseconds.
         streams: Per stream.
         shed: What was shed of late, this micro-batch included.
+        partly_joined: Event times of results of joins that were not done fully of late, with the share of results that
+            is to be expected in the place of a sampling rate.
         decided_at_seconds: When, seconds since the epoch.
         latest_event: Per stream, its latest event time known, microseconds.
         active_at_seconds: Per stream, when it last had rows.
@@ -136,6 +155,7 @@ class PlanRow:
     open: int
     streams: Mapping[str, StreamPlan]
     shed: tuple[ShedInterval, ...] = ()
+    partly_joined: tuple[ShedInterval, ...] = ()
     decided_at_seconds: float = 0.0
     latest_event: Mapping[str, int] = field(default_factory=dict)
     active_at_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -148,8 +168,9 @@ class PlanRow:
             {
                 "micro_batch_id": self.micro_batch_id,
                 "open": self.open,
-                "streams": {name: asdict(plan) for name, plan in self.streams.items()},
+                "streams": {name: plan.to_document() for name, plan in self.streams.items()},
                 "shed": [vars(interval) for interval in self.shed],
+                "partly_joined": [vars(interval) for interval in self.partly_joined],
                 "decided_at_seconds": self.decided_at_seconds,
                 "latest_event": dict(self.latest_event),
                 "active_at_seconds": dict(self.active_at_seconds),
@@ -167,6 +188,7 @@ class PlanRow:
             open=document["open"],
             streams={name: StreamPlan.from_document(plan) for name, plan in document["streams"].items()},
             shed=tuple(ShedInterval(**interval) for interval in document["shed"]),
+            partly_joined=tuple(ShedInterval(**interval) for interval in document.get("partly_joined", ())),
             decided_at_seconds=document["decided_at_seconds"],
             latest_event=document["latest_event"],
             active_at_seconds=document["active_at_seconds"],

@@ -33,6 +33,36 @@ class QueryStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JoinStatus:
+    """A join in one micro-batch.
+
+    Attributes:
+        work_share: The share of the cost of the full join that was spent, by what comparisons and results cost.
+        left_share: r1, that of the comparisons with the window of left rows.
+        right_share: r2, that of the comparisons with the window of right rows.
+        yields: Results per comparison of each cell, as known now: of the window of left rows, youngest first, then of
+            the other.
+        comparisons: How many were made.
+        results: How many there were.
+        late_rows: Rows that came too late to be joined.
+        stored_rows: Rows in the windows.
+        stored_bytes: How large they are.
+        released_rows: Rows that left the windows early, for memory.
+    """
+
+    work_share: float
+    left_share: float
+    right_share: float
+    yields: tuple[float, ...]
+    comparisons: float
+    results: float
+    late_rows: int
+    stored_rows: int
+    stored_bytes: int
+    released_rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunStatus:
     """The state of a time domain after its latest finished micro-batch.
 
@@ -62,6 +92,7 @@ class RunStatus:
         state_bytes: How much they take, as Spark writes them.
         queries: Per query, what it answered.
         unreadable_rows: Rows set aside, since the start.
+        joins: By joined stream, what came of its join.
     """
 
     clock: str
@@ -85,6 +116,7 @@ class RunStatus:
     state_bytes: int = 0
     queries: Mapping[str, QueryStatus] = field(default_factory=dict)
     unreadable_rows: int = 0
+    joins: Mapping[str, JoinStatus] = field(default_factory=dict)
 
     @property
     def utilization(self) -> float:
@@ -93,5 +125,8 @@ class RunStatus:
 
     @property
     def is_shedding(self) -> bool:
-        """Whether the latest micro-batch lost rows."""
-        return any(kept < 1 for kept in (*self.sampling_rates.values(), *self.effective_sampling_rates.values()))
+        """Whether the latest micro-batch lost rows, or results of joins."""
+        of_joins = (join.work_share for join in self.joins.values())
+        return any(
+            kept < 1 for kept in (*self.sampling_rates.values(), *self.effective_sampling_rates.values(), *of_joins)
+        )

@@ -1,7 +1,7 @@
 """What is known of the micro-batch that comes next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.speedup import costed
@@ -18,6 +18,7 @@ class Statistics:
         least_shares: By stream, the share of the work on its rows that nothing may shed; a stream left out may lose
             all. None: all of the work on streams with a query that needs every row.
         speedup: How many times faster rows are worked off than on the workers that the load model knows.
+        work_per_row: By joined stream, how many units of work a row is; a row of others is one.
 
     Example:
         >>> from streamshed.statistics.load_prior import LoadPrior
@@ -41,11 +42,12 @@ class Statistics:
     correction: float = 1.0
     least_shares: Mapping[str, float] | None = None
     speedup: float = 1.0
+    work_per_row: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def costed_rows(self) -> Mapping[str, float]:
-        """As many rows as the workers that the load model knows would work off in the same time."""
-        return costed(self.offered_rows, self.speedup)
+        """As many rows, of one unit of work, as the workers that the load model knows would do in the same time."""
+        return costed(self.offered_rows, self.speedup, self.work_per_row)
 
     def seconds(self, work_shares: Mapping[str, float]) -> float:
         """Predict how long the micro-batch takes at some shares of its work; that on a stream left out is all done."""

@@ -25,6 +25,7 @@ class MicroBatchOutcome:
         state_written_entries: How many of them it wrote.
         state_written_bytes: How large these were, together.
         speedup: How many times faster rows were worked off than on the workers that costs are known for.
+        work_per_row: By joined stream, how many units of work a row was; a row of others is one.
         is_cold: Whether it was the first of a run, which spends most of its time on compiling what the others use.
 
     Raises:
@@ -53,6 +54,7 @@ class MicroBatchOutcome:
     state_written_bytes: int = 0
     is_cold: bool = False
     speedup: float = 1.0
+    work_per_row: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("processing_seconds", "trigger_interval_seconds"):
@@ -71,8 +73,8 @@ class MicroBatchOutcome:
 
     @property
     def costed_rows(self) -> Mapping[str, float]:
-        """As many rows as the workers that costs are known for would have worked off in the same time."""
-        return costed(self.offered_rows, self.speedup)
+        """As many rows, of one unit of work, as the workers that costs are known for would have done meanwhile."""
+        return costed(self.offered_rows, self.speedup, self.work_per_row)
 
     @property
     def utilization(self) -> float:

@@ -1,23 +1,37 @@
 """Rows on other workers than those that costs are known for."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 
-def costed(rows: Mapping[str, int], speedup: float) -> Mapping[str, float]:
-    """Return how many rows the workers that costs are known for would work off in the same time.
+def costed(
+    rows: Mapping[str, int], speedup: float, work_per_row: Mapping[str, float] = MappingProxyType({})
+) -> Mapping[str, float]:
+    """Return how many rows of one unit of work the workers that costs are known for would do in the same time.
 
     Costs per row are learned on some number of workers. On others, the same rows take as long as fewer or more of them
-    would; what does not depend on rows stays.
+    would; what does not depend on rows stays. What a row of a join takes depends on what it is compared with: there
+    costs are learned per unit of work.
 
     Args:
         rows: By stream.
         speedup: How many times faster rows are worked off, above 0.
+        work_per_row: By stream, how many units of work a row is; 1 of a stream that is left out.
 
     Example:
         >>> costed({"packets": 1000}, 4.0)
         {'packets': 250.0}
+        >>> costed({"packets": 1000, "pairs": 100}, 1.0, {"pairs": 25.0})
+        {'packets': 1000, 'pairs': 2500.0}
     """
-    return rows if speedup == 1 else {stream: count / speedup for stream, count in rows.items()}
+    if speedup == 1 and not work_per_row:
+        return rows
+    return {
+        stream: count
+        if speedup == 1 and stream not in work_per_row
+        else count * work_per_row.get(stream, 1.0) / speedup
+        for stream, count in rows.items()
+    }
 
 
 def check_speedup(speedup: float, where: str) -> None:

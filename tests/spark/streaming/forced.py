@@ -25,6 +25,7 @@ def force_sampling(
     sized: SizedRates | None = None,
     counting: Mapping[str, int] | None = None,
     kept_shares: KeptShares | None = None,
+    work_shares: KeptShares | None = None,
 ) -> None:
     """Let runs started from now on use given sampling codes.
 
@@ -33,6 +34,8 @@ def force_sampling(
         sampling_codes: Code by stream or by query, for each micro-batch; what is left out is planned as ever.
         sized: Of queries whose rows are to be chosen by size where they are shed; of no others they are.
         counting: By query whose rows are to be counted where it is shed, the code of the rate; of no others they are.
+        work_shares: By stream, for each micro-batch, the share of the work on its rows that is done; of others, as
+            planned.
         kept_shares: By query, for each micro-batch, which share of its windows it keeps; of others, all.
     """
 
@@ -47,6 +50,9 @@ def force_sampling(
             by_size = {query: known for query, known in (sized or {}).items() if forced[query] != WHOLE}
             counted = {query: code for query, code in (counting or {}).items() if forced[query] != WHOLE}
             changed = replace(decision, query_codes=forced, sized=by_size, counting=counted)
+            if work_shares is not None:
+                shares = {**decision.work_shares, **work_shares(upcoming.micro_batch_id)}
+                changed = replace(changed, work_shares=shares)
             if kept_shares is not None and upcoming.windows is not None:
                 droppable = {one.query: one for one in droppable_queries(self._network)}
                 kept = {name: kept_shares(upcoming.micro_batch_id).get(name, 1.0) for name in droppable}

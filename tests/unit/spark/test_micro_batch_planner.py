@@ -16,7 +16,8 @@ from streamshed.network.stream import stream
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.micro_batch_planner import DomainFacts, MicroBatchPlanner
+from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.plan_row import PlanRow, SizedShares, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.storage import Storage

@@ -1,0 +1,110 @@
+"""How much of a join a micro-batch is to do: what is written down before it runs, the same for every partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamshed.joins.expected_comparisons import ExpectedComparisons
+from streamshed.joins.plan import JoinPlan
+from streamshed.joins.policies import join_policy_named, plan_within
+from streamshed.joins.selection import CellWork, Prices
+from streamshed.joins.yields import Yields
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinDirective:
+    """Tells each partition which share of its comparisons to make; which ones, follows from what it has stored.
+
+    All partitions keep the same share of the cost of their own full join, so that one with many rows sheds as much of
+    its work as one with few.
+
+    Args:
+        policy: The name of a shedding policy.
+        work_share: r, the share of the cost of the full join that is to be spent, in [0, 1].
+        yields: What cells were seen to yield.
+        prices: What comparisons, results and reads cost.
+        sampling: γ: of r, the share of new rows that is compared over all lags.
+        seed: Of what chance decides.
+
+    Example:
+        >>> from streamshed.joins.join_windows import JoinWindows
+        >>> yields = Yields((1e6, 1e6), (1e3, 2e3))
+        >>> directive = JoinDirective(
+        ...     policy="greedy", work_share=0.5, yields=yields, prices=Prices(), sampling=0.0, seed=1
+        ... )
+        >>> expected = ExpectedComparisons(
+        ...     windows=JoinWindows(20, 0, 10), with_stored=(50.0, 50.0), among_new=(0.0, 0.0), reads=(1, 1)
+        ... )
+        >>> [round(one, 3) for one in directive.plan(expected, watermark_microseconds=None).fractions]
+        [0.0, 1.0]
+        >>> JoinDirective.from_document(directive.to_document()) == directive
+        True
+    """
+
+    policy: str
+    work_share: float
+    yields: Yields
+    prices: Prices
+    sampling: float
+    seed: int
+
+    def cell_work(self, expected: ExpectedComparisons) -> CellWork:
+        """Return what there is to choose from."""
+        return CellWork(expected=expected, yields=self.yields, prices=self.prices)
+
+    def plan(self, expected: ExpectedComparisons, *, watermark_microseconds: int | None) -> JoinPlan:
+        """Return what a partition does.
+
+        Args:
+            expected: What its full join would compare.
+            watermark_microseconds: As in `JoinPlan`.
+        """
+        work = self.cell_work(expected)
+        return plan_within(
+            join_policy_named(self.policy),
+            work,
+            self.work_share * float(work.costs.sum()),
+            plan=JoinPlan(watermark_microseconds=watermark_microseconds, seed=self.seed),
+            sampling=self.sampling,
+        )
+
+    def delivered_share(self, expected: ExpectedComparisons) -> float:
+        """Return the share of the results of the full join that is to be expected, by what cells were seen to yield.
+
+        Args:
+            expected: What the full join would compare.
+        """
+        results = expected.comparisons * self.yields.per_comparison
+        total = float(results.sum())
+        if not total:
+            return self.work_share
+        plan = self.plan(expected, watermark_microseconds=None)
+        of_selected = plan.keep_share**2 * float((results * (plan.fractions or ())).sum())
+        return min(1.0, (plan.full_share * total + (1.0 - plan.full_share) * of_selected) / total)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return {
+            "policy": self.policy,
+            "work_share": self.work_share,
+            "comparisons": list(self.yields.comparisons),
+            "results": list(self.yields.results),
+            "prices": [self.prices.comparison, self.prices.result, self.prices.read],
+            "sampling": self.sampling,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> JoinDirective:
+        """Read what `to_document` wrote."""
+        comparison, result, read = document["prices"]
+        return cls(
+            policy=document["policy"],
+            work_share=document["work_share"],
+            yields=Yields(tuple(document["comparisons"]), tuple(document["results"])),
+            prices=Prices(comparison=comparison, result=result, read=read),
+            sampling=document["sampling"],
+            seed=document["seed"],
+        )

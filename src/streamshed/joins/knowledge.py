@@ -1,0 +1,206 @@
+"""What is known of a join while it runs, and what its next micro-batch will take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from streamshed.joins.arrays import Floats
+from streamshed.joins.directive import JoinDirective
+from streamshed.joins.expected_comparisons import ExpectedComparisons
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.learned_prices import LearnedPrices, TimeBudget
+from streamshed.joins.partition_report import PartitionReport
+from streamshed.joins.selection import Prices
+from streamshed.joins.yields import Yields
+
+_LEAST_COMPARISON_SECONDS = 3e-10
+"""A tenth of what is believed before anything was measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinKnowledge:
+    """Yields, prices and sizes of a join, from what its partitions told of earlier micro-batches.
+
+    n new rows are compared with those of the windows, s, and with one another: about n·(s + n/2) times some density d,
+    which depends on windows, rates and keys, changes slowly, and is measured in every micro-batch.
+
+    Args:
+        windows: The windows of the join.
+        yields: What cells yield.
+        prices: What everything takes.
+        density: d, comparisons per n·(s + n/2).
+        taken_share: Rows that come to the join ÷ rows that its streams were offered.
+        stored_rows: s.
+        basic_windows: How many are stored.
+        cells: Per cell, its share of the comparisons of the full join.
+        partitions: How many were called in a micro-batch.
+        last_rows: Rows that its streams were offered in the last micro-batch.
+
+    Example:
+        >>> known = JoinKnowledge.initial(JoinWindows(20, 0, 10))
+        >>> round(known.full_seconds(1000), 3), round(known.full_seconds(100_000), 3)
+        (0.006, 3.855)
+    """
+
+    windows: JoinWindows
+    yields: Yields
+    prices: LearnedPrices = field(default_factory=LearnedPrices)
+    density: float = 0.25
+    taken_share: float = 1.0
+    stored_rows: int = 0
+    basic_windows: int = 0
+    cells: tuple[float, ...]
+    partitions: int = 1
+    last_rows: int = 0
+
+    @classmethod
+    def initial(cls, windows: JoinWindows) -> JoinKnowledge:
+        """Return what is known before anything was compared."""
+        even = (1.0 / windows.cells,) * windows.cells
+        return cls(windows=windows, yields=Yields.unknown(windows.cells), cells=even)
+
+    def full_seconds(self, offered_rows: int) -> float:
+        """Return what the full join of a micro-batch takes of a core.
+
+        Args:
+            offered_rows: Rows that the streams are offered.
+        """
+        learned, rows = self.prices.by_name, self.taken_share * offered_rows
+        comparisons = self._comparisons(rows)
+        return float(
+            learned["fixed"] * self.partitions
+            + learned["row"] * rows
+            + learned["read"] * self.basic_windows
+            + learned["comparison"] * comparisons.sum()
+            + learned["result"] * (comparisons * np.array(self.yields.per_comparison)).sum()
+        )
+
+    @property
+    def choice_prices(self) -> Prices:
+        """What choices go by: a comparison is never taken to be free, for of what costs nothing all would be done."""
+        learned = self.prices.prices
+        return replace(learned, comparison=max(learned.comparison, _LEAST_COMPARISON_SECONDS))
+
+    def directive(self, policy: str, work_share: float, *, micro_batch_id: int, offered_rows: int) -> JoinDirective:
+        """Return what the partitions are to do.
+
+        Args:
+            policy: The name of a shedding policy.
+            work_share: The share of the cost of the full join that is to be spent.
+            micro_batch_id: Which.
+            offered_rows: Rows that the streams are offered.
+        """
+        budget = TimeBudget(
+            seconds=work_share * self.full_seconds(offered_rows),
+            learned=self.prices,
+            rows=offered_rows,
+            basic_windows=self.basic_windows,
+        )
+        return JoinDirective(
+            policy=policy,
+            work_share=work_share,
+            yields=self.yields,
+            prices=self.choice_prices,
+            sampling=budget.sampling(micro_batch_id),
+            seed=micro_batch_id,
+        )
+
+    def expected(self, offered_rows: int) -> ExpectedComparisons:
+        """Return what the full join of a micro-batch compares, all partitions together.
+
+        Args:
+            offered_rows: Rows that the streams are offered.
+        """
+        comparisons = tuple(self._comparisons(self.taken_share * offered_rows).tolist())
+        nothing = (0.0,) * self.windows.cells
+        return ExpectedComparisons(
+            windows=self.windows, with_stored=comparisons, among_new=nothing, reads=(0,) * self.windows.cells
+        )
+
+    def updated(
+        self, reports: Sequence[PartitionReport], *, offered_rows: int, elapsed_seconds: float
+    ) -> JoinKnowledge:
+        """Return what is known after a micro-batch.
+
+        Args:
+            reports: Of its partitions.
+            offered_rows: Rows that the streams were offered.
+            elapsed_seconds: Since the one before.
+        """
+        if not reports:
+            return self
+        prices = self.prices
+        for report in reports:
+            prices = prices.update(report.work, seconds=report.seconds)
+        rows = sum(report.work.rows for report in reports)
+        expected = total(reports, "expected")
+        could = rows * (self.stored_rows + rows / 2)
+        tells = bool(rows and expected.sum())
+        return replace(
+            self,
+            yields=self.yields.update(
+                total(reports, "seen_comparisons"), total(reports, "seen_weight"), seconds=elapsed_seconds
+            ),
+            prices=prices,
+            density=float(expected.sum()) / could if tells else self.density,
+            taken_share=rows / offered_rows if offered_rows else self.taken_share,
+            stored_rows=sum(report.stored_rows for report in reports),
+            basic_windows=sum(report.basic_windows for report in reports),
+            cells=tuple((expected / expected.sum()).tolist()) if tells else self.cells,
+            partitions=len(reports),
+            last_rows=offered_rows,
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold; windows are left out."""
+        return {
+            "comparisons": list(self.yields.comparisons),
+            "results": list(self.yields.results),
+            "squares": self.prices.squares.tolist(),
+            "products": self.prices.products.tolist(),
+            "density": self.density,
+            "taken_share": self.taken_share,
+            "stored_rows": self.stored_rows,
+            "basic_windows": self.basic_windows,
+            "cells": list(self.cells),
+            "partitions": self.partitions,
+            "last_rows": self.last_rows,
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], windows: JoinWindows) -> JoinKnowledge:
+        """Read what `to_document` wrote; of other windows, nothing is known.
+
+        Args:
+            document: What it wrote.
+            windows: The windows of the join.
+        """
+        if len(document["cells"]) != windows.cells:
+            return cls.initial(windows)
+        rest = ("density", "taken_share", "stored_rows", "basic_windows", "partitions", "last_rows")
+        return cls(
+            windows=windows,
+            yields=Yields(tuple(document["comparisons"]), tuple(document["results"])),
+            prices=LearnedPrices(np.array(document["squares"]), np.array(document["products"])),
+            cells=tuple(document["cells"]),
+            **{name: document[name] for name in rest},
+        )
+
+    def _comparisons(self, rows: float) -> Floats:
+        found: Floats = self.density * rows * (self.stored_rows + rows / 2) * np.array(self.cells)
+        return found
+
+
+def total(reports: Sequence[PartitionReport], counts: str) -> Floats:
+    """Return counts per cell, all partitions together.
+
+    Args:
+        reports: Of the partitions, one at least.
+        counts: The name of the counts.
+    """
+    added: Floats = np.sum([getattr(report, counts) for report in reports], axis=0)
+    return added

@@ -1,0 +1,72 @@
+"""What a partition of a join tells of a micro-batch to whoever plans the next one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamshed.joins.arrays import Floats
+from streamshed.joins.expected_comparisons import ExpectedComparisons
+from streamshed.joins.join_result import JoinResult
+from streamshed.joins.learned_prices import MicroBatchWork
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReport:
+    """One partition, one micro-batch.
+
+    Args:
+        work: What it did.
+        seconds: What that took of a core, planning included.
+        expected: Per cell, the comparisons of the full join.
+        comparisons: Per cell, those that were made.
+        results: Per cell, what they gave.
+        seen_comparisons: Per cell, comparisons that say what it yields.
+        seen_weight: What those gave, by weight.
+        late_rows: New rows older than the watermark, neither compared nor kept.
+        stored_rows: Rows in the windows after it.
+        stored_bytes: How large they are.
+        basic_windows: How many there are.
+        released_rows: Rows that left the windows early, for memory.
+    """
+
+    work: MicroBatchWork
+    seconds: float
+    expected: tuple[float, ...]
+    comparisons: tuple[float, ...]
+    results: tuple[float, ...]
+    seen_comparisons: tuple[float, ...]
+    seen_weight: tuple[float, ...]
+    late_rows: int
+    stored_rows: int
+    stored_bytes: int
+    basic_windows: int
+    released_rows: int
+
+    @classmethod
+    def of(cls, found: JoinResult, expected: ExpectedComparisons | None, seconds: float) -> PartitionReport:
+        """Return the report on a result.
+
+        Args:
+            found: The result.
+            expected: What the full join would have compared; None: it was the full join.
+            seconds: What it took of a core.
+        """
+        cells, state = found.cells, found.state
+        return cls(
+            work=MicroBatchWork.of(found),
+            seconds=seconds,
+            expected=_told(cells.comparisons if expected is None else expected.comparisons),
+            comparisons=_told(cells.comparisons),
+            results=_told(cells.results),
+            seen_comparisons=_told(cells.seen_comparisons),
+            seen_weight=_told(cells.seen_weight),
+            late_rows=found.left_counts.late + found.right_counts.late,
+            stored_rows=state.rows,
+            stored_bytes=state.bytes,
+            basic_windows=state.basic_windows,
+            released_rows=state.released_rows,
+        )
+
+
+def _told(counts: Floats) -> tuple[float, ...]:
+    return tuple(counts.tolist())

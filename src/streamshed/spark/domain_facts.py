@@ -1,0 +1,57 @@
+"""What planning for a time domain depends on and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from streamshed.network.stream import Stream
+from streamshed.sharing.intake import Intake
+
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True)
+class DomainFacts:
+    """What planning for a time domain depends on and never changes.
+
+    Attributes:
+        streams: Its streams, in order.
+        intakes: Per stream, where its rows are taken in.
+        longest_window: Of its queries, microseconds.
+        trigger_interval_seconds: How often a micro-batch should start.
+        asked: The streams that queries ask for, which are those that the control loop knows; None: all.
+    """
+
+    streams: tuple[Stream, ...]
+    intakes: Mapping[str, Sequence[Intake]]
+    longest_window: int
+    trigger_interval_seconds: float
+    asked: tuple[str, ...] | None = None
+
+    @property
+    def sources(self) -> tuple[Stream, ...]:
+        """Those whose rows come from outside."""
+        return tuple(stream for stream in self.streams if stream.joined is None)
+
+    def of_asked(self, by_source: Mapping[str, _Number]) -> dict[str, _Number]:
+        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together."""
+        found = dict(by_source)
+        for stream in self.streams:
+            if stream.joined is not None:
+                sides = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
+                if sides <= by_source.keys():
+                    found[stream.name] = sum(
+                        (by_source[name] for name in sides), type(next(iter(by_source.values())))()
+                    )
+        return found if self.asked is None else {name: found[name] for name in self.asked if name in found}
+
+    def of_those_asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:
+        """Return what is said of streams that queries ask for."""
+        return {name: value for name, value in by_stream.items() if self.asked is None or name in self.asked}
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether windows lie along numbers, not in time."""
+        return self.streams[0].is_numbered

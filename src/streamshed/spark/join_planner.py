@@ -1,0 +1,157 @@
+"""The driver's side of joins: what the next micro-batch of each takes, how much of it is done, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from streamshed.joins.arrays import Floats
+from streamshed.joins.directive import JoinDirective
+from streamshed.joins.knowledge import JoinKnowledge, total
+from streamshed.joins.partition_report import PartitionReport
+from streamshed.joins.side import Side
+from streamshed.network.join_source import JoinSource
+from streamshed.network.stream import Stream
+from streamshed.spark.join_operator import windows_of
+from streamshed.spark.join_reports import JoinReports
+from streamshed.spark.run_status import JoinStatus
+
+UNIT_SECONDS = 1e-6
+"""A unit of work of a join, that rows of joined streams are counted in: what takes a microsecond of a core."""
+_FULL = 0.999
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinOutcome:
+    """What came of a join in a micro-batch.
+
+    Attributes:
+        work_per_row: Units of work that a row of its streams would have been, had the join been done fully.
+        status: What it did.
+    """
+
+    work_per_row: float
+    status: JoinStatus
+
+
+class JoinPlanner:
+    """Plans the joins of a time domain, and learns from what their partitions tell.
+
+    Args:
+        streams: The streams of the domain.
+        sheddable: Names of joined streams whose queries all may be answered from a part of the join.
+        take_reports: Returns what partitions told since it was last asked.
+        known: What `to_json` wrote before a restart; None: nothing is known.
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        sheddable: AbstractSet[str],
+        take_reports: Callable[[], JoinReports],
+        known: str | None = None,
+    ) -> None:
+        self._joins = {stream.name: stream.joined for stream in streams if stream.joined is not None}
+        self._sheddable = sheddable
+        self._take_reports = take_reports
+        written = {} if known is None else json.loads(known)
+        self._known = {name: _restored(join, written.get(name)) for name, join in self._joins.items()}
+
+    def sheds(self, stream: str) -> bool:
+        """Return whether it is the join of a stream that may be done in part."""
+        return stream in self._sheddable and stream in self._joins
+
+    def work_per_row(self, rows: Mapping[str, int]) -> dict[str, float]:
+        """Return, by joined stream, how many units of work a row of its streams is, if the join is done fully.
+
+        Args:
+            rows: By source, what is offered; where that is not known, it is taken to be as before.
+        """
+        return {
+            name: self._known[name].full_seconds(offered) / UNIT_SECONDS / offered
+            for name in self._joins
+            if (offered := self._offered(name, rows) or self._known[name].last_rows)
+        }
+
+    def directive(
+        self, stream: str, work_share: float, *, micro_batch_id: int, rows: Mapping[str, int]
+    ) -> JoinDirective | None:
+        """Return what the partitions of a join are to do; None: all of it.
+
+        Args:
+            stream: The joined stream.
+            work_share: The share of the work on its rows that there is time for.
+            micro_batch_id: Which.
+            rows: As in `work_per_row`.
+        """
+        if not self.sheds(stream) or work_share >= _FULL:
+            return None
+        offered = self._offered(stream, rows) or self._known[stream].last_rows
+        policy = self._joins[stream].policy
+        return self._known[stream].directive(policy, work_share, micro_batch_id=micro_batch_id, offered_rows=offered)
+
+    def delivered_share(self, stream: str, directive: JoinDirective, rows: Mapping[str, int]) -> float:
+        """Return the share of the results of a join that is to be expected."""
+        return directive.delivered_share(self._known[stream].expected(self._offered(stream, rows)))
+
+    def learn(self, micro_batch_id: int, rows: Mapping[str, int], *, elapsed_seconds: float) -> dict[str, JoinOutcome]:
+        """Take in what partitions told of a micro-batch, and return what came of its joins.
+
+        Args:
+            micro_batch_id: Which.
+            rows: By source, what was offered.
+            elapsed_seconds: Since the one before.
+        """
+        reports = self._take_reports()
+        found = {}
+        for name, join in self._joins.items():
+            own = [one for key, one in reports.items() if key.stream == name and key.micro_batch_id == micro_batch_id]
+            if not own:
+                continue
+            offered = self._offered(name, rows)
+            self._known[name] = self._known[name].updated(own, offered_rows=offered, elapsed_seconds=elapsed_seconds)
+            found[name] = _outcome(join, self._known[name], own, offered)
+        return found
+
+    def to_json(self) -> str:
+        """Write down what is known, for a restart."""
+        return json.dumps({name: known.to_document() for name, known in self._known.items()})
+
+    def _offered(self, stream: str, rows: Mapping[str, int]) -> int:
+        join = self._joins[stream]
+        return sum(rows.get(name, 0) for name in {side.stream.name for side in (join.left, join.right)})
+
+
+def _restored(join: JoinSource, written: Mapping[str, object] | None) -> JoinKnowledge:
+    windows = windows_of(join)
+    return JoinKnowledge.initial(windows) if written is None else JoinKnowledge.from_document(written, windows)
+
+
+def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[PartitionReport], offered: int) -> JoinOutcome:
+    expected, made = total(reports, "expected"), total(reports, "comparisons")
+    missed = (expected - made).clip(0.0)
+    prices, results = known.choice_prices, float(total(reports, "results").sum())
+    missed_results = float((missed * known.yields.per_comparison).sum())
+    missed_seconds = prices.comparison * float(missed.sum()) + prices.result * missed_results
+    made_seconds = prices.comparison * float(made.sum()) + prices.result * results
+    full_seconds = sum(report.seconds for report in reports) + missed_seconds
+    left, right = (windows_of(join).cells_of_side(side) for side in Side)
+    status = JoinStatus(
+        work_share=made_seconds / (made_seconds + missed_seconds) if missed_seconds else 1.0,
+        left_share=_share(made[left], expected[left]),
+        right_share=_share(made[right], expected[right]),
+        yields=known.yields.per_comparison,
+        comparisons=float(made.sum()),
+        results=results,
+        late_rows=sum(report.late_rows for report in reports),
+        stored_rows=sum(report.stored_rows for report in reports),
+        stored_bytes=sum(report.stored_bytes for report in reports),
+        released_rows=sum(report.released_rows for report in reports),
+    )
+    return JoinOutcome(work_per_row=full_seconds / UNIT_SECONDS / offered if offered else 0.0, status=status)
+
+
+def _share(made: Floats, of: Floats) -> float:
+    return min(1.0, float(made.sum() / of.sum())) if of.sum() else 1.0

@@ -19,7 +19,7 @@ from streamshed.planning.work_shares import CATCHING_UP, REASONS, SPARED
 from streamshed.spark import sinks
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.run import Run, start
-from streamshed.spark.run_status import QueryStatus, RunStatus
+from streamshed.spark.run_status import JoinStatus, QueryStatus, RunStatus
 from streamshed.spark.state_layout import FAMILIES
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.unit.documentation import ROOT, first_names, named, page, tables
@@ -86,7 +86,7 @@ def test_every_member_of_a_run() -> None:
     assert set(first_names(RUNNING.table("The handle"))) == members
 
 
-@pytest.mark.parametrize(("number", "kind"), [(1, RunStatus), (2, QueryStatus)])
+@pytest.mark.parametrize(("number", "kind"), [(1, RunStatus), (2, QueryStatus), (3, JoinStatus)])
 def test_every_field_of_a_status(number: int, kind: type) -> None:
     assert set(first_names(RUNNING.table("The handle", number=number))) == fields_and_properties(kind)
 

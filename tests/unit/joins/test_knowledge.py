@@ -1,0 +1,145 @@
+"""What is known of a join after some micro-batches, against what the next one really compares."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from streamshed.joins.conditions import Equality
+from streamshed.joins.directive import JoinDirective
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.knowledge import JoinKnowledge, total
+from streamshed.joins.partition import JoinPartition
+from streamshed.joins.partition_report import PartitionReport
+from streamshed.joins.plan import JoinPlan
+from streamshed.joins.selection import Prices
+from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.store import MemoryStore
+from streamshed.joins.yields import Yields
+
+SECOND = 1_000_000
+WINDOWS = JoinWindows(4 * SECOND, 2 * SECOND, SECOND)
+LAG_SECONDS = 3
+
+
+class Join:
+    """A join of two streams whose right rows have the key that a left row had three seconds before."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        join = JoinSpecification(windows=WINDOWS, condition=Equality(("k",), ("k",)), left_time="t", right_time="t")
+        self._partitions = [JoinPartition(join, MemoryStore()) for _ in range(partitions)]
+        self._chance = np.random.default_rng(0)
+        self._second = 0
+        self.known = JoinKnowledge.initial(WINDOWS)
+
+    def step(self, rows_per_side: int, directive: JoinDirective | None = None) -> list[PartitionReport]:
+        """Join the rows of a second, of which each partition has its share."""
+        begun, self._second = self._second * SECOND, self._second + 1
+        reports = []
+        for partition in self._partitions:
+            times = np.sort(self._chance.integers(begun, begun + SECOND, rows_per_side // len(self._partitions)))
+            left, right = (pa.table({"t": times, "k": (times - lag) // 1000}) for lag in (0, LAG_SECONDS * SECOND))
+            watermark = begun - SECOND
+            expected = None
+            plan = JoinPlan(watermark_microseconds=watermark)
+            if directive is not None:
+                expected = partition.expected_comparisons(left, right, watermark_microseconds=watermark)
+                plan = directive.plan(expected, watermark_microseconds=watermark)
+            reports.append(PartitionReport.of(partition.join(left, right, plan), expected, 0.01))
+        self.known = self.known.updated(reports, offered_rows=2 * rows_per_side, elapsed_seconds=1.0)
+        return reports
+
+
+def test_comparisons_of_steady_streams_are_foreseen() -> None:
+    join = Join()
+    for _ in range(10):
+        join.step(2000)
+    foreseen = join.known.expected(4000)
+    really = total(join.step(2000), "expected")
+    assert foreseen.total == pytest.approx(really.sum(), rel=0.05)
+    assert foreseen.comparisons == pytest.approx(really, rel=0.1)
+
+
+@pytest.mark.parametrize("factor", [0.25, 5])
+def test_comparisons_of_a_burst_are_foreseen_in_its_first_micro_batch(factor: float) -> None:
+    """There are five times as many new rows to compare with the same windows, and with one another."""
+    join = Join()
+    for _ in range(10):
+        join.step(2000)
+    foreseen = join.known.expected(round(4000 * factor)).total
+    assert foreseen == pytest.approx(total(join.step(round(2000 * factor)), "expected").sum(), rel=0.3)
+
+
+def test_of_rows_that_never_come_to_the_join_no_comparisons_are_expected() -> None:
+    join = Join()
+    for _ in range(8):
+        reports = join.step(1000)
+        join.known = join.known.updated(reports, offered_rows=20_000, elapsed_seconds=0.0)
+    assert join.known.taken_share == pytest.approx(0.1)
+    assert join.known.expected(20_000).total == pytest.approx(total(join.step(1000), "expected").sum(), rel=0.1)
+
+
+def test_a_micro_batch_without_rows_changes_no_expectation_of_what_rows_are_compared_with() -> None:
+    join = Join()
+    for _ in range(6):
+        join.step(1000)
+    density, cells = join.known.density, join.known.cells
+    join.step(0)
+    assert (join.known.density, join.known.cells) == (density, cells)
+    assert join.known.updated([], offered_rows=5, elapsed_seconds=1.0) is join.known
+
+
+def test_a_share_of_the_work_is_spent_where_it_yields_most() -> None:
+    join = Join()
+    for _ in range(8):
+        join.step(2000)
+    directive = join.known.directive("greedy", 0.3, micro_batch_id=8, offered_rows=4000)
+    delivered = directive.delivered_share(join.known.expected(4000))
+    reports = join.step(2000, directive)
+    made, expected = total(reports, "comparisons"), total(reports, "expected")
+    assert made.sum() <= 0.36 * expected.sum()
+    assert made[LAG_SECONDS] > 0.9 * expected[LAG_SECONDS]
+    assert 0.7 < delivered <= 1
+
+
+def test_it_is_the_same_after_a_restart() -> None:
+    join = Join()
+    for _ in range(4):
+        join.step(500)
+    written = json.loads(json.dumps(join.known.to_document()))
+    again = JoinKnowledge.from_document(written, WINDOWS)
+    assert again.to_document() == join.known.to_document()
+    assert again.full_seconds(1000) == join.known.full_seconds(1000)
+    others = JoinWindows(SECOND, SECOND, SECOND)
+    assert JoinKnowledge.from_document(written, others).to_document() == JoinKnowledge.initial(others).to_document()
+
+
+def test_a_directive_is_the_same_once_it_was_written_down() -> None:
+    yields = Yields((1e6, 2e6, 3e6), (10.5, 0.0, 7.0))
+    directive = JoinDirective(
+        policy="direction",
+        work_share=0.25,
+        yields=yields,
+        prices=Prices(comparison=1e-9, result=2e-7, read=3e-5),
+        sampling=0.1,
+        seed=9,
+    )
+    assert JoinDirective.from_document(json.loads(json.dumps(directive.to_document()))) == directive
+
+
+@pytest.mark.parametrize("policy", ["random_drop", "rate_adaptation", "time_correlation", "direction", "greedy"])
+def test_more_work_gives_no_fewer_results(policy: str) -> None:
+    join = Join()
+    for _ in range(8):
+        join.step(1000)
+    expected = join.known.expected(2000)
+    shares = [
+        join.known.directive(policy, share, micro_batch_id=1, offered_rows=2000).delivered_share(expected)
+        for share in (0.05, 0.2, 0.5, 0.8, 1.0)
+    ]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    assert shares[0] > 0

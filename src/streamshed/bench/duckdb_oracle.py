@@ -28,7 +28,7 @@ class DuckDB:
     """
 
     def __init__(self, threads: int) -> None:
-        self._connection: duckdb.DuckDBPyConnection = _module().connect(config={"threads": threads})
+        self._connection: duckdb.DuckDBPyConnection = duckdb_module().connect(config={"threads": threads})
         self._connection.execute("SET TimeZone = 'UTC'")
 
     def close(self) -> None:
@@ -86,7 +86,12 @@ def _text(value: str) -> str:
     return f"'{quoted}'"
 
 
-def _module() -> Any:
+def duckdb_module() -> Any:
+    """Return DuckDB.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
     try:
         return importlib.import_module("duckdb")
     except ModuleNotFoundError as error:

@@ -24,6 +24,13 @@ from streamshed.bench.joins_recorded import (
     recorded_figures,
     run_recorded,
 )
+from streamshed.bench.joins_streamed import (
+    STREAMED_FULL,
+    STREAMED_QUICK,
+    measure_streamed,
+    streamed_document,
+    streamed_figures,
+)
 from streamshed.bench.joins_throughput import measure_throughput, throughput_figures
 from streamshed.bench.papers_join import PAPERS_POLICIES, PapersJoin, TimedPairs
 
@@ -51,14 +58,18 @@ _LEFT_OUT = (
 
 
 def run(options: BenchOptions) -> BenchResult:
-    """Measure what policies give; no Spark is needed.
+    """Measure what policies give, and how fast full joins are on Spark.
 
     Raises:
+        MissingExtraError: DuckDB is not installed.
+        JavaUnavailableError: There is no Java, or it is too old.
         MissingRecordingsError: A folder of recordings is named that does not hold them.
     """
     recorded = _recorded(options)
     found = _at_fixed_comparisons(options)
     speed = measure_throughput(seed=options.seed)
+    sizes = STREAMED_QUICK if options.quick else STREAMED_FULL
+    streamed = measure_streamed(sizes, seed=options.seed, progress=_within(options, "streams", 0.5))
     timed = None if options.quick else run_timed(seed=options.seed, progress=_within(options, "by the clock", 0.6))
     indexed = None if options.quick else run_indexed(seed=options.seed, progress=_within(options, "by the clock", 0.8))
     left_out = [*(_LEFT_OUT if options.quick else ()), *(() if recorded else ("recorded streams: no --trace",))]
@@ -66,12 +77,14 @@ def run(options: BenchOptions) -> BenchResult:
         figures={
             **figures_of(found),
             **throughput_figures(speed),
+            **streamed_figures(streamed),
             **(timed_figures(timed) if timed else {}),
             **(indexed_figures(indexed) if indexed else {}),
             **recorded_figures(recorded),
         },
         details={
             **to_document(found),
+            "streamed": streamed_document(streamed),
             "by_clock": timed_document(timed) if timed else None,
             "windows_of_200_s": indexed_document(indexed) if indexed else None,
             "recorded": recorded_document(recorded),

@@ -1,0 +1,281 @@
+"""A full join of two streams and windows over it, on Spark: ours beside Spark's own join, over the same files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamshed.bench.duckdb_oracle import duckdb_module
+from streamshed.bench.errors import UnfinishedBenchmarkError
+from streamshed.bench.join_runs import SECOND
+from streamshed.bench.joins_throughput import wide_rows
+from streamshed.bench.ours import Collect
+from streamshed.bench.workplace import Workplace, bench_session, workplace
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LEFT, RIGHT = "calls", "alerts"
+SCHEMA = "ts timestamp, key bigint, bytes bigint, seconds double, host string, is_known boolean"
+WITHIN_SECONDS = 10
+_POLL_SECONDS = 0.05
+_PATIENCE_SECONDS = 900.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedSizes:
+    """How much is joined.
+
+    Args:
+        rows_per_second: Per side, of event time.
+        keys: How many there are.
+        file_seconds: Event time of a file; each micro-batch takes one of either side.
+        filling: Micro-batches until windows are full, which do not count.
+        counted: Those that do.
+        rounds: How often either join goes through all of them, in turn.
+    """
+
+    rows_per_second: int
+    keys: int
+    file_seconds: int
+    filling: int
+    counted: int
+    rounds: int
+
+    @property
+    def files(self) -> int:
+        """How many files each side has."""
+        return self.filling + self.counted
+
+
+STREAMED_FULL = StreamedSizes(rows_per_second=20_000, keys=10_000, file_seconds=2, filling=6, counted=8, rounds=3)
+STREAMED_QUICK = StreamedSizes(rows_per_second=10_000, keys=5_000, file_seconds=2, filling=6, counted=3, rounds=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedJoin:
+    """One join going through all files.
+
+    Args:
+        seconds: Of each micro-batch that counts.
+        results: All pairs, as its windows count them.
+        state_bytes: What its state takes at the end, as it tells.
+    """
+
+    seconds: tuple[float, ...]
+    results: int
+    state_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedJoins:
+    """Every round.
+
+    Args:
+        ours: Of our join.
+        native: Of Spark's.
+        counted_results: Pairs that come in the micro-batches that count.
+        all_results: All pairs, by DuckDB.
+    """
+
+    ours: tuple[StreamedJoin, ...]
+    native: tuple[StreamedJoin, ...]
+    counted_results: int
+    all_results: int
+
+    def speeds(self, joins: tuple[StreamedJoin, ...]) -> list[float]:
+        """Return result rows per second of each round."""
+        return [self.counted_results / sum(one.seconds) for one in joins]
+
+
+def streamed_figures(measured: StreamedJoins) -> dict[str, float]:
+    """Return how many times as fast ours is, the median of the rounds, and both speeds and states."""
+    ours, native = measured.speeds(measured.ours), measured.speeds(measured.native)
+    return {
+        "ratio_to_native": statistics.median(mine / other for mine, other in zip(ours, native, strict=True)),
+        "streamed_result_rows_per_second": statistics.median(ours),
+        "native_result_rows_per_second": statistics.median(native),
+        "streamed_state_bytes": float(measured.ours[-1].state_bytes),
+        "native_state_bytes": float(measured.native[-1].state_bytes),
+        "streamed_results_different": float(
+            sum(one.results != measured.all_results for one in (*measured.ours, *measured.native))
+        ),
+    }
+
+
+def streamed_document(measured: StreamedJoins) -> dict[str, object]:
+    """Return the rounds as what JSON can hold."""
+    return {
+        "counted_results": measured.counted_results,
+        "all_results": measured.all_results,
+        **{
+            name: [list(one.seconds) for one in joins]
+            for name, joins in (("seconds_of_ours", measured.ours), ("seconds_of_native", measured.native))
+        },
+    }
+
+
+def measure_streamed(sizes: StreamedSizes, *, seed: int, progress: Callable[[str], None]) -> StreamedJoins:
+    """Run both joins through the same files, in turn.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+        JavaUnavailableError: There is no Java, or it is too old.
+        UnfinishedBenchmarkError: One does not come to an end.
+    """
+    with workplace() as place:
+        files = _staged(place, sizes, seed)
+        all_results, counted_results = _results(files, sizes)
+        with bench_session("joins") as spark:
+            rounds: dict[str, list[StreamedJoin]] = {"ours": [], "native": []}
+            ways = {"ours": run_ours, "native": run_native}
+            for number in range(sizes.rounds):
+                for name in list(ways) if number % 2 == 0 else reversed(ways):
+                    progress(f"on Spark, {name}, round {number + 1} of {sizes.rounds}")
+                    rounds[name].append(ways[name](spark, place, files, sizes))
+    return StreamedJoins(
+        ours=tuple(rounds["ours"]),
+        native=tuple(rounds["native"]),
+        counted_results=counted_results,
+        all_results=all_results,
+    )
+
+
+def run_ours(spark: SparkSession, place: Workplace, files: Path, sizes: StreamedSizes) -> StreamedJoin:
+    """Run our join, and windows over it, as a user would."""
+    from streamshed.spark import start
+
+    counts: dict[int, int] = {}
+    run = start(
+        _network(files),
+        spark,
+        checkpoint=str(place.new("checkpoint")),
+        sink=_counting(counts),
+        trigger="10 milliseconds",
+        advisory=True,
+    )
+    with run:
+        _wait(lambda: run.status().micro_batch_id >= sizes.files - 1, lambda: run.await_termination(_POLL_SECONDS))
+        joins = run.status().joins
+        if not run.drain(_PATIENCE_SECONDS):
+            raise UnfinishedBenchmarkError(f"windows were not answered within {_PATIENCE_SECONDS:g} seconds")
+        journal = run.journal()
+    seconds = journal[journal["offered_rows"] > 0]["processing_seconds"].tolist()
+    return StreamedJoin(
+        seconds=tuple(seconds[sizes.filling :]),
+        results=sum(counts.values()),
+        state_bytes=next(iter(joins.values())).stored_bytes,
+    )
+
+
+def run_native(spark: SparkSession, place: Workplace, files: Path, sizes: StreamedSizes) -> StreamedJoin:
+    """Run Spark's stream-stream join, and windows over it, as somebody writes them who has plain Spark."""
+    counts: dict[int, int] = {}
+    for name in (LEFT, RIGHT):
+        rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(files / name))
+        rows.withWatermark("ts", "0 seconds").createOrReplaceTempView(f"native_{name}")
+    answers = spark.sql(
+        f"SELECT window, count(*) AS n, sum(a.bytes) AS bytes, max(length(b.host)) AS longest, min(a.host) AS first"
+        f" FROM native_{LEFT} a JOIN native_{RIGHT} b ON a.key = b.key"
+        f" AND b.ts BETWEEN a.ts - INTERVAL {WITHIN_SECONDS} SECONDS AND a.ts + INTERVAL {WITHIN_SECONDS} SECONDS"
+        f" GROUP BY window(a.ts, '10 seconds')"
+    )
+    query = (
+        answers.writeStream.outputMode("update")
+        .foreachBatch(lambda frame, number: counts.update({number: _latest_counts(frame, totals)}))
+        .option("checkpointLocation", str(place.new("checkpoint")))
+        .trigger(availableNow=True)
+    )
+    totals: dict[Any, int] = {}
+    started = query.start()
+    if not started.awaitTermination(_PATIENCE_SECONDS):  # type: ignore[arg-type]
+        started.stop()
+        raise UnfinishedBenchmarkError(f"Spark's join did not end within {_PATIENCE_SECONDS:g} seconds")
+    told = [_document(progress) for progress in started.recentProgress]
+    with_rows = [one for one in told if one["numInputRows"] > 0]
+    seconds = [one["durationMs"]["triggerExecution"] / 1000 for one in with_rows]
+    state = with_rows[-1]["stateOperators"]
+    return StreamedJoin(
+        seconds=tuple(seconds[sizes.filling :]),
+        results=sum(totals.values()),
+        state_bytes=sum(int(one["memoryUsedBytes"]) for one in state),
+    )
+
+
+def _network(files: Path) -> QueryNetwork:
+    left, right = (
+        stream(name, folder(files / name, "parquet", schema=SCHEMA, max_files_per_micro_batch=1), time="ts")
+        for name in (LEFT, RIGHT)
+    )
+    pairs = left.join(right, on="key", within=f"{WITHIN_SECONDS} s", basic_window="1 s")
+    windows = pairs.window("10 seconds").agg(
+        n="count(*)", bytes=f"sum({LEFT}_bytes)", longest=f"max(length({RIGHT}_host))", first=f"min({LEFT}_host)"
+    )
+    return network(windows.query("windows", mode="exact"))
+
+
+def _counting(counts: dict[int, int]) -> Collect:
+    def take(answers: Any, number: int) -> None:
+        found = answers.where("kind = 'answer' AND aggregate = 'n'").selectExpr("cast(sum(value) AS bigint)")
+        counts[number] = found.collect()[0][0] or 0
+
+    return take
+
+
+def _latest_counts(frame: Any, totals: dict[Any, int]) -> int:
+    """Take in the counts of the windows that have changed; return how many these are."""
+    changed = {row["window"]: row["n"] for row in frame.collect()}
+    totals.update(changed)
+    return len(changed)
+
+
+def _wait(is_done: Callable[[], bool], pause: Callable[[], object]) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not is_done():
+        if time.monotonic() > deadline:
+            raise UnfinishedBenchmarkError(f"our join was not through within {_PATIENCE_SECONDS:g} seconds")
+        pause()
+
+
+def _staged(place: Workplace, sizes: StreamedSizes, seed: int) -> Path:
+    files, random = place.new("streams"), np.random.default_rng(seed)
+    for number, name in itertools.product(range(sizes.files), (LEFT, RIGHT)):
+        seconds = range(number * sizes.file_seconds, (number + 1) * sizes.file_seconds)
+        rows = pa.concat_tables([wide_rows(random, one, sizes.rows_per_second, sizes.keys) for one in seconds])
+        times = rows.column("t").cast(pa.timestamp("us", "UTC"))
+        (files / name).mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows.set_column(0, "ts", times), files / name / f"{number:04d}.parquet")
+    return files
+
+
+def _results(files: Path, sizes: StreamedSizes) -> tuple[int, int]:
+    """All pairs, and those of them that come in micro-batches that count: with the later file."""
+    begun = sizes.filling * sizes.file_seconds * SECOND
+    within = f"abs(epoch_us(a.ts) - epoch_us(b.ts)) <= {WITHIN_SECONDS * SECOND}"
+    with duckdb_module().connect() as database:
+        found = database.execute(
+            f"SELECT count(*), count(*) FILTER (greatest(epoch_us(a.ts), epoch_us(b.ts)) >= {begun})"
+            f" FROM read_parquet('{files / LEFT}/*.parquet') a JOIN read_parquet('{files / RIGHT}/*.parquet') b"
+            f" ON a.key = b.key AND {within}"
+        ).fetchone()
+    if found is None:
+        raise UnfinishedBenchmarkError("DuckDB counted no pairs")
+    return int(found[0]), int(found[1])
+
+
+def _document(progress: Any) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(progress.json) if hasattr(progress, "json") else progress
+    return document

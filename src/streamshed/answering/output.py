@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamshed.answering.user_aggregate import UserShape
+from streamshed.answering.user_methods import UserShape
 from streamshed.answering.value_kind import Notation, ValueKind
 from streamshed.network.aggregate import AggregateKind
 

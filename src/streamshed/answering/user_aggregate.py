@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.answering.group_key import parts
+from streamshed.answering.collected_rows import in_order
+from streamshed.answering.user_methods import FLOATS, WHOLE, UserAggregateError, UserMethods, UserShape
+from streamshed.answering.user_windows import window_answer
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.answering.written import doubles_written
-from streamshed.errors import StreamshedError
-from streamshed.network.function import FunctionReference
-
-METHODS = ("init", "incr", "final")
-"""What an aggregate of the user's own can do."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FLOATS = frozenset({"float", "double"})
-_WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
-
-
-class UserAggregateError(StreamshedError, ValueError):
-    """A user's aggregate failed, or returned what cannot be an answer."""
-
-
-@dataclass(frozen=True)
-class UserShape:
-    """How an aggregate of the user's own is computed.
-
-    Attributes:
-        function: Makes an object with the `METHODS`.
-        argument_types: Types of the values that `incr` is given, Spark's names.
-        returns: Type of what `final` returns, likewise.
-    """
-
-    function: FunctionReference
-    argument_types: tuple[str, ...]
-    returns: str
 
 
 @dataclass(frozen=True)
@@ -62,6 +33,8 @@ class UserAnswers:
 def user_answers(shape: UserShape | None, partials: WindowPartials) -> UserAnswers:
     """Aggregate the values of windows, in order of their time, and of their texts where that is the same.
 
+    Where slices were folded, see `user_folding`, the states of these are merged.
+
     Args:
         shape: How.
         partials: Of the windows; one without rows has no answer.
@@ -79,46 +52,20 @@ def user_answers(shape: UserShape | None, partials: WindowPartials) -> UserAnswe
 
 
 def _answers(shape: UserShape, collected: pa.Array) -> UserAnswers:
-    made = shape.function.resolve()()
-    windows = pc.list_parent_indices(collected).to_numpy(zero_copy_only=False)
-    rows = pc.list_flatten(collected)
-    instants, texts = rows.field("instant"), rows.field("text")
-    order = pc.sort_indices(
-        pa.table({"window": windows, "instant": instants, "text": texts}),
-        [("window", "ascending"), ("instant", "ascending"), ("text", "ascending")],
-    )
-    ordered = texts.take(order).to_pylist()
-    counts = np.bincount(windows, minlength=len(collected))
-    ends = np.cumsum(counts)
-    readers = [_reader(kind) for kind in shape.argument_types]
-    answers = [
-        _answer(shape, made, readers, ordered[end - count : end]) if count else None
-        for count, end in zip(counts.tolist(), ends.tolist(), strict=True)
-    ]
+    user = UserMethods(shape)
+    lists = in_order(collected)
+    answers = [window_answer(shape, user, lists.rows(own)) if own.stop > own.start else None for own in lists]
     return _written(shape, answers)
-
-
-def _answer(shape: UserShape, made: Any, readers: Sequence[Callable[[str], object]], texts: Sequence[str]) -> object:
-    try:
-        state = made.init()
-        for text in texts:
-            fields = zip(readers, parts(text), strict=True)
-            state = made.incr(state, *[None if part is None else read(part) for read, part in fields])
-        return made.final(state)
-    except Exception as error:
-        raise UserAggregateError(
-            f"aggregate {shape.function.name}: {type(error).__name__}: {error} (in a window of {len(texts)} rows)"
-        ) from error
 
 
 def _written(shape: UserShape, answers: Sequence[object]) -> UserAnswers:
     kind = shape.returns
     none = pa.nulls(len(answers), pa.float64())
     try:
-        if kind in _FLOATS:
+        if kind in FLOATS:
             numbers = pa.array([None if one is None else float(one) for one in answers], pa.float64())  # type: ignore[arg-type]
             return UserAnswers(numbers, doubles_written(numbers))
-        if kind in _WHOLE:
+        if kind in WHOLE:
             whole = pa.array([_whole(one) for one in answers], pa.int64())
             return UserAnswers(pc.cast(whole, pa.float64(), safe=False), whole.cast(pa.string()))
         texts = pa.array([None if one is None else _text(one) for one in answers], pa.string())
@@ -146,22 +93,3 @@ def _text(answer: object) -> str:
     if isinstance(answer, datetime):
         return answer.astimezone(UTC).replace(tzinfo=None).isoformat(" ") if answer.tzinfo else answer.isoformat(" ")
     return str(answer)
-
-
-@functools.cache
-def _reader(kind: str) -> Callable[[str], object]:
-    """How a value of a type is read from the text that it travels as."""
-    if kind in _WHOLE:
-        return int
-    if kind in _FLOATS:
-        return float
-    if kind.startswith("decimal"):
-        return Decimal
-    known: dict[str, Callable[[str], object]] = {
-        "boolean": lambda text: text == "1",
-        "binary": bytes.fromhex,
-        "date": lambda text: date(1970, 1, 1) + timedelta(days=int(text)),
-        "timestamp": lambda text: _EPOCH + timedelta(microseconds=int(text)),
-        "timestamp_ntz": lambda text: _EPOCH.replace(tzinfo=None) + timedelta(microseconds=int(text)),
-    }
-    return known.get(kind, str)

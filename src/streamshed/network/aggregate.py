@@ -63,8 +63,8 @@ class UserFunction:
     """An aggregate F(init, incr, final) of the user's own ([T06] §2).
 
     Attributes:
-        function: A class, or what returns an object, with the methods `init()`, `incr(state, *values)` and
-            `final(state)`.
+        function: A class, or what returns an object, with the methods `init()`, `incr(state, *values)`, `final(state)`
+            and perhaps `merge(left, right)`.
         columns: Whose values `incr` is given, in order.
         returns: Type of what `final` returns.
     """
@@ -132,16 +132,23 @@ class AggregateCall:
 def user_aggregate(function: Callable[..., Any] | str, *, columns: Sequence[str], returns: str) -> AggregateCall:
     """Aggregate by a class of one's own, F(init, incr, final).
 
-    For each window and group one object is made. It is given the rows in order of event time, or of the numbers that
-    windows lie along; those of one time in an order that is the same whenever they are aggregated again. So it may
-    depend on that order, as the last price does. A state never leaves the object's process, and needs no particular
-    form. Queries with such aggregates are `exact` or in mode `subset`, as nothing tells what a sample would make of
-    them.
+    `incr` is given the rows of a window and group in order of event time, or of the numbers that windows lie along;
+    those of one time in an order that is the same whenever they are aggregated again. So an answer may depend on that
+    order, as the last price does. One object serves many windows: what belongs to one is in its state. Queries with
+    such aggregates are `exact` or in mode `subset`, as nothing tells what a sample would make of them.
+
+    With a method `merge(left, right)`, the state of one's rows followed by the other's, of which all are later, each
+    slice of a stream is given to `incr` once, however many windows overlap in it, and windows are put together from the
+    states of slices: pickled, so of plain values, or of classes at the top of a module. Answers are what they are
+    without it. Where rows come between those of a slice when it is folded already, all of them are handed to `incr` in
+    order: they are kept, compressed, until the last of their windows has closed, unless the class says
+    `order_matters = False`. Windows over answers of other aggregates, windows of so many rows, and windows that do not
+    overlap are given their rows one by one.
 
     Args:
         function: A class, or what returns an object, with the methods `init()` which returns a state,
             `incr(state, *values)` which returns the state after one row, and `final(state)` which returns the answer
-            or None; or its name, "module:class".
+            or None, and perhaps `merge(left, right)`; or its name, "module:class".
         columns: Whose values `incr` is given, in order, as int, float, Decimal, bool, str, bytes, date or datetime (in
             UTC); None for null.
         returns: The type of the answer, such as "double".
@@ -150,8 +157,31 @@ def user_aggregate(function: Callable[..., Any] | str, *, columns: Sequence[str]
         InvalidNetworkError: Listing what is wrong.
 
     Example:
-        >>> print(user_aggregate("stocks:LastPrice", columns=["price"], returns="double"))
-        stocks:LastPrice(price)
+        How far a price has fallen below the highest before it, the same whether all rows are handed over or two states
+        are merged:
+
+        >>> import functools
+        >>> class Fall:
+        ...     def init(self):
+        ...         return {"highest": float("-inf"), "lowest": float("inf"), "fall": 0.0}
+        ...
+        ...     def incr(self, state, price):
+        ...         return self.merge(state, {"highest": price, "lowest": price, "fall": 0.0})
+        ...
+        ...     def merge(self, left, right):
+        ...         fall = max(left["fall"], right["fall"], left["highest"] - right["lowest"])
+        ...         highest, lowest = max(left["highest"], right["highest"]), min(left["lowest"], right["lowest"])
+        ...         return {"highest": highest, "lowest": lowest, "fall": fall}
+        ...
+        ...     def final(self, state):
+        ...         return state["fall"]
+        >>> made = Fall()
+        >>> def of(prices):
+        ...     return functools.reduce(made.incr, prices, made.init())
+        >>> made.final(of([5, 9, 2, 7, 1])), made.final(made.merge(of([5, 9]), of([2, 7, 1])))
+        (8, 8)
+        >>> print(user_aggregate("stocks:Fall", columns=["price"], returns="double"))
+        stocks:Fall(price)
     """
     names = given_names("columns", columns)
     if not names:

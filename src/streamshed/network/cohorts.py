@@ -7,6 +7,9 @@ that was never seen before is decided on like any other. [T06] §3.1 drops the w
 
 from __future__ import annotations
 
+import functools
+import random
+
 COHORTS = 16
 """How many there are, a power of two: shares of groups that are dropped differ by a sixteenth."""
 
@@ -14,6 +17,25 @@ _BETWEEN = "."
 
 Part = tuple[int, int | None]
 """What is decided on together: a query, by `Query.definition_id`, and one of its cohorts; None: all of its groups."""
+
+
+_ROWS = 64
+
+
+@functools.cache
+def cohorts_of_rows(groupings: int) -> tuple[tuple[int, ...], ...]:
+    """Return which cohorts rows are in, of several ways to group them: some rows that stand for all.
+
+    Each way's cohorts are there equally often, and say nothing of those of the others, as hashes of different keys do.
+
+    >>> cohorts_of_rows(0), len(cohorts_of_rows(1)), len(cohorts_of_rows(3))
+    (((),), 16, 64)
+    """
+    if groupings <= 1:
+        return tuple((cohort,) * groupings for cohort in range(COHORTS if groupings else 1))
+    chance = random.Random(0)
+    columns = [chance.sample([*range(COHORTS)] * (_ROWS // COHORTS), _ROWS) for _ in range(groupings)]
+    return tuple(zip(*columns, strict=True))
 
 
 def part_name(definition_id: int, cohort: int | None) -> str:

@@ -7,7 +7,7 @@ import functools
 import json
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from hashlib import blake2b
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -16,8 +16,12 @@ from streamshed.errors import InvalidNetworkError
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _PICKLE_PROTOCOL = 5
+_CHANGING = (list, dict, set, bytearray)
 _BESIDE_CODE = frozenset(
-    {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__"}
+    (
+        *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__"),
+        *("__static_attributes__", "_abc_impl"),
+    )
 )
 """What a class holds that has nothing to do with what it does."""
 
@@ -40,6 +44,43 @@ def state_digest(function: Callable[..., Any]) -> str:
     """
     state = json.dumps(_State().of(function))
     return blake2b(state.encode(), digest_size=12).hexdigest()
+
+
+def behavior_digest(thing: object, *, without: Collection[str] = ()) -> str:
+    """Return a digest of what an object of the user's can do and holds: of its classes' code, and of its fields.
+
+    Other than `state_digest` it looks behind the names of importable classes: where their code has changed it is
+    another. What that code refers to by a global name counts by that name only, and what classes hold that may change
+    while they are used, as lists do, does not count.
+
+    Args:
+        thing: The object.
+        without: Names of what is left out of its classes.
+
+    Raises:
+        InvalidNetworkError: It holds something that cannot be compared.
+
+    Example:
+        >>> class Sum:
+        ...     def incr(self, state, value):
+        ...         return state + value
+        >>> before = behavior_digest(Sum())
+        >>> Sum.final = lambda self, state: state
+        >>> behavior_digest(Sum(), without=("final",)) == before
+        True
+        >>> Sum.incr = lambda self, state, value: state - value
+        >>> behavior_digest(Sum(), without=("final",)) == before
+        False
+    """
+    state = _State()
+    of_classes = [
+        (kind.__qualname__, name, state.of_content(held))
+        for kind in type(thing).__mro__[:-1]
+        for name, held in sorted(vars(kind).items())
+        if name not in _BESIDE_CODE and name not in without and not isinstance(held, _CHANGING)
+    ]
+    fields = state.of(thing.__getstate__())
+    return blake2b(json.dumps([of_classes, fields]).encode(), digest_size=12).hexdigest()
 
 
 def importable_name(thing: object) -> str | None:
@@ -74,6 +115,16 @@ class _State:
             return self._of_object(value)
         finally:
             self._open.pop()
+
+    def of_content(self, value: object) -> object:
+        """Write a function's code, even where the function has a name; all else as it is written anyway."""
+        match value:
+            case FunctionType():
+                return self._of_code(value)
+            case staticmethod() | classmethod():
+                return [type(value).__name__, self.of_content(value.__func__)]
+            case _:
+                return self.of(value)
 
     def _of_object(self, value: object) -> object:
         name = importable_name(value)

@@ -178,7 +178,10 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
         slots += of_query
         for slot in of_query:
             is_apart = apart and query.gap_windows > 0
-            shares.setdefault((query.definition_id, slot.slot), _share(slot, query.aggregate, place, is_apart=is_apart))
+            share = _share(slot, query.aggregate, place, is_apart=is_apart)
+            known = shares.setdefault((query.definition_id, slot.slot), share)
+            if share.is_collected:
+                shares[query.definition_id, slot.slot] = replace(known, is_collected=True)
         for rows in counted_rows(query, {slot.aggregate: slot.slot for slot in of_query}):
             counted.append(rows)
             shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])
@@ -265,4 +268,5 @@ def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place, *, is_apart:
         definition_id=slot.query.definition_id,
         slot=slot.slot,
         window=aggregate.over,
+        is_collected=dict(aggregate.aggregates)[slot.aggregate].user is not None,
     )

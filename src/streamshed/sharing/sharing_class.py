@@ -84,7 +84,17 @@ class SharingClass:
 
 @dataclass(frozen=True)
 class Share:
-    """What one query asks of a class: everything about it but which class."""
+    """What one query asks of a class: everything about it but which class.
+
+    Attributes:
+        keys: SQL of the grouping keys.
+        value: SQL of the aggregated value; None where rows are only counted.
+        conditions: The condition columns a row has to pass.
+        definition_id: The query (`Query.definition_id`).
+        slot: Index of the value among the query's distinct aggregated values.
+        window: The query's windows.
+        is_collected: Whether the values themselves are kept, for an aggregate of the user's own.
+    """
 
     keys: tuple[str, ...]
     value: str | None
@@ -92,6 +102,11 @@ class Share:
     definition_id: int
     slot: int
     window: WindowSpecification
+    is_collected: bool = False
+
+
+_Family = tuple[tuple[str, ...], str | None, tuple[str, ...] | None]
+"""Keys, value, and, where values are collected, the conditions."""
 
 
 def sharing_classes(stream: str, shares: Sequence[Share], dimensions: Mapping[str, str]) -> tuple[SharingClass, ...]:
@@ -99,31 +114,43 @@ def sharing_classes(stream: str, shares: Sequence[Share], dimensions: Mapping[st
 
     Shares with the same key and value go together where their windows nest, so that no query's windows are put
     together from more slices than the finest of the class needs; what only counts joins a class that has its
-    windows, whatever is aggregated there.
+    windows, whatever is aggregated there. Values that are collected are so for one selection of rows, so that what a
+    slice has of them is in one piece: in several, by masks, they would lie between one another.
 
     Args:
         stream: Name of the stream.
         shares: What its queries ask for.
         dimensions: What each condition looks at, see `chunks`.
     """
-    families: dict[tuple[tuple[str, ...], str | None], list[Share]] = {}
+    families: dict[_Family, list[Share]] = {}
     for share in shares:
-        families.setdefault((share.keys, share.value), []).append(share)
+        apart = share.conditions if share.is_collected else None
+        families.setdefault((share.keys, share.value, apart), []).append(share)
     _board_counters(families)
     return tuple(
         _as_class(stream, keys, value, nested, chunk)
-        for (keys, value), family in sorted(families.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+        for (keys, value, _), family in sorted(families.items(), key=lambda item: _place(item[0]))
         for nested in _nested(family)
         for chunk in _chunks(nested, dimensions, GROUPED_MASKS if keys else UNGROUPED_MASKS)
     )
 
 
-def _board_counters(families: dict[tuple[tuple[str, ...], str | None], list[Share]]) -> None:
-    """Move shares that only count to the first family of their key that aggregates a value."""
-    for keys, value in sorted(families, key=repr):
-        host = next((other for other in sorted(families, key=repr) if other[0] == keys and other[1] is not None), None)
-        if value is None and host is not None:
-            families[host] += families.pop((keys, value))
+def _place(family: _Family) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    keys, value, apart = family
+    return keys, value or "", apart or ()
+
+
+def _board_counters(families: dict[_Family, list[Share]]) -> None:
+    """Move shares that only count to the first family of their key that aggregates a value, and takes their rows."""
+    for family in sorted(families, key=repr):
+        keys, value, _ = family
+        if value is not None:
+            continue
+        selections = {share.conditions for share in families[family]}
+        hosts = (other for other in sorted(families, key=repr) if other[0] == keys and other[1] is not None)
+        host = next((other for other in hosts if other[2] is None or selections == {other[2]}), None)
+        if host is not None:
+            families[host] += families.pop(family)
 
 
 def _nested(family: list[Share]) -> Iterator[list[Share]]:

@@ -33,6 +33,7 @@ from streamshed.spark.nested_levels import CompiledLevel, Types, compile_levels
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sketches import Sketches
+from streamshed.spark.slice_folding import Merging, with_folded
 from streamshed.spark.slice_partials import slice_partials
 from streamshed.spark.slice_placement import placed
 from streamshed.spark.slice_routing import Carried, CarriedWindows
@@ -70,6 +71,11 @@ class CompiledNetwork:
     def row_outputs(self) -> tuple[Output, ...]:
         """What is computed from rows: of queries over nested aggregates, the first of these."""
         return tuple(output for stream in self.streams for output in stream.outputs)
+
+    @cached_property
+    def merging(self) -> Merging:
+        """Its aggregates of the user's own that are computed from slices."""
+        return Merging(self.row_outputs, [one for stream in self.streams for one in stream.work.classes])
 
     @property
     def all_outputs(self) -> tuple[Output, ...]:
@@ -223,6 +229,7 @@ def compiled_partials(
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
     spreads = any(output.shape.function in DISPERSIONS for output in outputs)
     slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
+    slices = with_folded(slices, network.merging.foldings if layout.collected else {})
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)
     for number, level in enumerate(network.levels, 1):
         here = known if number >= known.from_level else NOTHING_KNOWN

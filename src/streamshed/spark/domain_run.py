@@ -39,7 +39,7 @@ from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
-from streamshed.spark.manifest import FILE, Manifest, continued, read_manifest
+from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.measuring import measured
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
@@ -230,16 +230,14 @@ class DomainRun:
         return PlanningAhead(questions, self._settings.control.trigger_interval_seconds)
 
     def _continued(self, trial: CompiledNetwork) -> Manifest:
-        return continued(
-            self._before,
-            self._network,
-            self.domain,
+        wanted = Wanted(
             layout=needed_layout(trial).extended(*_reserved(self._settings.layout)),
             partitions=self._settings.partitions,
             classes=[sharing_class for stream in trial.streams for sharing_class in stream.work.classes],
             types=types_of_network(trial),
-            watermark=self._watermark(),
+            merging=trial.merging,
         )
+        return continued(self._before, self._network, self.domain, wanted, watermark=self._watermark())
 
     def _watermark(self) -> int:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]

@@ -15,6 +15,7 @@ from streamshed.network.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.stream import Stream
 from streamshed.network.window import WindowSpecification
 from streamshed.sharing.sharing_class import Member, SharingClass
+from streamshed.spark.slice_folding import Merging, StateKeys
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 
@@ -55,6 +56,25 @@ class RememberedClass:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What a network needs of a checkpoint.
+
+    Attributes:
+        layout: What its queries need, and what is reserved.
+        partitions: For a new checkpoint; an old one keeps its own.
+        classes: Its sharing classes.
+        types: Of the keys and values of its queries.
+        merging: Its aggregates of the user's own.
+    """
+
+    layout: StateLayout
+    partitions: int
+    classes: Sequence[SharingClass]
+    types: Types
+    merging: Merging
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a checkpoint of one time domain was made for.
 
@@ -67,6 +87,8 @@ class Manifest:
         classes: Sharing classes whose slices it may hold.
         types: Per query in them (`Query.definition_id`), the type that Spark found for each key and value: those of a
             relation's columns are no part of a query's definition.
+        states: Per query, those of its aggregates of the user's own of which state may hold what they made of rows, but
+            not these; and what their states are told apart by.
     """
 
     streams: tuple[tuple[str, str], ...]
@@ -76,6 +98,7 @@ class Manifest:
     layout: StateLayout
     classes: tuple[RememberedClass, ...] = field(default=())
     types: Types = field(default_factory=dict)
+    states: StateKeys = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
@@ -89,6 +112,7 @@ class Manifest:
                 "layout": self.layout.to_json(),
                 "classes": [_class_to_json(remembered) for remembered in self.classes],
                 "types": {str(definition_id): dict(found) for definition_id, found in self.types.items()},
+                "states": {str(definition_id): dict(keys) for definition_id, keys in self.states.items()},
             },
             indent=1,
         )
@@ -113,6 +137,7 @@ class Manifest:
             layout=StateLayout.from_json(document["layout"]),
             classes=tuple(_class_from_json(entry) for entry in document["classes"]),
             types={int(definition_id): found for definition_id, found in document["types"].items()},
+            states={int(definition_id): keys for definition_id, keys in document.get("states", {}).items()},
         )
 
 
@@ -161,15 +186,7 @@ def refuse_lost_clocks(folder: Storage, network: QueryNetwork) -> None:
 
 
 def continued(
-    before: Manifest | None,
-    network: QueryNetwork,
-    domain: TimeDomain,
-    *,
-    layout: StateLayout,
-    partitions: int,
-    classes: Sequence[SharingClass],
-    types: Types,
-    watermark: int,
+    before: Manifest | None, network: QueryNetwork, domain: TimeDomain, wanted: Wanted, *, watermark: int
 ) -> Manifest:
     """Return the manifest with which a network may go on from a checkpoint, or begin one.
 
@@ -179,26 +196,27 @@ def continued(
         before: The checkpoint's manifest; None: a new checkpoint.
         network: What is to run.
         domain: Its part in this checkpoint.
-        layout: What its queries need, and what is reserved.
-        partitions: Wanted for a new checkpoint; an old one keeps its own.
-        classes: The network's sharing classes.
-        types: Of the keys and values of its queries.
+        wanted: What it needs.
         watermark: How far the checkpoint has come, microseconds.
 
     Raises:
         IncompatibleCheckpointError: Listing what cannot be, each with the way out.
     """
     streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
-    present = tuple(RememberedClass(c.class_id, c.members) for c in classes)
+    present = tuple(RememberedClass(c.class_id, c.members) for c in wanted.classes)
+    held = wanted.merging.held_states
     if before is None:
-        return Manifest(streams, network.depth, network.joins, partitions, layout, present, types)
+        return Manifest(
+            streams, network.depth, network.joins, wanted.partitions, wanted.layout, present, wanted.types, held
+        )
     problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
     problems += [
         f'the network now needs the state family "{family}", which the checkpoint was not made with: {_NEW_CHECKPOINT};'
         f' reserve=["{family}"] at the first start lets such queries come later'
-        for family in before.layout.missing(layout)
+        for family in before.layout.missing(wanted.layout)
     ]
-    problems += _type_problems(before.types, types, network)
+    problems += _type_problems(before.types, wanted.types, network)
+    problems += _state_problems(before.states, wanted.merging.state_keys, network)
     if problems:
         raise IncompatibleCheckpointError("; ".join(problems))
     used = {remembered.class_id for remembered in present}
@@ -209,6 +227,8 @@ def continued(
     )
     in_state = {member.definition_id for old in retired for member in old.members}
     kept = {definition_id: found for definition_id, found in before.types.items() if definition_id in in_state}
+    in_state |= wanted.types.keys()
+    states = {definition_id: keys for definition_id, keys in before.states.items() if definition_id in in_state}
     return Manifest(
         streams,
         before.max_depth,
@@ -216,7 +236,8 @@ def continued(
         before.partitions,
         before.layout,
         (*present, *retired),
-        {**kept, **types},
+        {**kept, **wanted.types},
+        {**states, **held},
     )
 
 
@@ -274,6 +295,19 @@ def _type_problems(before: Types, now: Types, network: QueryNetwork) -> list[str
         if definition_id in before
         for what, found in types.items()
         if before[definition_id].get(what, found) != found
+    ]
+
+
+def _state_problems(before: StateKeys, now: StateKeys, network: QueryNetwork) -> list[str]:
+    names = {slot.definition_id: slot.name for slot in (*network.foundation.queries, *network.queries)}
+    return [
+        f'query "{names[definition_id]}": the code of {aggregate} has changed, or the Python that compiles it, and the'
+        f" checkpoint holds states that it has made, without the rows, as order_matters was false: put the code back,"
+        f" give the class another name, or {_NEW_CHECKPOINT}"
+        for definition_id, keys in before.items()
+        if definition_id in names
+        for aggregate, key in keys.items()
+        if now.get(definition_id, {}).get(aggregate) != key
     ]
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.output import Output, Shape
-from streamshed.answering.user_aggregate import METHODS, UserShape
+from streamshed.answering.user_methods import MERGE, METHODS, UserAggregateError, UserMethods, UserShape
 from streamshed.answering.value_kind import Notation
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
 from streamshed.network.aggregate import AggregateCall, AggregateKind, UserFunction
@@ -156,12 +156,23 @@ def _user_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
         if value_kind(field.dataType) is None
     ]
     made = user.function.resolve()()
-    problems += [
-        f"{where}: what {user.function.name} makes has no method {method}"
-        for method in METHODS
-        if not callable(getattr(made, method, None))
-    ]
-    return problems
+    missing = [method for method in METHODS if not callable(getattr(made, method, None))]
+    problems += [f"{where}: what {user.function.name} makes has no method {method}" for method in missing]
+    merge = getattr(made, MERGE, None)
+    if merge is not None and not callable(merge):
+        problems.append(f"{where}: {MERGE} of what {user.function.name} makes is no method: {merge!r}")
+    return problems if missing else [*problems, *_merging_problems(_user_shape(user, found), where)]
+
+
+def _merging_problems(shape: UserShape, where: str) -> list[str]:
+    """Whether states can travel, as far as the state of no rows tells."""
+    methods = UserMethods(shape)
+    if methods.merges:
+        try:
+            methods.pickled(methods.init())
+        except UserAggregateError as error:
+            return [f"{where}: {error}"]
+    return []
 
 
 def _user_shape(user: UserFunction, found: T.DataType) -> UserShape:

@@ -202,6 +202,7 @@ def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDema
                     weight=demand.weight,
                     batch=tolerant.batch,
                     early_share=tolerant.early_share,
+                    drops_with=tolerant.drops_with,
                 )
             )
     return found

@@ -58,6 +58,14 @@ class DroppableQuery:
         cohorts: Sequence[int | None] = range(COHORTS) if self.is_by_group else [None]
         return {part_name(self.definition_id, cohort): replace(self, cohort=cohort) for cohort in cohorts}
 
+    @property
+    def drops_with(self) -> tuple[str, ...]:
+        """The family of queries whose coins fall alike: those by window, or those by the same groups.
+
+        Of two families one coin says nothing of the other: the cohorts of groups take turns.
+        """
+        return self.work[1:] if self.is_by_group else ()
+
     def part_beside(self, cohort: int) -> str:
         """Return the name of the part that a row of some cohort belongs to."""
         return part_name(self.definition_id, cohort if self.is_by_group else None)

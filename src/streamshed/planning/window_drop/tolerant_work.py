@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from streamshed.network.cohorts import COHORTS
+from streamshed.network.cohorts import cohorts_of_rows
 from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
@@ -43,16 +44,26 @@ class TolerantWork:
     def expected_needs(self, kept: Vector) -> Vector:
         """Return which share of the rows that reach a node is needed in the long run: 1 − e·(1 − m).
 
-        It is none for nodes that only samples ask for, and all where a query needs every row; see `window_shares`.
+        It is none for nodes that only samples ask for, and all where a query needs every row. Of several families of
+        queries, which drop independently of one another, 1 − m is the product of theirs; see `window_shares`.
 
         Args:
             kept: Per demand, the share of its windows that is kept.
         """
 
         def needed(tolerant: Sequence[int]) -> float:
-            running = [query for query in tolerant if kept[query] > 0]
-            saved = (self._droppable(query).early_share_at(1 - float(kept[query])) for query in running)
-            return 1 - min(saved, default=1.0) * (1 - max((float(kept[query]) for query in running), default=0.0))
+            running = {query: float(kept[query]) for query in tolerant if kept[query] > 0}
+            largest: dict[tuple[str, ...], float] = {}
+            for query, share in running.items():
+                family = self._droppable(query).drops_with
+                largest[family] = max(share, largest.get(family, 0.0))
+            dropped = math.prod(1 - share for share in largest.values())
+            mixed = len(largest) > 1
+            early = [
+                self._droppable(query).early_share_at(dropped if mixed else 1 - share)
+                for query, share in running.items()
+            ]
+            return 1 - min(early, default=1.0) * dropped
 
         return self._of_nodes(needed)
 
@@ -70,9 +81,12 @@ class TolerantWork:
             own = [self._droppable(query) for query in tolerant]
             times = event_times.get(own[0].stream)
             first, last = (0, 0) if times is None else (times.first, max(times.first, times.last))
+            families = list(dict.fromkeys(one.drops_with for one in own if one.is_by_group))
             shares = []
-            for cohort in range(COHORTS if any(one.is_by_group for one in own) else 1):
-                names = frozenset(one.part_beside(cohort) for one in own)
+            for cohorts in cohorts_of_rows(len(families)):
+                names = frozenset(
+                    one.part_beside(cohorts[families.index(one.drops_with)] if one.is_by_group else 0) for one in own
+                )
                 if names not in known_shares:
                     known_shares[names] = needed_share([unneeded.get(name, []) for name in sorted(names)], first, last)
                 shares.append(known_shares[names])

@@ -8,11 +8,16 @@ dropping it saves query i. So, with m_x the largest r_i at x and below,
     maximize Σ w_i·r_i   subject to   Σ_x T_x·(1 − e_x·(1 − P_x)·(1 − m_x)) + Σ_i V_i·r_i ≤ budget
                                       1/(B_i+1) ≤ r_i ≤ 1
 
+Queries that drop by window, and those that drop by the same groups, do so at the same time; the ones and the others do
+so independently of one another, for the cohorts of groups take turns. With m_xf the largest r_i at x and below among
+those of one such family f, 1 − m_x is the product Π_f (1 − m_xf): a row is needed unless each family drops it.
+
 Where no more than half of the windows are kept, epochs that are dropped follow one another, and only those that follow
 one that is kept lose something: there e_x·(1 − m_x) is 1 − (2 − e_x)·m_x.
 
 T_x the seconds of the node's work, P_x the share of its rows that samples need in any case, V_i those of the query's
-windows: a linear program, since m_x ≥ r_i is all that is asked of m_x. [T06] §3.4 has one p for a network.
+windows: a linear program where all are of one family, since m_x ≥ r_i is all that is asked of m_x; of several, a
+sequence of them (`mixed_families`). [T06] §3.4 has one p for a network.
 """
 
 from __future__ import annotations
@@ -22,8 +27,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import optimize, sparse
 
+from streamshed.planning.window_drop.mixed_families import MixedFamilies
+from streamshed.planning.window_drop.share_program import ShareProgram
 from streamshed.planning.work_tree import Vector, WorkTree
 
 MOST_TRIED = 10
@@ -43,6 +49,8 @@ class WindowDemand:
             that is kept takes 1 − e more of its neighbors.
         window_seconds: V: what its windows take on top of the work on rows, nothing dropped.
         sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
+        drops_with: The family of queries that drop at the same time: what it groups by, if it drops by group; else
+            nothing.
     """
 
     query: str
@@ -52,6 +60,7 @@ class WindowDemand:
     is_rare: bool = False
     window_seconds: float = 0.0
     sampling_rate: float | None = None
+    drops_with: tuple[str, ...] = ()
 
     @property
     def least_kept(self) -> float:
@@ -148,34 +157,27 @@ def _kept_by(
     """The best shares where these queries run and the others are shut down; None: not even the least ones fit."""
     if _seconds(tree, demands, running, _least(demands, running)) > budget_seconds:
         return None
-    nodes, queries = len(tree.nodes), len(demands)
+    program = _program(tree, demands, running)
     saving, constant = _node_costs(tree, demands, running)
-    worth = [-(demands[n].weight if n in running else 0.0) for n in range(queries)]
     windows = [demand.window_seconds if n in running else 0.0 for n, demand in enumerate(demands)]
-    rows = sparse.lil_matrix((1 + nodes + len(running), queries + nodes))
-    rows[0] = np.concatenate((windows, saving))
-    for number, query in enumerate(sorted(running)):
-        rows[1 + number, query] = 1.0
-        rows[1 + number, queries + tree.query_nodes[query]] = -1.0
-    for number, node in enumerate(tree.nodes):
-        if node.parent is not None:
-            rows[1 + len(running) + number, queries + number] = 1.0
-            rows[1 + len(running) + number, queries + node.parent] = -1.0
-    bounds = [budget_seconds - constant, *[0.0] * (nodes + len(running))]
+    if not running:
+        return _nobody(demands)
+    if len(program.names) == 1:
+        found = program.best(windows, saving[None, :], budget_seconds - constant)
+        return None if found is None else _complete(demands, found)
+    return _complete(demands, MixedFamilies(program, saving, windows, constant, budget_seconds).best())
+
+
+def _program(tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int]) -> ShareProgram:
     least = _least(demands, running)
-    limits = [
-        (float(least[n]), max(demands[n].most_kept, float(least[n]))) if n in running else (0.0, 0.0)
-        for n in range(queries)
-    ] + [(0.0, 1.0)] * nodes
-    least_of_all, most_of_all = zip(*limits, strict=True)
-    solved = optimize.milp(
-        np.array([*worth, *[0.0] * nodes]),
-        constraints=optimize.LinearConstraint(rows.tocsr(), ub=np.array(bounds)),
-        bounds=optimize.Bounds(np.array(least_of_all), np.array(most_of_all)),
+    most = [max(demand.most_kept, least[n]) if n in running else 0.0 for n, demand in enumerate(demands)]
+    return ShareProgram(
+        tree=tree,
+        families={n: demands[n].drops_with for n in sorted(running)},
+        worth=np.array([demand.weight if n in running else 0.0 for n, demand in enumerate(demands)]),
+        least=least,
+        most=np.array(most),
     )
-    if not solved.success:
-        return None
-    return _complete(demands, np.clip(solved.x[:queries], 0.0, 1.0))
 
 
 def _node_costs(tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int]) -> tuple[Vector, float]:
@@ -196,9 +198,9 @@ def _node_costs(tree: WorkTree, demands: Sequence[WindowDemand], running: frozen
 
 def _seconds(tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], shares: Vector) -> float:
     saving, constant = _node_costs(tree, demands, running)
-    largest = np.array([max((shares[q] for q in below if q in running), default=0.0) for below in tree.queries_below])
+    needed = _program(tree, demands, running).needed_by_any(shares)
     windows = sum(demands[query].window_seconds * float(shares[query]) for query in running)
-    return constant + float(saving @ largest) + windows
+    return constant + float(saving @ needed) + windows
 
 
 def _least(demands: Sequence[WindowDemand], running: frozenset[int]) -> Vector:

@@ -188,7 +188,8 @@ def run_native(spark: SparkSession, place: Workplace, files: Path, sizes: Stream
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(files / name))
         rows.withWatermark("ts", "0 seconds").createOrReplaceTempView(f"native_{name}")
     answers = spark.sql(
-        f"SELECT window, count(*) AS n, sum(a.bytes) AS bytes, max(length(b.host)) AS longest, min(a.host) AS first"
+        f"SELECT window, count(*) AS n, sum(a.bytes) AS bytes, sum(length(b.host)) AS letters,"
+        f" sum(length(a.host)) AS others, avg(b.seconds) AS seconds"
         f" FROM native_{LEFT} a JOIN native_{RIGHT} b ON a.key = b.key"
         f" AND b.ts BETWEEN a.ts - INTERVAL {WITHIN_SECONDS} SECONDS AND a.ts + INTERVAL {WITHIN_SECONDS} SECONDS"
         f" GROUP BY window(a.ts, '10 seconds')"
@@ -222,7 +223,11 @@ def _network(files: Path) -> QueryNetwork:
     )
     pairs = left.join(right, on="key", within=f"{WITHIN_SECONDS} s", basic_window="1 s")
     windows = pairs.window("10 seconds").agg(
-        n="count(*)", bytes=f"sum({LEFT}_bytes)", longest=f"max(length({RIGHT}_host))", first=f"min({LEFT}_host)"
+        n="count(*)",
+        bytes=f"sum({LEFT}_bytes)",
+        letters=f"sum(length({RIGHT}_host))",
+        others=f"sum(length({LEFT}_host))",
+        seconds=f"avg({RIGHT}_seconds)",
     )
     return network(windows.query("windows", mode="exact"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from pyspark.accumulators import Accumulator
@@ -16,6 +17,8 @@ from streamshed.joins.side import Side
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import TimeDomain
 from streamshed.network.node import Node
+from streamshed.network.query import Query
+from streamshed.network.selection import stream_columns_used
 from streamshed.network.stream import Stream
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
@@ -53,6 +56,7 @@ def with_joined(
     spark: SparkSession,
     domain: TimeDomain,
     sources: Mapping[str, DataFrame],
+    queries: Sequence[Query],
     streaming: StreamingJoin | None = None,
 ) -> list[DataFrame]:
     """Return the rows of all streams of a time domain, in order: those of sources as they are, joined ones as results.
@@ -61,21 +65,30 @@ def with_joined(
         spark: The session.
         domain: The time domain.
         sources: The rows of its sources, by name.
+        queries: Of the network.
         streaming: How joins stream; None: all rows are there.
 
     Raises:
         InvalidNetworkError: As `joined_frame`.
     """
     return [
-        sources[one.name] if one.joined is None else joined_frame(spark, one, sources, streaming)
+        sources[one.name]
+        if one.joined is None
+        else joined_frame(spark, one, sources, _columns_asked(one, queries), streaming)
         for one in domain.streams
     ]
 
 
 def joined_frame(
-    spark: SparkSession, joined: Stream, sources: Mapping[str, DataFrame], streaming: StreamingJoin | None = None
+    spark: SparkSession,
+    joined: Stream,
+    sources: Mapping[str, DataFrame],
+    asked: AbstractSet[str],
+    streaming: StreamingJoin | None = None,
 ) -> DataFrame:
-    """Return the results of a join, with the columns of the joined stream.
+    """Return the results of a join, with the columns of the joined stream; those that nobody asks for are null.
+
+    The windows of the join keep all columns of its sides: queries that come later may ask for others.
 
     Every row of both sides is joined: what queries over them sample has no effect here. Rows go in pieces of many by
     labels, one per partition of state; those of joins that are not by equality, to one.
@@ -84,6 +97,7 @@ def joined_frame(
         spark: The session.
         joined: A joined stream.
         sources: The rows of the streams that it joins, by their names.
+        asked: The columns of results that anybody asks for.
         streaming: How it streams; None: all rows are there, as in batch mode.
 
     Raises:
@@ -93,7 +107,7 @@ def joined_frame(
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
     lines = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
-    work = _work(joined.name, join, lines)
+    work = _work(joined.name, join, lines, asked)
     condition = join_condition_of(join)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     labels = list(range(_BOUNDED_LABELS)) if streaming is None else labels_of(spark, streaming.partitions)
@@ -112,7 +126,21 @@ def joined_frame(
             "EventTime",
             eventTimeColumnName=JOINED_AT,
         )
-    return found.mapInArrow(unpacking(work.schema), _result_type(join, lines))
+    told = _result_type(join, lines)
+    rows = found.mapInArrow(
+        unpacking(work.schema), T.StructType([one for one in told if one.name in work.schema.names])
+    )
+    return rows.select(
+        *[
+            F.col(f"`{one.name}`") if one.name in rows.columns else F.lit(None).cast(one.dataType).alias(one.name)
+            for one in told
+        ]
+    )
+
+
+def _columns_asked(joined: Stream, queries: Sequence[Query]) -> frozenset[str]:
+    asked = {name for query in queries if query.stream == joined for name in stream_columns_used(query.node)}
+    return frozenset({joined.time, *asked})
 
 
 def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
@@ -131,11 +159,13 @@ def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
     return wanted.select(F.timestamp_micros(TIME).alias("event_time"), F.col(TIME), *columns)
 
 
-def _work(name: str, join: JoinSource, lines: Mapping[Side, DataFrame]) -> JoinWork:
+def _work(name: str, join: JoinSource, lines: Mapping[Side, DataFrame], asked: AbstractSet[str]) -> JoinWork:
     sides = {
         side: to_arrow_schema(_nullable(rows.drop("event_time").schema), timezone="UTC") for side, rows in lines.items()
     }
-    return JoinWork(name, join, sides, to_arrow_schema(_result_type(join, lines), timezone="UTC"))
+    lower = {one.lower() for one in asked}
+    told = T.StructType([one for one in _result_type(join, lines) if one.name.lower() in lower])
+    return JoinWork(name, join, sides, to_arrow_schema(told, timezone="UTC"))
 
 
 def _result_type(join: JoinSource, lines: Mapping[Side, DataFrame]) -> T.StructType:

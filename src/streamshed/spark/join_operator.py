@@ -44,7 +44,7 @@ class JoinWork:
         name: Of the joined stream.
         join: The join.
         sides: The columns of either side's rows: `TIME`, then those that results have.
-        schema: The columns of results.
+        schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
     """
 
     name: str
@@ -65,10 +65,16 @@ class JoinWork:
         return left, right
 
     def rows(self, found: JoinResult) -> pa.Table:
-        """Return the results: the later of the two times, and all columns of both rows."""
+        """Return the results: the later of the two times, and what is asked for of both rows."""
         later = np.maximum(found.left_microseconds, found.right_microseconds)
         times = pa.array(later).cast(self.schema.field(0).type)
-        columns = [*found.left_rows().drop_columns([TIME]).columns, *found.right_rows().drop_columns([TIME]).columns]
+        sides = ((found.left, found.left_places), (found.right, found.right_places))
+        columns = [
+            rows.column(name).take(pa.array(places))
+            for rows, places in sides
+            for name in rows.column_names
+            if name in self.schema.names
+        ]
         return pa.Table.from_arrays([times, *columns], schema=self.schema)
 
     def all_at_once(self) -> Callable[[pa.Table], pa.Table]:

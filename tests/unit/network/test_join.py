@@ -7,7 +7,8 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.policies import DEFAULT_JOIN_POLICY, JOIN_POLICIES
 from streamshed.network.join_condition import inner_product, overlap, pairs_where
-from streamshed.network.join_source import JOIN_POLICY_NAMES, JoinSource
+from streamshed.network.join_shedding import JOIN_POLICY_NAMES
+from streamshed.network.join_source import JoinSource
 from streamshed.network.network import network
 from streamshed.network.node import Node
 from streamshed.network.sources import folder, rate

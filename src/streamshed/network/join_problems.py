@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.declared_types import declared_type, is_numeric
+from streamshed.network.expression import Expression
 from streamshed.network.join_condition import CommonItems, EqualColumns, JoinCondition, WeightedItems
-from streamshed.network.join_shedding import JoinMode, JoinShedding, PartProblem
+from streamshed.network.join_shedding import JoinMode, PartProblem
 from streamshed.network.names import is_reserved
 from streamshed.network.node import Node
 from streamshed.network.problems import unknown_column, unknown_columns
@@ -40,7 +41,9 @@ def side_problems(left: Node | None, right: Node | None) -> Iterator[PartProblem
             yield name, f'its {name} side is the rows of the join "{joined}": only rows of a source can be joined'
         elif side.stream.is_numbered:
             yield name, f'its {name} side "{side.stream.name}" has numbers, but rows are joined by their time'
-    if left is not None and right is not None and left.stream.clock != right.stream.clock:
+    if left is None or right is None or left.stream.is_numbered or right.stream.is_numbered:
+        return
+    if left.stream.clock != right.stream.clock:
         clocks = f'"{left.stream.clock}" and "{right.stream.clock}"'
         yield "right", f"its sides have the clocks {clocks}: streams that are joined share one, clock=... of the stream"
 
@@ -102,16 +105,16 @@ def mode_problems(mode: JoinMode | str, condition: JoinCondition) -> Iterator[Pa
         yield "mode", f"its mode is sample, which needs equal keys to draw from, but rows join by {condition}"
 
 
-def weight_problems(shedding: JoinShedding, columns: tuple[Column, ...]) -> Iterator[PartProblem]:
+def weight_problems(weight: Expression | None, columns: tuple[Column, ...]) -> Iterator[PartProblem]:
     """Tell if results cannot be worth what is said."""
-    if shedding.weight is None:
+    if weight is None:
         return
     types = {column.name: column.type for column in columns}
-    for problem in unknown_columns(shedding.weight, types):
+    for problem in unknown_columns(weight, types):
         yield "weight", f"its weight: {problem}"
-    kind = declared_type(shedding.weight, types)
+    kind = declared_type(weight, types)
     if kind is not None and not is_numeric(kind):
-        yield "weight", f'its weight "{shedding.weight}" is a {kind}, expected a number'
+        yield "weight", f'its weight "{weight}" is a {kind}, expected a number'
 
 
 def _type(name: str, node: Node) -> str | None:

@@ -65,8 +65,15 @@ class JoinShedding:
     sampling: float = DEFAULT_SAMPLING
 
     def __post_init__(self) -> None:
-        if problems := [sentence for _, sentence in setting_problems(self)]:
-            raise InvalidNetworkError(*problems)
+        problems = setting_problems(
+            policy=self.policy,
+            mode=self.mode,
+            weight=self.weight,
+            memory_bytes=self.memory_bytes,
+            sampling=self.sampling,
+        )
+        if sentences := [sentence for _, sentence in problems]:
+            raise InvalidNetworkError(*sentences)
         object.__setattr__(self, "mode", JoinMode(self.mode))
         object.__setattr__(self, "sampling", float(self.sampling))
 
@@ -82,9 +89,10 @@ class JoinShedding:
         return ", ".join(part for part, is_said in said.items() if is_said)
 
 
-def setting_problems(shedding: JoinShedding) -> Iterator[PartProblem]:
-    """Tell what is wrong with settings, as far as it does not depend on the join."""
-    policy, mode, sampling = shedding.policy, shedding.mode, shedding.sampling
+def setting_problems(
+    *, policy: str, mode: JoinMode | str, weight: Expression | None, memory_bytes: int | None, sampling: float
+) -> Iterator[PartProblem]:
+    """Tell what is wrong with the settings of a `JoinShedding`, as far as it does not depend on the join."""
     if policy not in JOIN_POLICY_NAMES:
         known = ", ".join(JOIN_POLICY_NAMES)
         yield "policy", f'unknown policy "{policy}", known are: {known}{near_miss(str(policy), JOIN_POLICY_NAMES)}'
@@ -93,13 +101,13 @@ def setting_problems(shedding: JoinShedding) -> Iterator[PartProblem]:
         yield "mode", f'unknown mode of a join "{mode}", known are: {known}{near_miss(str(mode), JoinMode)}'
     if not is_number(sampling) or not math.isfinite(sampling) or not 0 < sampling <= 1:
         yield "sampling", f"sampling is the share of what is compared that is for learning, in (0, 1], got {sampling!r}"
-    if shedding.memory_bytes is not None and not is_whole_number(shedding.memory_bytes, at_least=1):
-        yield "memory", f"memory is a number of bytes of at least 1, got {shedding.memory_bytes!r}"
-    if shedding.memory_bytes is not None and mode == JoinMode.EXACT:
+    if memory_bytes is not None and not is_whole_number(memory_bytes, at_least=1):
+        yield "memory", f"memory is a number of bytes of at least 1, got {memory_bytes!r}"
+    if memory_bytes is not None and mode == JoinMode.EXACT:
         yield "memory", 'its mode is exact: a limit of memory makes it forget rows, write mode="subset"'
-    if shedding.memory_bytes is not None and mode == JoinMode.SAMPLE:
+    if memory_bytes is not None and mode == JoinMode.SAMPLE:
         yield "memory", "its mode is sample: results would be missing for other reasons than their key, leave it out"
-    if shedding.weight is not None and mode == JoinMode.EXACT:
+    if weight is not None and mode == JoinMode.EXACT:
         yield "weight", "its mode is exact: there is nothing to choose by what results are worth, leave weight out"
-    if shedding.weight is not None and mode == JoinMode.SAMPLE:
+    if weight is not None and mode == JoinMode.SAMPLE:
         yield "weight", "its mode is sample: keys are chosen by chance, not by what results are worth, leave weight out"

@@ -14,6 +14,7 @@ from streamshed.network.problems import unknown_column, unknown_columns
 
 _WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 _PREFIX = re.compile(r"[^\W\d]\w*")
+_NO_KEYS = ("array", "map", "struct", "variant")
 _SETS: Mapping[type, tuple[str, tuple[str, ...]]] = {
     CommonItems: ("a list", ("array",)),
     WeightedItems: ("a map from items to weights", ("map", "array<struct")),
@@ -77,6 +78,9 @@ def condition_problems(condition: JoinCondition, left: Node, right: Node) -> Ite
         for name, kind_of in ((mine, types[0]), (theirs, types[1])):
             if kind_of is not None and not kind_of.startswith(wanted):
                 yield "on", f'"{name}" is a {kind_of}, expected {what}'
+            if isinstance(condition, EqualColumns) and kind_of is not None and kind_of.startswith(_NO_KEYS):
+                what = "numbers, texts, bytes, times or truth values"
+                yield "on", f'"{name}" is a {kind_of}, but keys are {what}: name a field or element of it?'
 
 
 def name_problems(left: Node, right: Node, prefixes: tuple[str, str], time: str) -> Iterator[PartProblem]:

@@ -96,6 +96,22 @@ class JoinSource:
         """The nodes of both sides, each after its input."""
         return tuple(dict.fromkeys((*self.left.path, *self.right.path)))
 
+    def for_tasks(self) -> "JoinSource":
+        """The same join of streams with the same columns, without what is behind these, such as DataFrames.
+
+        What tasks are told of a join: a DataFrame cannot be sent to them. Its `definition` is another one.
+        """
+        from streamshed.network.identity import Identity, IdentityKind
+        from streamshed.network.sources import RateSource
+        from streamshed.network.stream import Stream
+
+        def bare(node: Node) -> Stream:
+            columns = tuple(Column(name, kind) for name, kind in node.columns.items())
+            of, nothing = node.stream, Identity(IdentityKind.NONE)
+            return Stream(of.name, RateSource(1), columns, of.time, 0, None, nothing, clock=of.clock)
+
+        return replace(self, left=bare(self.left), right=bare(self.right))
+
     @property
     def windows_text(self) -> str:
         """How long either side waits, for people.

@@ -127,7 +127,7 @@ def _work(join: JoinSource, lines: Mapping[Side, DataFrame]) -> JoinWork:
     sides = {
         side: to_arrow_schema(_nullable(rows.drop("event_time").schema), timezone="UTC") for side, rows in lines.items()
     }
-    return JoinWork(join, sides, to_arrow_schema(_result_type(join, lines), timezone="UTC"))
+    return JoinWork(join.for_tasks(), sides, to_arrow_schema(_result_type(join, lines), timezone="UTC"))
 
 
 def _result_type(join: JoinSource, lines: Mapping[Side, DataFrame]) -> T.StructType:

@@ -9,6 +9,7 @@ from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.network_load import strangers
 from streamshed.statistics.guess import believed_statistics
+from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -29,7 +30,7 @@ def statistics_for(network: QueryNetwork, file: Path | None) -> NetworkStatistic
     given = _read(file)
     for stranger in strangers(network, given):
         show_note(f"{file}: {stranger}")
-    return believed_statistics(network, given)
+    return with_sides(network, believed_statistics(network, given), given)
 
 
 def _read(file: Path) -> NetworkStatistics:

@@ -78,7 +78,7 @@ def _report(
 def _names(document: NetworkDocument) -> dict[str, list[str]]:
     network = document.network
     return {
-        "streams": [stream.name for stream in network.streams],
+        "streams": [stream.name for stream in network.all_streams],
         "relations": [relation.name for relation in network.relations],
         "queries": [query.name for query in network.queries],
     }

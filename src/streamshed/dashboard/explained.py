@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streamshed.dashboard.explained_join import joined_lines
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.network.gaps_by import GapsBy
 from streamshed.planning.explanation import Explanation, Outlook, Step
@@ -41,6 +42,7 @@ def explained(explanation: Explanation) -> str:
         "",
         f"{'query':<32} {'P':>6} {'error':>8}  bound by",
         *map(_line, e.outlooks),
+        *(line for join in e.joins for line in ("", *joined_lines(join))),
     ]
     return "\n".join(lines)
 

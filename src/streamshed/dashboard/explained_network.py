@@ -13,6 +13,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.planning.explanation import Explanation, explain
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
 from streamshed.statistics.guess import believed_statistics
+from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -79,7 +80,7 @@ def explain_network(
     return ExplainedNetwork(
         explain(
             foundation,
-            believed_statistics(foundation, statistics),
+            with_sides(foundation, believed_statistics(foundation, statistics), statistics),
             load_factor=load,
             policy=policy,
             trigger_interval_seconds=parse_duration(trigger) / 1e6,

@@ -14,6 +14,7 @@ from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.learned_prices import LearnedPrices, TimeBudget
 from streamshed.joins.partition_report import PartitionReport
+from streamshed.joins.policies import SAMPLING
 from streamshed.joins.selection import Prices
 from streamshed.joins.yields import Yields
 
@@ -85,7 +86,15 @@ class JoinKnowledge:
         learned = self.prices.prices
         return replace(learned, comparison=max(learned.comparison, _LEAST_COMPARISON_SECONDS))
 
-    def directive(self, policy: str, work_share: float, *, micro_batch_id: int, offered_rows: int) -> JoinDirective:
+    def directive(
+        self,
+        policy: str,
+        work_share: float,
+        *,
+        micro_batch_id: int,
+        offered_rows: int,
+        sampling: float = SAMPLING,
+    ) -> JoinDirective:
         """Return what the partitions are to do.
 
         Args:
@@ -93,6 +102,7 @@ class JoinKnowledge:
             work_share: The share of the cost of the full join that is to be spent.
             micro_batch_id: Which.
             offered_rows: Rows that the streams are offered.
+            sampling: γ.
         """
         budget = TimeBudget(
             seconds=work_share * self.full_seconds(offered_rows),
@@ -105,7 +115,7 @@ class JoinKnowledge:
             work_share=work_share,
             yields=self.yields,
             prices=self.choice_prices,
-            sampling=budget.sampling(micro_batch_id),
+            sampling=budget.sampling(micro_batch_id, sampling),
             seed=micro_batch_id,
         )
 

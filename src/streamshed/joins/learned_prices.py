@@ -139,16 +139,17 @@ class TimeBudget:
     rows: int
     basic_windows: int
 
-    def sampling(self, number: int) -> float:
+    def sampling(self, number: int, sampling: float = SAMPLING) -> float:
         """Return γ for a micro-batch: all at once in every tenth, where reading everything would take long.
 
         Args:
             number: Of the micro-batch.
+            sampling: γ on average.
         """
         of_reads = self.learned.prices.read * self.basic_windows
         if of_reads <= _LEAST_SHARE * self.seconds:
-            return SAMPLING
-        return min(1.0, SAMPLING * _SELDOM) if number % _SELDOM == 0 else 0.0
+            return sampling
+        return min(1.0, sampling * _SELDOM) if number % _SELDOM == 0 else 0.0
 
     def seconds_to_compare(self, *, reads_all: bool) -> float:
         """Return what is left for comparisons, a tenth at least: prices of what is never done would never be put right.

@@ -22,6 +22,7 @@ _BYTES_PER_UNIT = {
 }
 _SIZE = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[^\W\d]+)\s*")
 _WRITTEN = ("TiB", "GiB", "MiB", "KiB")
+_EXACT = ("TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "kB")
 
 
 def parse_byte_size(text: str) -> int:
@@ -53,10 +54,10 @@ def parse_byte_size(text: str) -> int:
 def format_byte_size(count: int) -> str:
     """Write a size so that `parse_byte_size` reads the same.
 
-    >>> format_byte_size(536870912), format_byte_size(1500)
-    ('512 MiB', '1500 B')
+    >>> format_byte_size(536870912), format_byte_size(512_000_000), format_byte_size(1500)
+    ('512 MiB', '512 MB', '1500 B')
     """
-    for unit in _WRITTEN:
+    for unit in _EXACT:
         size = _BYTES_PER_UNIT[unit.lower()]
         if count and count % size == 0:
             return f"{count // size} {unit}"

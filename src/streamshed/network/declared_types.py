@@ -87,6 +87,15 @@ def key_problem(name: str, expression: Expression, columns: Mapping[str, str | N
     return f'the key "{name}" is of type {kind}, which rows cannot be grouped by: name an entry of it?'
 
 
+def is_numeric(kind: str) -> bool:
+    """Whether values of a type are numbers.
+
+    >>> is_numeric("decimal(10,2)"), is_numeric("string")
+    (True, False)
+    """
+    return _head(kind) in _NUMBERS
+
+
 def _head(kind: str) -> str:
     match = re.match(r"\w+", kind)
     return match.group() if match else kind

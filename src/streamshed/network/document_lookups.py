@@ -18,7 +18,7 @@ def read_semijoin(
     """Read a semijoin; where it has problems the rows stay as they are."""
     if node is None or relation is None:
         return node
-    pairs = _pairs(body.get("on"))
+    pairs = key_pairs(body.get("on"))
     negate = body.get("negate") is True
     if not pairs or _report_key(place.at("on"), pairs, node, relation):
         return node
@@ -37,7 +37,7 @@ def read_join(place: Place, body: Mapping[str, object], node: Node | None, relat
         return None
     if relation is None:
         return with_columns(node, added.values())
-    pairs = _pairs(body.get("on"))
+    pairs = key_pairs(body.get("on"))
     key = tuple(pairs.values())
     key_problems = _report_key(place.at("on"), pairs, node, relation)
     if is_given(place, body, "columns"):
@@ -72,8 +72,8 @@ def _join(node: Node, relation: Relation, key: tuple[tuple[str, str], ...], name
     return Lookup(node, relation, key, tuple(names), LookupKind.JOIN)
 
 
-def _pairs(on: object) -> dict[tuple[str | int, ...], tuple[str, str]]:
-    """The pairs of equal columns, by where they stand below `on`."""
+def key_pairs(on: object) -> dict[tuple[str | int, ...], tuple[str, str]]:
+    """The pairs of columns that are to be equal, by where they stand below `on`."""
     if isinstance(on, str):
         return {(): (on, on)}
     if isinstance(on, list):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from streamshed.network.document_joins import read_joined
 from streamshed.network.document_operators import OperatorReader
 from streamshed.network.document_order import dependence_order
 from streamshed.network.document_problem import Place, Problem, is_within
@@ -14,7 +15,7 @@ from streamshed.network.document_run import read_run
 from streamshed.network.document_shape import check_shape
 from streamshed.network.document_sql import ExpressionChecker, SqlReader
 from streamshed.network.document_streams import read_stream
-from streamshed.network.document_values import mapping_at, text_at
+from streamshed.network.document_values import is_given, mapping_at, text_at
 from streamshed.network.names import name_problem
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
@@ -145,23 +146,31 @@ class _DocumentReader:
         for name, (place, _) in entries.items():
             if (problem := name_problem("operator", name)) is not None:
                 place.report_all(name, [problem])
-        order, cycles = dependence_order({name: text_at(body, "from") for name, (_, body) in entries.items()})
+        order, cycles = dependence_order({name: [*_inputs(body).values()] for name, (_, body) in entries.items()})
         for cycle in cycles:
             place, body = entries[cycle[0]]
-            place.at("from").report(body["from"], f"a cycle: {' <- '.join((*cycle, cycle[0]))}")
+            key = next(key for key, name in _inputs(body).items() if name == (*cycle, cycle[0])[1])
+            place.at(key).report(body[key], f"a cycle: {' <- '.join((*cycle, cycle[0]))}")
         for name in order:
             place, body = entries[name]
-            nodes[name] = operators.read(place, body, self._input(place, body, nodes))
+            above = self._input(place, body, nodes)
+            if is_given(place, body, "join"):
+                other = self._input(place, body, nodes, key="join")
+                nodes[name] = read_joined(place, name, body, above, other, self._sql)
+            else:
+                nodes[name] = operators.read(place, body, above)
 
-    def _input(self, place: Place, body: Mapping[str, object], nodes: Mapping[str, Node | None]) -> Node | None:
+    def _input(
+        self, place: Place, body: Mapping[str, object], nodes: Mapping[str, Node | None], *, key: str = "from"
+    ) -> Node | None:
         """The node that rows come from; None where it is not known. A name of nothing is reported."""
-        name = text_at(body, "from")
+        name = text_at(body, key)
         if name is None or name in nodes:
             return None if name is None else nodes[name]
         operators, streams, relations, queries = (
             mapping_at(self._whole, part) for part in ("operators", "streams", "relations", "queries")
         )
-        here = place.at("from")
+        here = place.at(key)
         if name in relations:
             here.report(name, "this is a relation: look rows up in it by a lookup or semijoin")
         elif name not in operators and name in queries:
@@ -169,3 +178,8 @@ class _DocumentReader:
         elif name not in operators:
             here.report_unknown("stream or operator", name, [*streams, *operators])
         return None
+
+
+def _inputs(body: Mapping[str, object]) -> dict[str, str]:
+    """The names of what an operator's rows come from, by key."""
+    return {key: name for key in ("from", "join") if (name := text_at(body, key)) is not None}

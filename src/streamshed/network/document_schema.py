@@ -19,7 +19,7 @@ from streamshed.network.schema_forms import (
     text,
     whole_number,
 )
-from streamshed.network.schema_operators import AGGREGATE, APPLY, FILTER, LOOKUP, MAP, QUERY, SEMIJOIN, WINDOW
+from streamshed.network.schema_operators import AGGREGATE, APPLY, FILTER, JOIN, LOOKUP, MAP, QUERY, SEMIJOIN, WINDOW
 from streamshed.network.schema_streams import FOLDER, RATE, RELATION, STREAM, parse
 
 DOCUMENT_VERSION = 1
@@ -70,7 +70,7 @@ _RUN = mapping(
 )
 _OPERATOR = {
     "description": "What becomes of the rows of a stream or another operator.",
-    "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "apply", "aggregate")],
+    "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "join", "apply", "aggregate")],
 }
 
 DOCUMENT_SCHEMA: Schema = {
@@ -114,6 +114,7 @@ DOCUMENT_SCHEMA: Schema = {
         "map": MAP,
         "lookup": LOOKUP,
         "semijoin": SEMIJOIN,
+        "join": JOIN,
         "apply": APPLY,
         "aggregate": AGGREGATE,
         "query": QUERY,

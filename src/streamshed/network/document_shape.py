@@ -77,8 +77,8 @@ def _sentence(error: ValidationError, schema: Schema) -> str:
         return f"expected {expected}"
     if keyword in _BOUNDS:
         return f"expected {_BOUNDS[keyword]} {expected}"
-    if keyword in _EMPTY:
-        return "must not be empty"
+    if keyword in _EMPTY or keyword == "maxItems":
+        return f"expected a list of {expected}" if schema.get("maxItems") == expected else "must not be empty"
     if keyword == "maxProperties":
         return "expected one name: begin another item of the list for the next"
     if keyword == "uniqueItems":

@@ -77,7 +77,8 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
     )
     if problems := problems_of(stream):
         _report(place, name, body, problems)
-        return _stand_in(source, all_columns, time, is_numbered=is_numbered)
+        clock = text_at(body, "clock") or default_clock(name, is_numbered=is_numbered)
+        return _stand_in(name, clock, source, all_columns, time, is_numbered=is_numbered)
     return stream()
 
 
@@ -143,7 +144,9 @@ def _is_numbered(place: Place, name: str, body: Mapping[str, object]) -> bool:
     return given == ["number"]
 
 
-def _stand_in(source: Source, columns: tuple[Column, ...], time: str, *, is_numbered: bool) -> Stream:
+def _stand_in(
+    name: str, clock: str, source: Source, columns: tuple[Column, ...], time: str, *, is_numbered: bool
+) -> Stream:
     """A stream with the columns that one with problems would have."""
     types: dict[str, str | None] = {}
     for column in columns:
@@ -152,9 +155,11 @@ def _stand_in(source: Source, columns: tuple[Column, ...], time: str, *, is_numb
     if is_reserved(time):
         time = "time"
     types[declared_name(time, types) or time] = "bigint" if is_numbered else "timestamp"
-    schema = tuple(Column(name, kind) for name, kind in types.items())
+    schema = tuple(Column(column, kind) for column, kind in types.items())
+    known_as = "stream" if name_problem("stream", name) else name
+    known_clock = default_clock(known_as, is_numbered=is_numbered) if name_problem("clock", clock) else clock
     identity = Identity(IdentityKind.NONE)
-    return Stream("stream", source, schema, time, 0, None, identity, is_numbered=is_numbered)
+    return Stream(known_as, source, schema, time, 0, None, identity, clock=known_clock, is_numbered=is_numbered)
 
 
 def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:

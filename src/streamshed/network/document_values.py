@@ -3,6 +3,7 @@
 import os.path
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import Place
@@ -74,6 +75,11 @@ def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
         (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
     """
     return given_options(mapping_at(body, "options"))
+
+
+def changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that differ from their defaults, and those that have none."""
+    return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
 
 def path_in(folder: Path, path: str) -> str:

@@ -9,10 +9,13 @@ from streamshed.network.aggregate import AggregateCall
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.columns import Column, format_schema
 from streamshed.network.document_schema import DOCUMENT_VERSION
+from streamshed.network.document_values import changed
+from streamshed.network.document_written_joins import join_body, unwritable_join
 from streamshed.network.duration import format_duration
 from streamshed.network.expression import parse_expression, quoted
 from streamshed.network.grouping import Aggregate, GroupKey
 from streamshed.network.identity import Identity, IdentityKind
+from streamshed.network.join_source import JoinSource
 from streamshed.network.lookup import Lookup, LookupKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
@@ -67,23 +70,23 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
     if problems := [*_unwritable(network)]:
         raise InvalidNetworkError(*problems)
     names = _node_names(network)
-    operators = [node for node in names if not isinstance(node, Stream)]
+    operators = [node for node in names if not isinstance(node, Stream) or node.joined is not None]
     document = {
         "streamshed": DOCUMENT_VERSION,
-        "streams": {stream.name: _stream(stream) for stream in network.streams},
+        "streams": {stream.name: _stream(stream) for stream in network.all_streams if stream.joined is None},
         "relations": {relation.name: _relation(relation) for relation in network.relations},
         "operators": {names[node]: _operator(node, names) for node in operators},
         "queries": {query.name: _query(query, names) for query in network.queries},
-        **_changed({"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}),
+        **changed({"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}),
         "run": {} if run is None else _run(run),
     }
     return write_yaml({key: value for key, value in document.items() if value != {}})
 
 
 def _unwritable(network: QueryNetwork) -> Iterable[str]:
-    for stream in network.streams:
+    for stream in network.all_streams:
         if stream.joined is not None:
-            yield f'stream "{stream.name}" is a join, which documents cannot say'
+            yield from unwritable_join(stream.name, stream.joined)
         elif not isinstance(stream.source, FolderSource | RateSource):
             yield f'stream "{stream.name}" is over a DataFrame: only folders and rate sources can be written'
     for relation in network.relations:
@@ -99,9 +102,13 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
 
 def _node_names(network: QueryNetwork) -> dict[Node, str]:
     names: dict[Node, str] = {}
-    taken = {stream.name.lower() for stream in network.streams}
+    taken = {stream.name.lower() for stream in network.all_streams}
     counts: Counter[str] = Counter()
-    for node in network.row_nodes:
+    sides = {node for stream in network.streams if stream.joined is not None for node in stream.joined.nodes}
+    named = sides.union(network.row_nodes)
+    for node in network.nodes:
+        if node not in named:
+            continue
         if isinstance(node, Stream):
             names[node] = node.name
         else:
@@ -118,7 +125,7 @@ def _stream(stream: Stream) -> _Body:
     body: _Body = {"source": _source(stream.source)}
     if stream.parse is not None:
         parse = stream.parse
-        options = _changed({"options": dict(parse.options)}, {"options": {}})
+        options = changed({"options": dict(parse.options)}, {"options": {}})
         body["parse"] = {str(parse.format): parse.column, "schema": format_schema(parse.schema), **options}
     body["number" if stream.is_numbered else "time"] = stream.time
     if stream.watermark_microseconds:
@@ -126,7 +133,7 @@ def _stream(stream: Stream) -> _Body:
     body["identity"] = _identity(stream.identity)
     if stream.idle_after_microseconds is not None:
         body["idle_after"] = format_duration(stream.idle_after_microseconds)
-    return body | _changed(
+    return body | changed(
         {"clock": stream.clock}, {"clock": default_clock(stream.name, is_numbered=stream.is_numbered)}
     )
 
@@ -143,7 +150,7 @@ def _source(source: Source) -> _Body:
     match source:
         case FolderSource(path, file_format, schema, options, limit):
             body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
-            return _changed(
+            return changed(
                 body | {"max_files_per_micro_batch": limit},
                 {"schema": None, "options": {}, "max_files_per_micro_batch": None},
             )
@@ -158,7 +165,7 @@ def _identity(identity: Identity) -> str | list[str]:
 
 def _relation(relation: Relation) -> _Body:
     body = {"path": relation.source, "format": str(relation.format), "options": dict(relation.options)}
-    return _changed(body | {"schema": _schema(relation.columns)}, {"schema": None, "options": {}})
+    return changed(body | {"schema": _schema(relation.columns)}, {"schema": None, "options": {}})
 
 
 def _schema(columns: tuple[Column, ...] | None) -> str | None:
@@ -170,13 +177,15 @@ def _schema(columns: tuple[Column, ...] | None) -> str | None:
 
 def _operator(node: Node, names: Mapping[Node, str]) -> _Body:
     match node:
+        case Stream(source=JoinSource() as join):
+            return join_body(join, names)
         case Filter(input, predicate):
             return {"from": names[input], "filter": predicate.text}
         case Map(input, assignments):
             return {"from": names[input], "map": {name: expression.text for name, expression in assignments}}
         case Lookup(input, relation, on, _, LookupKind.SEMIJOIN, negate):
             body = {"from": names[input], "semijoin": relation.name, "on": dict(on), "negate": negate}
-            return _changed(body, {"negate": False})
+            return changed(body, {"negate": False})
         case Lookup(input, relation, on, added):
             return {"from": names[input], "lookup": relation.name, "on": dict(on), "columns": list(added)}
         case Aggregate(input):
@@ -192,7 +201,7 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
     if query.aggregate is not None:
         body |= _aggregate(query.aggregate)
     goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode), "gaps_by": str(query.gaps_by)}
-    body |= _changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate", "gaps_by": "window"})
+    body |= changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate", "gaps_by": "window"})
     if query.max_error is not None:
         body |= {"max_error": str(query.max_error)}
     return body if query.max_gap is None else body | {"max_gap": query.max_gap.written()}
@@ -205,13 +214,13 @@ def _aggregate(aggregate: Aggregate) -> _Body:
         "slide": window.slide_microseconds,
         "offset": window.offset_microseconds,
     }
-    lengths = _changed(lengths, {"slide": window.size_microseconds, "offset": 0})
+    lengths = changed(lengths, {"slide": window.size_microseconds, "offset": 0})
     body: _Body = {
         "window": {key: _window_length(length, window) for key, length in lengths.items()},
         "by": [_key(key) for key in aggregate.keys],
         "aggregates": {name: _call(call) for name, call in aggregate.aggregates},
     }
-    return _changed(body, {"by": []})
+    return changed(body, {"by": []})
 
 
 def _call(call: AggregateCall) -> str | dict[str, str | list[str]]:
@@ -236,7 +245,7 @@ def _run(run: RunSettings) -> _Body:
         **body,
         "headroom": run.headroom,
         "policy": run.policy,
-        **_changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
+        **changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
         "sink": _sink(run.sink),
         "advisory": run.advisory,
         "unscalable": run.unscalable,
@@ -253,8 +262,3 @@ def _sink(sink: Sink) -> str | dict[str, str]:
             return {"memory": name}
         case ConsoleSink():
             return "console"
-
-
-def _changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> _Body:
-    """The values that differ from their defaults, and those that have none."""
-    return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}

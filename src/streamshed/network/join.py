@@ -1,13 +1,16 @@
 """Making a joined stream: two streams, a condition, windows."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.columns import declared_name
+from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.duration import parse_duration
+from streamshed.network.expression import parse_expression
 from streamshed.network.given import is_a
 from streamshed.network.identity import Identity, IdentityKind
 from streamshed.network.join_condition import JoinKey, join_condition
+from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.join_source import JoinSource, default_prefix
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems
@@ -30,6 +33,10 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
     time: str,
     basic_window: str | None,
     policy: str,
+    mode: JoinMode | str,
+    weight: str | None,
+    memory: str | None,
+    sampling: float,
 ) -> Stream:
     """Join two streams; see `Node.join`."""
     if not is_a(right, Node):
@@ -40,8 +47,11 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
     windows = problems.attempt(lambda: _windows(within))
     basic = None if basic_window is None else problems.attempt(lambda: parse_duration(basic_window))
     both = problems.attempt(lambda: _prefixes(prefixes, left, right))
+    worth = None if weight is None else problems.attempt(lambda: parse_expression(weight))
+    size = None if memory is None else problems.attempt(lambda: parse_byte_size(memory))
+    shedding = problems.attempt(lambda: JoinShedding(policy, cast("JoinMode", mode), worth, size, sampling))
     problems.raise_if_any()
-    if condition is None or windows is None or both is None:
+    if condition is None or windows is None or both is None or shedding is None:
         raise TypeError("a part of a join is missing, but nobody said why")
     source = problems.require(
         lambda: JoinSource(
@@ -49,22 +59,41 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
             right,
             condition,
             *windows,
-            basic_microseconds=max(_LEAST_BASIC, max(windows) // DEFAULT_BASIC_WINDOWS) if basic is None else basic,
-            policy=policy,
+            basic_microseconds=default_basic_microseconds(windows) if basic is None else basic,
             time=time,
             prefixes=both,
+            shedding=shedding,
         )
     )
+    return stream_of(named, source)
+
+
+def stream_of(name: str, source: JoinSource) -> Stream:
+    """Return the stream of a join's results.
+
+    Raises:
+        InvalidNetworkError: No stream can have that name.
+    """
+    sides = (source.left.stream, source.right.stream)
     return Stream(
-        name=named,
+        name=name,
         source=source,
         schema=source.columns,
-        time=declared_name(time, {column.name: None for column in source.columns}) or time,
-        watermark_microseconds=max(side.stream.watermark_microseconds for side in (left, right)),
+        time=source.time,
+        watermark_microseconds=max(side.watermark_microseconds for side in sides),
         parse=None,
         identity=Identity(IdentityKind.NONE),
-        clock=left.stream.clock,
+        clock=source.left.stream.clock,
     )
+
+
+def default_basic_microseconds(windows: tuple[int, int]) -> int:
+    """Return the size of basic windows where nothing is said: a part of the longer window, at least a millisecond.
+
+    >>> default_basic_microseconds((20_000_000, 0))
+    1000000
+    """
+    return max(_LEAST_BASIC, max(windows) // DEFAULT_BASIC_WINDOWS)
 
 
 def _windows(within: str | Sequence[str]) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """When two rows of different streams join, as a user says it."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -22,6 +23,7 @@ class EqualColumns:
     def __post_init__(self) -> None:
         if not self.pairs:
             raise InvalidNetworkError("no key: say which columns must be equal, on=...")
+        object.__setattr__(self, "pairs", tuple(dict.fromkeys(self.pairs)))
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ class WeightedItems(_OneColumnEach):
     at_least: float
 
     def __post_init__(self) -> None:
-        if not (is_number(self.at_least) and self.at_least > 0):
+        if not (is_number(self.at_least) and 0 < self.at_least < math.inf):
             raise InvalidNetworkError(
                 f"inner_product: at_least is {self.at_least!r}, expected a number above 0:"
                 " sets without a common item would join"

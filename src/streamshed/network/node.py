@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamshed.network.grouping import Windowed
     from streamshed.network.join_condition import JoinKey
+    from streamshed.network.join_shedding import JoinMode
     from streamshed.network.query import AnswerMode, Query
     from streamshed.network.relation import Relation
     from streamshed.network.stream import Stream
@@ -134,7 +135,7 @@ class Node(ABC):
 
         return make_semijoin(self, relation, on, negate=negate)
 
-    def join(
+    def join(  # noqa: PLR0913 - one argument per property of a join
         self,
         other: "Node",
         *,
@@ -145,6 +146,10 @@ class Node(ABC):
         time: str = "time",
         basic_window: str | None = None,
         policy: str = "greedy",
+        mode: "JoinMode | str" = "subset",
+        weight: str | None = None,
+        memory: str | None = None,
+        sampling: float = 0.1,
     ) -> "Stream":
         """Join rows with those of another stream of the same clock that are near in time.
 
@@ -162,8 +167,14 @@ class Node(ABC):
             time: The column of a pair's time.
             basic_window: How finely windows are cut, which is how finely comparisons are shed; None: a twentieth of the
                 longer window.
-            policy: How what is compared is chosen under overload: "greedy", "direction", "time_correlation",
-                "rate_adaptation" or "random_drop".
+            policy: How what is compared is chosen under overload, in mode subset: "greedy", "direction",
+                "time_correlation", "rate_adaptation" or "random_drop".
+            mode: What its results are under overload: "subset" (some of them, each one right), "exact" (all: it is
+                never shed) or "sample" (all of those of a share P of the keys, each standing for 1/P).
+            weight: What a result is worth, SQL over the columns of pairs; None: all are worth the same. In mode subset.
+            memory: How much the windows of both sides may take, such as "512 MB": rows that promise least are forgotten
+                where they would take more; None: as much as they have. In mode subset.
+            sampling: γ: of what is compared under overload, the share spent on learning where results are found.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
@@ -189,6 +200,10 @@ class Node(ABC):
             time=time,
             basic_window=basic_window,
             policy=policy,
+            mode=mode,
+            weight=weight,
+            memory=memory,
+            sampling=sampling,
         )
 
     def apply(self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str) -> "Node":

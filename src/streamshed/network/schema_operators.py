@@ -1,8 +1,16 @@
 """Operators and queries in the network document, as JSON Schema."""
 
+from streamshed.network.join_shedding import (
+    DEFAULT_JOIN_POLICY_NAME,
+    DEFAULT_SAMPLING,
+    JOIN_POLICY_NAMES,
+    JoinMode,
+)
 from streamshed.network.schema_forms import (
+    Schema,
     by_name,
     choice,
+    duration,
     flag,
     length,
     mapping,
@@ -87,6 +95,101 @@ APPLY = mapping(
     "columns",
     "into",
     "returns",
+)
+_KEY = {
+    **_ON,
+    "description": "Columns that are equal: {column of the left side: column of the right side}; a column or a list of "
+    "columns where both have the same names.",
+    "examples": ["host", {"src": "host"}],
+}
+
+
+def _sets(description: str, of: str, at_least: Schema) -> Schema:
+    """A condition over one column of either side."""
+    return mapping(
+        description,
+        {
+            "left": text(f"The left side's column of {of}.", examples=["tags"]),
+            "right": text("The right side's; by default it has the same name.", examples=["labels"]),
+            "at_least": at_least,
+        },
+        "left",
+        "at_least",
+    )
+
+
+JOIN = mapping(
+    "Pairs of rows of two streams that are near in time and meet a condition, which is said by one of `on`, "
+    "`overlap`, `inner_product` and `pairs_where`. They are a stream, named as the operator is.",
+    {
+        "join": text("The stream or operator that is the right side.", examples=["alerts"]),
+        "from": text("The stream or operator that is the left side.", examples=["flows"]),
+        "within": {
+            "type": ["string", "array"],
+            "items": {"type": "string", "minLength": 1},
+            "minItems": 2,
+            "maxItems": 2,
+            "minLength": 1,
+            "description": "How long left rows wait for later right ones, and right rows for later left ones; one "
+            "duration is both.",
+            "examples": ["30 seconds", ["30 seconds", "5 seconds"]],
+        },
+        "on": _KEY,
+        "overlap": _sets("Lists have items in common.", "lists", whole_number("How many different ones.", minimum=1)),
+        "inner_product": _sets(
+            "The sum of weight times weight over the items that both have.",
+            "maps from items to weights",
+            number("How much it is at least.", exclusiveMinimum=0),
+        ),
+        "pairs_where": text(
+            'A function, "module:function", of two tables of rows, pair by pair, that says which pairs join.',
+            examples=["matching:alike"],
+        ),
+        "basic_window": duration(
+            "How finely windows are cut, which is how finely comparisons are shed; by default a twentieth of the "
+            "longer window.",
+            "1 second",
+        ),
+        "prefixes": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "minItems": 2,
+            "maxItems": 2,
+            "description": "What the names of either side's columns begin with in a pair; by default the name of its "
+            "stream and _.",
+            "examples": [["left_", "right_"]],
+        },
+        "time": text("The column of a pair's time, the later of the two.", default="time"),
+        "mode": choice(
+            "Its results under overload: subset (some of them, each one right), exact (all: it is never shed), sample "
+            "(all of those of a share of the keys, the same keys on both sides).",
+            list(JoinMode),
+            default=str(JoinMode.SUBSET),
+        ),
+        "policy": choice(
+            "In mode subset, how what is compared is chosen.",
+            list(JOIN_POLICY_NAMES),
+            default=DEFAULT_JOIN_POLICY_NAME,
+        ),
+        "weight": sql(
+            "In mode subset, what a result is worth, SQL over the columns of pairs; by default all are worth the same.",
+            "alerts_severity",
+        ),
+        "memory": text(
+            "In mode subset, how much the windows may take before rows that promise least are forgotten. By default as "
+            "much as they have.",
+            examples=["512 MB"],
+        ),
+        "sampling": number(
+            "Of what is compared under overload, the share that is spent on learning where results are found.",
+            exclusiveMinimum=0,
+            maximum=1,
+            default=DEFAULT_SAMPLING,
+        ),
+    },
+    "join",
+    "from",
+    "within",
 )
 _BY = {
     "type": "array",

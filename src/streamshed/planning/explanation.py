@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from streamshed.network.gaps_by import GapsBy
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
 from streamshed.planning.rate_policies import (
@@ -101,6 +102,7 @@ class Explanation:
         expected_seconds: What it takes under the plan.
         steps: The nodes, each directly or indirectly below the last one of lower depth.
         outlooks: Per query.
+        joins: Per join; their work is not in the seconds.
     """
 
     policy: str
@@ -113,6 +115,7 @@ class Explanation:
     expected_seconds: float
     steps: tuple[Step, ...]
     outlooks: tuple[Outlook, ...]
+    joins: tuple[JoinOutlook, ...] = ()
 
     @property
     def is_saturated(self) -> bool:
@@ -161,16 +164,17 @@ def explain(
     asked = load(factor)
     droppable = {} if policy == "uniform" else {one.query: one for one in droppable_queries(network)}
     chosen = chosen_for(asked, rates_of, budget_seconds - asked.unsheddable_seconds, droppable)
-    return _explanation(
+    found = _explanation(
         network,
         asked,
         chosen,
         policy=policy,
         load_factor=load_factor,
-        rows_per_second=factor * _rows_per_second(known),
+        rows_per_second=factor * _rows_per_second(network, known),
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget_seconds,
     )
+    return replace(found, joins=join_outlooks(network, known))
 
 
 def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name
@@ -198,7 +202,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
         headroom: The share of it that a plan may fill.
         kept_shares: Per query whose windows may be dropped, the share of them that it keeps; None: none is dropped.
     """
-    usual = _rows_per_second(known)
+    usual = _rows_per_second(network, known)
     asked = network_load(
         network,
         known,
@@ -226,8 +230,8 @@ def _with_windows(outlook: Outlook, chosen: ShedWork) -> Outlook:
     return replace(outlook, is_protected=False, kept_share=kept, max_gap=query.batch, gaps_by=str(by))
 
 
-def _rows_per_second(known: NetworkStatistics) -> float:
-    return sum(stream.rows_per_second for stream in known.streams.values())
+def _rows_per_second(network: QueryNetwork, known: NetworkStatistics) -> float:
+    return sum(known.stream(stream.name).rows_per_second for stream in network.streams)
 
 
 def _explanation(

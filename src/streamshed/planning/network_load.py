@@ -30,6 +30,7 @@ from streamshed.planning.scalability import NUMBERS_ROWS, obstacle
 from streamshed.planning.work_tree import WorkNode, WorkTree
 from streamshed.sharing.counted_rows import SCALED, counted_node
 from streamshed.sharing.large_values import SizedQueries, sized_queries
+from streamshed.statistics.join_sides import side_nodes
 from streamshed.statistics.learned import CALL_SECONDS
 from streamshed.statistics.network_statistics import (
     Moments,
@@ -113,9 +114,9 @@ def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
         >>> strangers(ticks, NetworkStatistics(queries={"row": QueryStatistics()}))
         ['there is no query "row" (did you mean "rows"?)']
     """
-    addresses = [node.address for node in network.row_nodes]
+    addresses = [node.address for node in (*network.row_nodes, *side_nodes(network))]
     there = {
-        "stream": (known.streams, [stream.name for stream in network.streams]),
+        "stream": (known.streams, [stream.name for stream in network.all_streams]),
         "operator": (known.operators, addresses),
         "query": (known.queries, [query.name for query in network.queries]),
     }

@@ -17,6 +17,7 @@ from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.scalability import protected_streams
@@ -36,7 +37,7 @@ from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.join_frame import StreamingJoin, with_joined
-from streamshed.spark.join_planner import JoinPlanner
+from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
@@ -100,6 +101,7 @@ class DomainRun:
         settings: DomainSettings,
         sink: Sink,
     ) -> None:
+        refuse_what_joins_cannot(domain)
         self.domain = domain
         self._network = network
         self._spark = spark
@@ -213,7 +215,11 @@ class DomainRun:
     def _partly_joinable(self) -> frozenset[str]:
         """The joined streams all of whose queries may be answered from a part of the join."""
         whole = protected_streams(self._network.foundation)
-        return frozenset(stream.name for stream in self.domain.joined if stream.name not in whole)
+        return frozenset(
+            stream.name
+            for stream in self.domain.joined
+            if stream.name not in whole and stream.joined is not None and stream.joined.shedding.mode is JoinMode.SUBSET
+        )
 
     def _take_join_reports(self) -> JoinReports:
         taken, self._join_reports.value = self._join_reports.value, {}

@@ -165,7 +165,7 @@ def _work(name: str, join: JoinSource, lines: Mapping[Side, DataFrame], asked: A
     }
     lower = {one.lower() for one in asked}
     told = T.StructType([one for one in _result_type(join, lines) if one.name.lower() in lower])
-    return JoinWork(name, join, sides, to_arrow_schema(told, timezone="UTC"))
+    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(told, timezone="UTC"))
 
 
 def _result_type(join: JoinSource, lines: Mapping[Side, DataFrame]) -> T.StructType:

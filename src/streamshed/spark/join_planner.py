@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from streamshed.errors import InvalidNetworkError
 from streamshed.joins.arrays import Floats
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.knowledge import JoinKnowledge, total
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.side import Side
+from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.join_source import JoinSource
+from streamshed.network.network import TimeDomain
 from streamshed.network.stream import Stream
 from streamshed.spark.join_operator import windows_of
 from streamshed.spark.join_reports import JoinReports
@@ -21,6 +24,30 @@ from streamshed.spark.run_status import JoinStatus
 UNIT_SECONDS = 1e-6
 """A unit of work of a join, that rows of joined streams are counted in: what takes a microsecond of a core."""
 _FULL = 0.999
+
+
+def refuse_what_joins_cannot(domain: TimeDomain) -> None:
+    """Refuse settings of joins that a network can say, but no run heeds so far.
+
+    Raises:
+        InvalidNetworkError: Listing them.
+    """
+    problems = []
+    for stream in domain.joined:
+        shedding = JoinShedding() if stream.joined is None else stream.joined.shedding
+        said = {
+            'mode="sample"': shedding.mode is JoinMode.SAMPLE,
+            "weight": shedding.weight is not None,
+            "memory": shedding.memory_bytes is not None,
+        }
+        problems += [
+            f'stream "{stream.name}": {name} of a join is not heeded by a run so far: leave it out, and it is shed'
+            " by how many results comparisons give"
+            for name, is_said in said.items()
+            if is_said
+        ]
+    if problems:
+        raise InvalidNetworkError(*problems)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +116,14 @@ class JoinPlanner:
         if not self.sheds(stream) or work_share >= _FULL:
             return None
         offered = self._offered(stream, rows) or self._known[stream].last_rows
-        policy = self._joins[stream].policy
-        return self._known[stream].directive(policy, work_share, micro_batch_id=micro_batch_id, offered_rows=offered)
+        shedding = self._joins[stream].shedding
+        return self._known[stream].directive(
+            shedding.policy,
+            work_share,
+            micro_batch_id=micro_batch_id,
+            offered_rows=offered,
+            sampling=shedding.sampling,
+        )
 
     def delivered_share(self, stream: str, directive: JoinDirective, rows: Mapping[str, int]) -> float:
         """Return the share of the results of a join that is to be expected."""

@@ -173,11 +173,12 @@ def _of_stream(stream: Stream, shared_seconds: float) -> StreamStatistics:
 
 
 def _of_operator(node: Node, shared_seconds: float) -> OperatorStatistics:
-    guessed = _alone(node)
+    guessed = guessed_operator(node)
     return replace(guessed, seconds_per_row=guessed.seconds_per_row + shared_seconds)
 
 
-def _alone(node: Node) -> OperatorStatistics:
+def guessed_operator(node: Node) -> OperatorStatistics:
+    """Guess what an operator lets pass, and what a row costs it."""
     match node:
         case Apply():
             return OperatorStatistics(seconds_per_row=APPLY_SECONDS)

@@ -1,3 +1,4 @@
+import runpy
 from pathlib import Path
 
 import pyarrow.csv as pc
@@ -64,3 +65,8 @@ def test_known_hosts_are_the_same_as_csv_and_parquet() -> None:
     table = pc.read_csv(EXAMPLES / "known_hosts.csv")
     assert table.equals(pq.read_table(EXAMPLES / "known_hosts.parquet"))
     assert len(set(table.column("host").to_pylist())) == table.num_rows > 20
+
+
+def test_joined_alerts_are_the_same_in_python_and_as_a_document() -> None:
+    written = runpy.run_path(str(EXAMPLES / "joined_alerts.py"))["alerts_network"]
+    assert example("alerts_joined") == written(EXAMPLES.parent / "out" / "alerts")

@@ -30,6 +30,7 @@ SECTIONS = {
     "map": "Map",
     "lookup": "Lookup",
     "semijoin": "Semijoin",
+    "join": "Join",
     "apply": "Apply",
     "aggregate": "Aggregate",
     "query": "Query",

@@ -7,11 +7,13 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.policies import DEFAULT_JOIN_POLICY, JOIN_POLICIES
 from streamshed.network.join_condition import inner_product, overlap, pairs_where
-from streamshed.network.join_source import JOIN_POLICY_NAMES, JoinSource
+from streamshed.network.join_shedding import JOIN_POLICY_NAMES
+from streamshed.network.join_source import JoinSource
 from streamshed.network.network import network
 from streamshed.network.node import Node
 from streamshed.network.sources import folder, rate
 from streamshed.network.stream import Stream, stream
+from tests.unit.network.examples import FakeFrame
 
 _SECOND = 1_000_000
 
@@ -110,6 +112,7 @@ def _same(left: object, _right: object) -> object:
         ("src", r'its right side: unknown column "src"'),
         ({"sorce": "host"}, r'its left side: unknown column "sorce"'),
         ({"src": "port"}, r'it compares "src", a string, with "port", a bigint: cast one of them in a map'),
+        ({"tags": "tags"}, r'"tags" is a array<string>, but keys are numbers, texts, bytes, times or truth values'),
         ([], "no key: say which columns must be equal"),
         ({"src": 3}, r"on is a column, a list of columns, .* got \{'src': 3\}"),
         (3, "on is a column, a list of columns, .* got 3"),
@@ -185,3 +188,19 @@ def test_what_queries_of_a_join_cannot_ask_is_refused() -> None:
 def test_a_function_of_pairs_is_known_by_its_name() -> None:
     joined = FLOWS.join(ALERTS, on=pairs_where(_same), within="30 s")
     assert str(joined.source) == f"flows join alerts on {__name__}:_same within 30 seconds"
+
+
+def test_what_tasks_are_told_of_a_join_holds_no_dataframe() -> None:
+    class Unsendable(FakeFrame):
+        def __reduce__(self) -> str:
+            raise TypeError("a DataFrame stays where it is")
+
+    frame = Unsendable([("ts", "timestamp"), ("host", "string"), ("port", "int")])
+    calls, alerts = (stream(name, frame, time="ts") for name in ("calls", "alerts"))
+    busy = calls.map(where="upper(host)").filter("port > 3")
+    join = _source(busy.join(alerts, on={"where": "HOST"}, within=("2 s", "1 s"), weight="calls_port", time="at"))
+    with pytest.raises(TypeError, match="stays where it is"):
+        pickle.dumps(join)
+    told = pickle.loads(pickle.dumps(join.for_tasks()))
+    for kept in ("columns", "condition", "left_microseconds", "right_microseconds", "prefixes", "time", "shedding"):
+        assert getattr(told, kept) == getattr(join, kept)

@@ -27,6 +27,9 @@ streams:
     identity: [n]
     idle_after: 1 minute
     clock: time
+  events:
+    source: {folder: events, schema: "at timestamp, host string, tags array<string>, w map<string,double>"}
+    time: at
 relations:
   hosts: {path: known_hosts.csv, schema: "host string, subnet string", options: {header: true}}
 operators:
@@ -34,6 +37,20 @@ operators:
   sized: {from: large, map: {kb: size / 1024}}
   known: {from: sized, lookup: hosts, on: {host: host}, columns: [subnet]}
   strange: {from: sized, semijoin: hosts, on: [host], negate: true}
+  pairs: {from: large, join: events, on: {host: host}, within: [5 minutes, 1 second], weight: packets_n, memory: 1 MB}
+  alike: {from: events, join: events, overlap: {left: tags, at_least: 1}, within: 1 s, prefixes: [a_, b_]}
+  near: {from: events, join: events, inner_product: {left: w, right: w, at_least: 1.5}, within: 1 s, prefixes: [a, b]}
+  any:
+    from: pairs_of
+    join: large
+    pairs_where: "json:dumps"
+    within: 1 s
+    basic_window: 10 ms
+    time: at
+    mode: exact
+    policy: direction
+    sampling: 0.5
+  pairs_of: {from: events, filter: host = 'a'}
   scored: {from: known, apply: "json:dumps", columns: [kb], into: score, returns: double}
 queries:
   total:
@@ -46,13 +63,32 @@ queries:
     priority: 1
     mode: exact
   rows: {from: strange}
+  joined: {from: pairs, window: {size: 5 minutes}, by: [packets_host], aggregates: {n: count(*)}}
+  alike: {from: alike}
+  near: {from: near}
+  any: {from: any}
 max_depth: 1
 joins: false
 run: {trigger: 2 seconds, latency: 5 seconds, headroom: 0.8, sink: {parquet: out}, confidence: 0.9}
 """
 WORDS = [
     *("packets", "hosts", "large", "known", "total", "size", "timestamp", "subnet", "nothing", "5 minutes"),
-    *("0 seconds", "count(*)", "size >", "sum(size)", "a int", "file_row", "console", "", " ", "json", "é `"),
+    *(
+        "0 seconds",
+        "count(*)",
+        "size >",
+        "sum(size)",
+        "a int",
+        "file_row",
+        "pairs",
+        "events",
+        "exact",
+        "console",
+        "",
+        " ",
+        "json",
+        "é `",
+    ),
 ]
 SCALARS = st.sampled_from(WORDS) | st.integers(-2, 9) | st.floats() | st.booleans() | st.none()
 VALUES = st.recursive(

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from streamshed.errors import InvalidNetworkError
 from streamshed.joins.learned_prices import MicroBatchWork
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.network.network import network
 from streamshed.network.sources import rate
 from streamshed.network.stream import Stream, stream
-from streamshed.spark.join_planner import JoinPlanner
+from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, ReportKey
 
 CALLS, ALERTS = (stream(name, rate(100), time="timestamp") for name in ("calls", "alerts"))
@@ -121,3 +122,16 @@ def test_what_is_known_outlives_a_restart() -> None:
     again = planner(Told(), joins.to_json())
     assert again.to_json() == joins.to_json()
     assert again.work_per_row(ROWS) == joins.work_per_row(ROWS)
+
+
+def test_settings_that_no_run_heeds_are_refused() -> None:
+    joined = CALLS.join(ALERTS, on="value", within="2 s", memory="1 MB", weight="calls_value", name="weighed")
+    sampled = CALLS.join(ALERTS, on="value", within="2 s", mode="sample", name="sampled")
+    (domain,) = network(joined.query("a"), sampled.query("b")).time_domains
+    with pytest.raises(InvalidNetworkError) as refused:
+        refuse_what_joins_cannot(domain)
+    assert [problem.split(" of a join")[0] for problem in refused.value.problems] == [
+        'stream "sampled": mode="sample"',
+        'stream "weighed": weight',
+        'stream "weighed": memory',
+    ]

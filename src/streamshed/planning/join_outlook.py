@@ -1,0 +1,119 @@
+"""What a join takes when nothing of it is shed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.side import Side
+from streamshed.network.join_shedding import JoinMode
+from streamshed.network.join_source import JoinSource
+from streamshed.network.network import QueryNetwork
+from streamshed.statistics.join_sides import rows_per_second_of
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinOutlook:
+    """A join, and what it takes in full.
+
+    Attributes:
+        join: The name of the stream of its results.
+        condition: When two rows join.
+        left: The left side, as a `Node.address`.
+        right: The right side.
+        left_window_seconds: w1, how long left rows wait.
+        right_window_seconds: w2, how long right ones do.
+        basic_window_seconds: b.
+        left_basic_windows: n_1 = 1 + ⌈w1/b⌉.
+        right_basic_windows: n_2.
+        cells: How many pieces of the lags are learned and shed by themselves.
+        left_rows_per_second: λ1, in the long run, behind the operators before the join.
+        right_rows_per_second: λ2.
+        comparisons_per_second: λ1·λ2·(w1 + w2): pairs of right lag, whatever an index saves of them.
+        state_rows: λ1·w1 + λ2·w2.
+        mode: What its results are under overload: "subset", "exact" or "sample".
+        policy: In mode subset, how what is compared is chosen; else None.
+        weight: What a result is worth, SQL; None: all are worth the same.
+        memory_bytes: How much its windows may take; None: as much as they have.
+        sampling: γ.
+    """
+
+    join: str
+    condition: str
+    left: str
+    right: str
+    left_window_seconds: float
+    right_window_seconds: float
+    basic_window_seconds: float
+    left_basic_windows: int
+    right_basic_windows: int
+    cells: int
+    left_rows_per_second: float
+    right_rows_per_second: float
+    comparisons_per_second: float
+    state_rows: float
+    mode: str
+    policy: str | None
+    weight: str | None
+    memory_bytes: int | None
+    sampling: float
+
+
+def join_outlooks(network: QueryNetwork, known: NetworkStatistics) -> tuple[JoinOutlook, ...]:
+    """Tell what the joins of a network take in full, at the rates at which rows arrive in the long run.
+
+    Args:
+        network: The network.
+        known: What is known of the streams that it joins; what is not is guessed.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> from streamshed.statistics.network_statistics import StreamStatistics
+        >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
+        >>> pairs = calls.join(alerts, on="value", within=("20 s", "5 s"), basic_window="1 s")
+        >>> rates = {"calls": StreamStatistics(rows_per_second=10.0), "alerts": StreamStatistics(rows_per_second=4.0)}
+        >>> (found,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates))
+        >>> found.comparisons_per_second, found.state_rows
+        (1000.0, 220.0)
+        >>> found.left_basic_windows, found.right_basic_windows, found.cells
+        (21, 6, 25)
+    """
+    return tuple(_outlooks(network, known))
+
+
+def _outlooks(network: QueryNetwork, known: NetworkStatistics) -> Iterator[JoinOutlook]:
+    for stream in network.streams:
+        if stream.joined is not None:
+            yield _outlook(stream.name, stream.joined, known)
+
+
+def _outlook(name: str, join: JoinSource, known: NetworkStatistics) -> JoinOutlook:
+    windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
+    w1, w2 = join.left_microseconds / 1e6, join.right_microseconds / 1e6
+    left, right = rows_per_second_of(join.left, known), rows_per_second_of(join.right, known)
+    shedding = join.shedding
+    return JoinOutlook(
+        join=name,
+        condition=str(join.condition),
+        left=join.left.address,
+        right=join.right.address,
+        left_window_seconds=w1,
+        right_window_seconds=w2,
+        basic_window_seconds=join.basic_microseconds / 1e6,
+        left_basic_windows=windows.basic_windows(Side.LEFT),
+        right_basic_windows=windows.basic_windows(Side.RIGHT),
+        cells=windows.cells,
+        left_rows_per_second=left,
+        right_rows_per_second=right,
+        comparisons_per_second=left * right * (w1 + w2),
+        state_rows=left * w1 + right * w2,
+        mode=str(shedding.mode),
+        policy=shedding.policy if shedding.mode is JoinMode.SUBSET else None,
+        weight=None if shedding.weight is None else shedding.weight.text,
+        memory_bytes=shedding.memory_bytes,
+        sampling=shedding.sampling,
+    )

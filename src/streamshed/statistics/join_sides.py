@@ -1,0 +1,67 @@
+"""What is known of the streams that a network joins, whose rows no query asks for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from streamshed.network.network import QueryNetwork
+from streamshed.network.node import Node
+from streamshed.network.operators import Operator
+from streamshed.network.stream import Stream
+from streamshed.statistics.guess import GUESSED_ROWS_PER_SECOND, guessed_operator
+from streamshed.statistics.network_statistics import NetworkStatistics
+
+
+def side_nodes(network: QueryNetwork) -> Iterator[Node]:
+    """Yield the streams that are joined, and the operators on the way from them to joins, each once."""
+    joins = (stream.joined for stream in network.streams if stream.joined is not None)
+    yield from dict.fromkeys(node for join in joins for node in join.nodes)
+
+
+def with_sides(
+    network: QueryNetwork, believed: NetworkStatistics, given: NetworkStatistics | None
+) -> NetworkStatistics:
+    """Add to what is believed of a network what is given of the streams that it joins, and of operators before joins.
+
+    Args:
+        network: The network.
+        believed: What `believed_statistics` says.
+        given: What is known; None: nothing.
+    """
+    if given is None:
+        return believed
+    streams, operators = dict(believed.streams), dict(believed.operators)
+    for node in side_nodes(network):
+        if isinstance(node, Stream) and node.name in given.streams:
+            streams.setdefault(node.name, given.streams[node.name])
+        elif node.address in given.operators:
+            operators.setdefault(node.address, given.operators[node.address])
+    return replace(believed, streams=streams, operators=operators)
+
+
+def rows_per_second_of(node: Node, known: NetworkStatistics) -> float:
+    """Return how many rows a second come out of a node: those of its stream, times the selectivities on the way.
+
+    Args:
+        node: A stream of rows from outside, or what operators make of it.
+        known: What is known; what is not is guessed.
+
+    Example:
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> from streamshed.statistics.network_statistics import OperatorStatistics, StreamStatistics
+        >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
+        >>> known = NetworkStatistics(streams={"ticks": StreamStatistics(rows_per_second=300.0)})
+        >>> rows_per_second_of(ticks, known)
+        150.0
+        >>> rare = {ticks.address: OperatorStatistics(selectivity=0.01)}
+        >>> rows_per_second_of(ticks, replace(known, operators=rare))
+        3.0
+    """
+    stream = known.streams.get(node.stream.name)
+    rows = GUESSED_ROWS_PER_SECOND if stream is None else stream.rows_per_second
+    for operator in node.path:
+        if isinstance(operator, Operator):
+            rows *= (known.operators.get(operator.address) or guessed_operator(operator)).selectivity
+    return rows

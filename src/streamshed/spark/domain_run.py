@@ -32,6 +32,7 @@ from streamshed.spark.compiled_network import (
     types_of_network,
 )
 from streamshed.spark.count_partials import streaming_count_partials
+from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.join_frame import StreamingJoin, with_joined
@@ -48,6 +49,7 @@ from streamshed.spark.progress import MicroBatchReport, last_report
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.scaling_status import scaling_columns
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.state_layout import StateLayout
@@ -73,6 +75,7 @@ class DomainSettings:
         confidence: Of the intervals of answers.
         partitions: State partitions of a new checkpoint.
         layout: What state is reserved for, beyond what the queries need.
+        workers: Those it shares, and how their number is decided; None: that is fixed.
     """
 
     checkpoint: str
@@ -80,6 +83,7 @@ class DomainSettings:
     confidence: float
     partitions: int
     layout: StateLayout
+    workers: DomainWorkers | None = None
 
 
 class DomainRun:
@@ -118,9 +122,11 @@ class DomainRun:
         self._call_costs = new_call_costs(spark)
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
+        workers = settings.workers
+        self._scaling = None if workers is None else DomainScaling(workers, self._loop, self.manifest.partitions)
         self._planner = MicroBatchPlanner(
             self._facts(),
-            self._loop,
+            self._loop if self._scaling is None else self._scaling.loop,
             checkpoint=self._spark_folder,
             plans=self._folder.below("plans"),
             clock=time.time,
@@ -333,7 +339,9 @@ class DomainRun:
         return (report.watermark - before) / 1e6
 
     def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
-        entry = self._loop.record(outcome, self._measured(report, plans))
+        measured = self._measured(report, plans)
+        scaling = self._scaling
+        entry = self._loop.record(outcome, measured) if scaling is None else scaling.record(outcome, measured)
         waited = 0.0 if self._last_started is None else report.started_at_seconds - self._last_started
         self._last_started = report.started_at_seconds
         queries = {} if self._writer is None else self._writer.summary(report.micro_batch_id)
@@ -360,6 +368,7 @@ class DomainRun:
             state_bytes=self._loop.state.state_size.total_bytes,
             queries=queries,
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
+            scaling=None if scaling is None else scaling.status(report.micro_batch_id),
         )
         self._finished.add(status)
         self._history.append(self._history_row(entry.to_row(), entry.decision))
@@ -392,6 +401,7 @@ class DomainRun:
             "late_pairs": sum(query.late_pairs for query in status.queries.values()),
             "unreadable_rows": status.unreadable_rows,
             "mean_relative_error": sum(errors) / len(errors) if errors else None,
+            **scaling_columns(status.scaling),
         }
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
 from streamshed.control.decision import Upcoming
+from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.loop import ControlLoop
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
@@ -92,7 +93,7 @@ class MicroBatchPlanner:
     def __init__(
         self,
         facts: DomainFacts,
-        loop: ControlLoop,
+        loop: ControlLoop | ElasticLoop,
         *,
         checkpoint: Storage,
         plans: Storage,

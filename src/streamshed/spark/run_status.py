@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streamshed.spark.scaling_status import ScalingStatus
+
 
 @dataclass(frozen=True)
 class QueryStatus:
@@ -62,6 +64,7 @@ class RunStatus:
         state_bytes: How much they take, as Spark writes them.
         queries: Per query, what it answered.
         unreadable_rows: Rows set aside, since the start.
+        scaling: Workers, and what was decided on them; None: their number is not ours to change.
     """
 
     clock: str
@@ -85,6 +88,7 @@ class RunStatus:
     state_bytes: int = 0
     queries: Mapping[str, QueryStatus] = field(default_factory=dict)
     unreadable_rows: int = 0
+    scaling: ScalingStatus | None = None
 
     @property
     def utilization(self) -> float:

@@ -35,6 +35,7 @@ SECTIONS = {
     "query": "Query",
     "window": "Window",
     "run": "Run",
+    "elastic": "Run: elastic",
     "parquet_sink": "Sink: Parquet",
     "memory_sink": "Sink: memory",
 }

@@ -96,8 +96,8 @@ class RunSettings:
             problems.append(f'unscalable is "refuse" or "keep", got {self.unscalable!r}')
         if self.elastic is not None and self.elastic.thresholds.shed > self.headroom + _ROUNDING:
             problems.append(
-                f"elastic: load is shed from the headroom of {self.headroom:g} on, but workers are added for it only"
-                f" beyond the threshold shed, {self.elastic.thresholds.shed:g}: set shed to the headroom"
+                f"load is shed from the headroom of {self.headroom:g} on, but workers are added for it only beyond the"
+                f" threshold shed of elastic, {self.elastic.thresholds.shed:g}: set shed to the headroom"
             )
         if problems:
             raise InvalidNetworkError(*problems)

@@ -21,11 +21,14 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark import local_session, parquet_sink
 from streamshed.spark.run import Run, start
+from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
+from tests.spark.streaming.harness import wait_for_micro_batch
 
 TRIGGER_SECONDS = 4
 FILES_PER_TRIGGER = 6
 SECONDS_PER_ROW = 0.002
+FIXED_SECONDS = 1.0
 MOST_WORKERS = 3
 PARTITIONS = 3
 WINDOW_SECONDS = 2
@@ -86,10 +89,12 @@ def main(path: Path, master: str) -> None:
         checkpoint=str(path / "checkpoint"),
         sink=sink,
         trigger=f"{TRIGGER_SECONDS} seconds",
+        prior=LoadPrior(fixed_seconds=FIXED_SECONDS, seconds_per_row=SECONDS_PER_ROW, read_share=0.01),
         partitions=PARTITIONS,
         elastic=elastic,
     )
     with running:
+        _warm_up(running, path)
         _feed(running, path)
         drained = running.drain(240.0)
     running.journal().to_json(path / "journal.json", orient="records")
@@ -97,9 +102,15 @@ def main(path: Path, master: str) -> None:
     spark.stop()
 
 
+def _warm_up(running: Run, path: Path) -> None:
+    """Let the first micro-batches, which are spent on compiling, have next to nothing to do."""
+    write_rows(path, 0, 3)
+    wait_for_micro_batch(running, 1)
+
+
 def _feed(running: Run, path: Path) -> None:
     """Write a file at each moment, of as many rows as are asked for, and what is known of the run."""
-    started, number = time.monotonic(), 0
+    started, number = time.monotonic(), 1
     while (rows := _asked_rows(path)) is not None:
         write_rows(path, number, rows)
         number += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PARTITIONS = 8
-MOST_WORKERS = 7
+PARTITIONS = 6
+MOST_WORKERS = 6
 WORKER_MEMORY = "700m"
 EXECUTOR_MEMORY = "512m"
 CALM_DEMAND = 0.25
@@ -71,12 +71,12 @@ FULL = ElasticSizes(
     lasting_seconds=40.0,
 )
 QUICK = ElasticSizes(
-    trigger_seconds=4,
-    step_triggers=(4, 6, 7, 7),
+    trigger_seconds=5,
+    step_triggers=(3, 5, 5, 5),
     seconds_per_row=0.002,
     start_seconds=6.0,
-    rescale_price_seconds=2.0,
-    lasting_seconds=12.0,
+    rescale_price_seconds=2.5,
+    lasting_seconds=10.0,
     ways=("predictive", "thresholds", "shedding_only", "scaling_only"),
-    left_out=("micro-batches of 10 s (4 s)", "the controller thresholds_on_offered"),
+    left_out=("micro-batches of 10 s (5 s)", "the controller thresholds_on_offered"),
 )

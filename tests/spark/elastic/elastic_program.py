@@ -25,13 +25,13 @@ from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.harness import wait_for_micro_batch
 
-TRIGGER_SECONDS = 4
+TRIGGER_SECONDS = 8
 FILES_PER_TRIGGER = 6
-SECONDS_PER_ROW = 0.002
+SECONDS_PER_ROW = 0.004
 FIXED_SECONDS = 1.0
 MOST_WORKERS = 3
 PARTITIONS = 3
-WINDOW_SECONDS = 2
+WINDOW_SECONDS = 4
 
 
 def waited(values: pd.Series[int]) -> pd.Series[int]:
@@ -77,8 +77,8 @@ def main(path: Path, master: str) -> None:
     spark = local_session("elastic", memory="1g", master=master, options=options)
     elastic = ElasticSettings(
         limits=WorkerLimits(least=1, most=MOST_WORKERS),
-        start_seconds=8.0,
-        rescale_price_seconds=2.0,
+        start_seconds=10.0,
+        rescale_price_seconds=3.0,
         release_after_seconds=1000.0,
         look_ahead_seconds=60.0,
     )

@@ -27,7 +27,7 @@ from tests.spark.elastic.elastic_program import MOST_WORKERS, SECONDS_PER_ROW, T
 from tests.spark.streaming.harness import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[3]
-CALM, HIGH = 0.4, 1.3
+CALM, HIGH = 0.3, 1.2
 """Loads, in one worker's time."""
 
 Status = dict[str, Any]

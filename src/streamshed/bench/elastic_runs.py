@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -69,7 +70,10 @@ def cluster_session(url: str) -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.files.openCostInBytes": str(2**27),
     }
-    return local_session("streamshed bench elastic", memory="1g", master=url, options=options)
+    spark = local_session("streamshed bench elastic", memory="1g", master=url, options=options)
+    # The cluster is on this machine; elsewhere its own Python would be the one that has streamshed.
+    spark.sparkContext.pythonExec = sys.executable
+    return spark
 
 
 def run_way(

@@ -117,9 +117,9 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
     program.feed(HIGH)
     scaled = program.wait(lambda told: told["running"] >= 2 and not told["is_shedding"], "workers that carry the load")
     os.kill(_busy(cluster)[0].executor_pids()[0], signal.SIGKILL)
-    first = program.wait(_is_healed(scaled["running"], 1), "a replacement of the executor")
+    first = _healed(program, scaled["running"], 1)
     _busy(cluster)[0].kill()
-    second = program.wait(_is_healed(scaled["running"], 2), "a replacement of the worker's executor")
+    second = _healed(program, scaled["running"], 2)
     cluster.kill_master()
     os.kill(_busy(cluster)[0].executor_pids()[0], signal.SIGKILL)
     degraded = program.wait(lambda told: told["replaced"] >= 3 and not told["starting"], "doing without a master")
@@ -138,8 +138,13 @@ def _busy(cluster: StandaloneCluster) -> list[Any]:
     return [worker for worker in cluster.workers if worker.process.poll() is None and worker.executor_pids()]
 
 
-def _is_healed(running: int, replaced: int) -> Callable[[Status], bool]:
-    return lambda told: told["replaced"] >= replaced and told["running"] >= running
+def _healed(program: Program, running: int, replaced: int) -> Status:
+    """Wait until a loss was noticed, and until a micro-batch has begun later on as many workers as before."""
+    noticed = program.wait(lambda told: told["replaced"] >= replaced, f"loss {replaced}")
+    return program.wait(
+        lambda told: told["micro_batch_id"] >= noticed["micro_batch_id"] + 2 and told["running"] >= running,
+        f"a replacement of loss {replaced}",
+    )
 
 
 def _answers(folder: Path) -> list[dict[str, Any]]:

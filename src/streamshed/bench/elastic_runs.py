@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamshed.bench.elastic_network import feed_rows, waiting_network
-from streamshed.bench.elastic_sizes import EXECUTOR_MEMORY, LOADS, MOST_WORKERS, PARTITIONS, WAYS, ElasticSizes
+from streamshed.bench.elastic_sizes import EXECUTOR_MEMORY, MOST_WORKERS, PARTITIONS, WAYS, ElasticSizes
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
@@ -37,7 +37,6 @@ class WayRun:
     Args:
         course: From the first fed trigger interval on.
         replaced: Workers that were lost on the way.
-        loads: By seconds since then, the load.
         rows: The journal's rows, for details.
     """
 
@@ -110,14 +109,16 @@ def run_way(
 
 
 def _warmed(running: Run, watched: Path, sizes: ElasticSizes) -> int:
-    """Feed calm trigger intervals until the first few micro-batches are through; returns how many were fed."""
-    deadline, fed = time.monotonic() + _PATIENCE_SECONDS, 0
+    """Feed next to nothing until the first few micro-batches are through; returns how many trigger intervals it was.
+
+    Whatever came while they compile would be a backlog, and the first load a larger one.
+    """
+    feed_rows(watched, sizes, first=0, load=0.0, place=os.rename)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while running.status().micro_batch_id < WARM_MICRO_BATCHES:
-        feed_rows(watched, sizes, first=fed, load=LOADS[0], place=os.rename)
-        fed += 1
-        if running.await_termination(float(sizes.trigger_seconds)) or time.monotonic() > deadline:
+        if running.await_termination(0.2) or time.monotonic() > deadline:
             raise UnfinishedBenchmarkError("elastic: the first micro-batches do not end: is the machine busy?")
-    return fed
+    return 1
 
 
 def _fed(running: Run, watched: Path, sizes: ElasticSizes, first: int, progress: Callable[[float], None]) -> float:

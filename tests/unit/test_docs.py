@@ -2,7 +2,6 @@ import dataclasses
 import inspect
 import json
 import re
-from types import SimpleNamespace
 
 import click
 import pytest
@@ -17,7 +16,7 @@ from streamshed.planning.plan import Remedy
 from streamshed.planning.policies import POLICIES
 from streamshed.planning.work_shares import CATCHING_UP, REASONS, SPARED
 from streamshed.spark import sinks
-from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.journal_row import journal_row
 from streamshed.spark.run import Run, start
 from streamshed.spark.run_status import JoinStatus, QueryStatus, RunStatus
 from streamshed.spark.state_layout import FAMILIES
@@ -39,9 +38,7 @@ def journal_columns() -> list[str]:
         started_at_seconds=0.0,
     )
     entry = JournalEntry(decision=None, outcome=outcome, model_seconds=1.0, learned=True)
-    run = SimpleNamespace(status=RunStatus(clock="time"))
-    completed = vars(DomainRun)["_history_row"](run, entry.to_row(), None)
-    return list(completed)
+    return list(journal_row(entry.to_row(), RunStatus(clock="time"), None))
 
 
 def fields_and_properties(kind: type) -> set[str]:

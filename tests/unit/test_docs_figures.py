@@ -8,6 +8,7 @@ from streamshed.bench import (
     burst,
     counted_rows,
     coverage,
+    elastic,
     large_values,
     overhead,
     planning,
@@ -20,8 +21,9 @@ from streamshed.bench import (
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
+from streamshed.bench.elastic_sizes import WAYS
 from streamshed.bench.ratios import interleaved
-from tests.unit.bench import test_burst, test_joins, test_simulate, test_throughput, test_windows
+from tests.unit.bench import test_burst, test_elastic, test_joins, test_simulate, test_throughput, test_windows
 from tests.unit.documentation import first_names, named, page
 
 PAGE = page("docs/benchmarks.md")
@@ -132,6 +134,7 @@ FIGURES = {
     "simulate": set(
         simulate.figures_of(test_simulate.made_up(), test_simulate.course(), wall_seconds=1.0),
     ),
+    "elastic": set(elastic.figures_of({way: test_elastic.made_up()["predictive"] for way in WAYS})),
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),

@@ -24,6 +24,7 @@ _NAMES = (
     "planning",
     "joins",
     "simulate",
+    "elastic",
 )
 
 

@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 from streamshed.dashboard.png import write_png
 from streamshed.simulator.course import Course
 
-_COLORS = {
+COLORS = {
     "predictive": "#2f6db3",
     "thresholds": "#e08a1e",
     "thresholds_on_offered": "#7a5195",
@@ -41,7 +41,7 @@ def draw_simulations(path: Path, *, courses: Mapping[tuple[str, str], Course]) -
         hours = [moment.started_at_seconds / 3600 for moment in course.moments]
         for axes, name in zip(column, ("running", "shed_share", "latency_seconds"), strict=True):
             values = [getattr(moment, name) for moment in course.moments]
-            axes.plot(hours, values, color=_COLORS[way], linewidth=1, label=way.replace("_", " "))
+            axes.plot(hours, values, color=COLORS[way], linewidth=1, label=way.replace("_", " "))
     for place, load in enumerate(loads):
         workers, shed, delay = grid[:, place]
         workers.set_title(load.replace("_", " "))

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.parameters import BYTE_SIZE, DURATION, SINK
+from streamshed.cli.parameters import BYTE_SIZE, DURATION, SINK, WORKERS
+from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 from streamshed.planning.policies import POLICIES
 
 
@@ -46,25 +47,45 @@ from streamshed.planning.policies import POLICIES
     type=BYTE_SIZE,
     help="How much state may take before queries that tolerate gaps make room.  [default: as much as there is]",
 )
+@click.option("--workers", type=WORKERS, help="How few and how many workers there may be, such as 1..6.")
+@click.option(
+    "--controller", type=click.Choice(CONTROLLER_NAMES), help="Who decides on workers.  [default: predictive]"
+)
+@click.option("--master", help="A cluster, such as spark://HOST:7077.  [default: this process]")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address of this machine on which a cluster's workers ask for plans.",
+)
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
-@click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
-@click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
+@click.option(
+    "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
+)
+@click.option("--memory", default="4g", show_default=True, help="Memory of Spark's driver.")
 @click.option("--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON.")
 def run(
-    *, file: Path, duration: int | None, cores: int | None, memory: str, as_json: bool, **settings: Any
+    *,
+    file: Path,
+    duration: int | None,
+    master: str | None,
+    host: str,
+    cores: int | None,
+    memory: str,
+    as_json: bool,
+    **settings: Any,
 ) -> ExitCode:
     """Run the network document FILE until Ctrl-C or SIGTERM, with a live view on standard error.
 
     Options override what the document says under `run`.
     """
-    from streamshed.cli.run_session import RunRequest, run_document
+    from streamshed.cli.run_session import RunPlace, RunRequest, run_document
 
     request = RunRequest(
         file=file,
         settings=settings,
         duration_seconds=None if duration is None else duration / 1e6,
-        cores=cores,
-        memory=memory,
+        place=RunPlace(master=master, host=host, cores=cores, memory=memory),
         as_json=as_json,
     )
     return run_document(request)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import Thresholds
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.duration import format_duration
 from streamshed.network.run_settings import RunSettings
@@ -14,7 +16,8 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
 
     Args:
         settings: Those of the document.
-        given: Values by the names of `RunSettings`; None is what was not given.
+        given: Values by the names of `RunSettings`, or `workers`, how few and how many there may be, and `controller`;
+            None is what was not given.
 
     Raises:
         InvalidNetworkError: Together they make no sense.
@@ -22,8 +25,26 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
     Example:
         >>> overridden(RunSettings(headroom=0.7), {"headroom": None, "advisory": True}).headroom
         0.7
+        >>> overridden(RunSettings(), {"workers": (1, 6)}).elastic.limits.most
+        6
     """
-    return replace(settings, **{name: value for name, value in given.items() if value is not None})
+    said = {name: value for name, value in given.items() if value is not None}
+    workers, controller = said.pop("workers", None), said.pop("controller", None)
+    if workers is not None or controller is not None:
+        headroom = said.get("headroom", settings.headroom)
+        said["elastic"] = _elastic(settings.elastic, workers, controller, headroom=headroom)
+    return replace(settings, **said)
+
+
+def _elastic(
+    before: ElasticSettings | None, workers: tuple[int, int] | None, controller: str | None, *, headroom: float
+) -> ElasticSettings:
+    """Those of the document, or the defaults, from whose headroom on load is shed."""
+    settings = before or ElasticSettings(thresholds=Thresholds(shed=min(headroom, Thresholds().shed)))
+    if workers is not None:
+        least, most = workers
+        settings = replace(settings, limits=replace(settings.limits, least=least, most=most))
+    return settings if controller is None else replace(settings, controller=controller)
 
 
 def start_arguments(settings: RunSettings) -> dict[str, Any]:
@@ -37,5 +58,6 @@ def start_arguments(settings: RunSettings) -> dict[str, Any]:
         "advisory": settings.advisory,
         "unscalable": settings.unscalable,
         "confidence": settings.confidence,
+        "elastic": settings.elastic,
         "state_limit": None if settings.state_limit_bytes is None else format_byte_size(settings.state_limit_bytes),
     }

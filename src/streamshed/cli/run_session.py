@@ -32,23 +32,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunPlace:
+    """Where `streamshed run` runs.
+
+    Args:
+        master: A cluster; None: this process.
+        host: Address on which workers ask for plans.
+        cores: Threads of Spark in this process; None: one per core.
+        memory: Of Spark's driver, such as "4g".
+    """
+
+    master: str | None
+    host: str
+    cores: int | None
+    memory: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunRequest:
     """What `streamshed run` was asked.
 
     Args:
         file: The document.
-        settings: What overrides its settings, by the names of `RunSettings`; None is what was not said.
+        settings: What overrides its settings, as `overridden` takes it; None is what was not said.
         duration_seconds: Stop after so long; None: never.
-        cores: Threads of Spark; None: one per core.
-        memory: Of Spark, such as "4g".
+        place: Where it runs.
         as_json: Lines of JSON instead of a live view.
     """
 
     file: Path
     settings: Mapping[str, Any]
     duration_seconds: float | None
-    cores: int | None
-    memory: str
+    place: RunPlace
     as_json: bool
 
 
@@ -64,9 +79,9 @@ def run_document(request: RunRequest) -> ExitCode:
     # Before Spark starts, which takes seconds; then again with Spark's parser.
     settings = overridden(parse_network(text, folder=folder).run, request.settings)
     _check_output(request, settings)
-    name = f"streamshed {request.file.name}"
+    name, place = f"streamshed {request.file.name}", request.place
     with (
-        session(name, cores=request.cores, memory=request.memory) as spark,
+        session(name, cores=place.cores, memory=place.memory, master=place.master) as spark,
         _checkpoint(settings) as checkpoint,
     ):
         from streamshed.spark.expression_checker import parser_of
@@ -94,7 +109,7 @@ def _run(
 ) -> ExitCode:
     with waiting(f"starting {request.file.name}"):
         running = document.network.start(
-            spark, checkpoint=checkpoint, sink=_sink(settings), **start_arguments(settings)
+            spark, checkpoint=checkpoint, sink=_sink(settings), host=request.place.host, **start_arguments(settings)
         )
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
         history = watch(running, view, wait=stopping.wait)

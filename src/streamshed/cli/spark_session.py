@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def session(name: str, *, cores: int | None, memory: str) -> Iterator[SparkSession]:
+def session(name: str, *, cores: int | None, memory: str, master: str | None = None) -> Iterator[SparkSession]:
     """Start Spark in this process; what it writes itself is shown with `--debug` only.
 
     Args:
         name: What runs, for Spark's own records.
         cores: Threads for tasks; None: one per core.
         memory: Of Spark, such as "4g".
+        master: A cluster to run on; None: this process.
 
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
@@ -32,7 +33,7 @@ def session(name: str, *, cores: int | None, memory: str) -> Iterator[SparkSessi
     with waiting("starting Spark"):
         if not click.get_current_context().find_root().params.get("debug"):
             start_quietly(memory=memory)
-        spark = local_session(name, cores=cores, memory=memory)
+        spark = local_session(name, cores=cores, memory=memory, master=master)
     try:
         yield spark
     finally:

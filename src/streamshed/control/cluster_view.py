@@ -17,6 +17,7 @@ def cluster_view(
     fixed_seconds: float,
     elapsed_seconds: float,
     skew: float,
+    share: float = 1.0,
 ) -> ClusterView:
     """Return what a controller of workers sees as a micro-batch begins.
 
@@ -31,9 +32,10 @@ def cluster_view(
         elapsed_seconds: How long its rows took to come.
         skew: How many times busier than all on average the busiest worker was of late. Predictions are of its time, for
             a micro-batch ends when it does.
+        share: The share of the workers' time that is this network's, in (0, 1]; the rest is of others beside it.
     """
     interval = settings.trigger_interval_seconds
-    available = min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
+    available = share * min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
     fixed, unshed = fixed_seconds / available, decision.plan.unshed_seconds / available
     admitted = min(unshed, decision.expected_seconds / available)
     return ClusterView(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -58,6 +57,7 @@ class ElasticLoop:
         pool: Where they come from.
         costs_of_workers: How many workers the costs are of that the loop begins with, at least 1.
         partitions: In how many pieces work comes; None: in any number.
+        share: The share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
     """
 
     def __init__(
@@ -68,12 +68,14 @@ class ElasticLoop:
         *,
         costs_of_workers: int = 1,
         partitions: int | None = None,
+        share: float = 1.0,
     ) -> None:
         self._loop, self._pool, self._controller = loop, pool, controller
-        self._partitions = partitions
+        self._partitions, self._share = partitions, share
         self._basis = effective_workers(costs_of_workers, partitions)
         self._lock = threading.Lock()
-        self._steps: deque[ScalingStep] = deque(maxlen=REMEMBERED)
+        # Replaced, never changed, so that who looks without the lock sees no half of it.
+        self._steps: tuple[ScalingStep, ...] = ()
         self._last_cut_seconds: float | None = None
 
     @property
@@ -87,10 +89,14 @@ class ElasticLoop:
         Raises:
             ValueError: It was not planned, or so long ago that it is forgotten.
         """
-        known = self._known(micro_batch_id)
+        known = self.known_step(micro_batch_id)
         if known is None:
             raise ValueError(f"micro-batch {micro_batch_id}: not among the last {REMEMBERED} that were planned")
         return known
+
+    def known_step(self, micro_batch_id: int) -> ScalingStep | None:
+        """Return what was decided on workers as a micro-batch began; None: it was not planned, or is forgotten."""
+        return next((step for step in self._steps if step.micro_batch_id == micro_batch_id), None)
 
     def plan(self, upcoming: Upcoming) -> Decision:
         """Decide what the coming micro-batch sheds, and ask for workers.
@@ -98,7 +104,7 @@ class ElasticLoop:
         Asked again for the same micro-batch, it gives the same answer and asks for no more.
         """
         with self._lock:
-            known = self._known(upcoming.micro_batch_id)
+            known = self.known_step(upcoming.micro_batch_id)
             if known is not None:
                 return self._loop.plan(replace(upcoming, speedup=known.speedup))
             workers = self._pool.workers(upcoming.now_seconds)
@@ -111,12 +117,9 @@ class ElasticLoop:
     def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
         """Learn from a finished micro-batch, on the workers that it had."""
         with self._lock:
-            known = self._known(outcome.micro_batch_id)
+            known = self.known_step(outcome.micro_batch_id)
         speedup = 1.0 if known is None else known.speedup
         return self._loop.record(replace(outcome, speedup=speedup), measured)
-
-    def _known(self, micro_batch_id: int) -> ScalingStep | None:
-        return next((step for step in self._steps if step.micro_batch_id == micro_batch_id), None)
 
     def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
         settings = self._loop.settings
@@ -128,10 +131,10 @@ class ElasticLoop:
             fixed_seconds=self._loop.state.load_model.fixed_seconds * decision.correction,
             elapsed_seconds=settings.trigger_interval_seconds if last is None else decision.now_seconds - last,
             skew=self._pool.skew,
+            share=self._share,
         )
         self._controller, scaling = self._controller.step(view)
-        self._steps.append(
-            ScalingStep(micro_batch_id=decision.micro_batch_id, speedup=speedup, view=view, decision=scaling)
-        )
+        step = ScalingStep(micro_batch_id=decision.micro_batch_id, speedup=speedup, view=view, decision=scaling)
+        self._steps = (*self._steps, step)[-REMEMBERED:]
         if scaling.workers != workers.committed:
             self._pool.want(scaling.workers, decision.now_seconds)

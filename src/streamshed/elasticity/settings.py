@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from streamshed.elasticity.controller_names import DEFAULT_CONTROLLER, check_controller_name
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.shed_factor import ShedFactor
 from streamshed.elasticity.thresholds import Thresholds
@@ -24,11 +25,13 @@ class ElasticSettings:
         release_after_seconds: How long load must be low before workers are released.
         look_ahead_seconds: For how long after their start workers are meant to suffice where load rises; as long is
             load looked back upon.
+        controller: Who decides on workers, by name.
         base_shed: B of the shed factor, used with the controller `thresholds`.
         shed_shape: `linear` or `quadratic`, likewise.
 
     Raises:
-        InvalidElasticityError: A duration is negative or endless, or the shed factor cannot be.
+        InvalidElasticityError: A duration is negative or endless, the shed factor cannot be, or there is no such
+            controller.
     """
 
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -38,6 +41,7 @@ class ElasticSettings:
     add_after_seconds: float = 60.0
     release_after_seconds: float = 900.0
     look_ahead_seconds: float = 600.0
+    controller: str = DEFAULT_CONTROLLER
     base_shed: float = 0.0
     shed_shape: str = "linear"
 
@@ -47,6 +51,7 @@ class ElasticSettings:
         for name in ("release_after_seconds", "look_ahead_seconds"):
             self._check(name, allows_zero=False)
         _ = self.shed_factor
+        check_controller_name(self.controller)
 
     @property
     def shed_factor(self) -> ShedFactor:

@@ -5,8 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from streamshed.network.document_elastic import read_elastic
 from streamshed.network.document_problem import Place, problems_of
-from streamshed.network.document_values import byte_size_at, duration_at, path_in, text_at
+from streamshed.network.document_values import byte_size_at, duration_at, mapping_at, path_in, text_at
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
 
 _PLAIN = ("headroom", "policy", "advisory", "unscalable", "confidence")
@@ -41,6 +42,12 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         problems = problems_of(partial(RunSettings, state_limit_bytes=size))
         place.at("state_limit").report_all(body["state_limit"], problems)
         settings |= {} if problems else {"state_limit_bytes": size}
+    if isinstance(body.get("elastic"), dict):
+        elastic: dict[str, Any] = {"elastic": read_elastic(place.at("elastic"), mapping_at(body, "elastic"))}
+        headroom = {key: value for key, value in settings.items() if key == "headroom"}
+        problems = problems_of(partial(RunSettings, **headroom, **elastic))
+        place.at("elastic").report_all(body["elastic"], problems)
+        settings |= {} if problems else elastic
     return RunSettings(**settings)
 
 

@@ -7,6 +7,7 @@ first required key of a form tells it from the others.
 
 import json
 
+from streamshed.network.document_elastic import ELASTIC
 from streamshed.network.schema_forms import (
     Schema,
     by_name,
@@ -66,6 +67,7 @@ _RUN = mapping(
             "How much state may take before queries that tolerate gaps make room. By default as much as there is.",
             examples=["2 GiB"],
         ),
+        "elastic": reference("elastic"),
     },
 )
 _OPERATOR = {
@@ -120,6 +122,7 @@ DOCUMENT_SCHEMA: Schema = {
         "query": QUERY,
         "window": WINDOW,
         "run": _RUN,
+        "elastic": ELASTIC,
         "console": {"type": "string", "const": "console", "description": "Answers are printed."},
         "parquet_sink": mapping(
             "Answers are written as Parquet.",

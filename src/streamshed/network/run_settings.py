@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.duration import format_duration
 
 Unscalable: TypeAlias = Literal["refuse", "keep"]
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class RunSettings:
         confidence: How sure error bounds are, in (0, 1).
         state_limit_bytes: How much state may take, more than 0, before queries that tolerate gaps make room; None: as
             much as there is.
+        elastic: How workers are added and released; None: their number is not changed.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -70,6 +74,7 @@ class RunSettings:
     unscalable: Unscalable = "refuse"
     confidence: float = 0.95
     state_limit_bytes: int | None = None
+    elastic: ElasticSettings | None = None
 
     def __post_init__(self) -> None:
         problems = []
@@ -89,5 +94,10 @@ class RunSettings:
             problems.append(f"the state limit must be more than nothing, got {self.state_limit_bytes} bytes")
         if self.unscalable not in {"refuse", "keep"}:
             problems.append(f'unscalable is "refuse" or "keep", got {self.unscalable!r}')
+        if self.elastic is not None and self.elastic.thresholds.shed > self.headroom + _ROUNDING:
+            problems.append(
+                f"load is shed from the headroom of {self.headroom:g} on, but workers are added for it only beyond the"
+                f" threshold shed of elastic, {self.elastic.thresholds.shed:g}: set shed to the headroom"
+            )
         if problems:
             raise InvalidNetworkError(*problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 from pyspark.accumulators import Accumulator
@@ -13,13 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.answering.answering import Answering
-from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
@@ -34,11 +32,13 @@ from streamshed.spark.compiled_network import (
 )
 from streamshed.spark.count_partials import streaming_count_partials
 from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
+from streamshed.spark.journal_row import journal_row
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.measuring import measured
@@ -78,6 +78,7 @@ class DomainSettings:
         confidence: Of the intervals of answers.
         partitions: State partitions of a new checkpoint.
         layout: What state is reserved for, beyond what the queries need.
+        workers: Those it shares, and how their number is decided; None: that is fixed.
     """
 
     checkpoint: str
@@ -85,6 +86,7 @@ class DomainSettings:
     confidence: float
     partitions: int
     layout: StateLayout
+    workers: DomainWorkers | None = None
 
 
 class DomainRun:
@@ -124,9 +126,11 @@ class DomainRun:
         )
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
+        workers = settings.workers
+        self._scaling = None if workers is None else DomainScaling(workers, self._loop, self.manifest.partitions)
         self._planner = MicroBatchPlanner(
             self._facts(),
-            self._loop,
+            self._loop if self._scaling is None else self._scaling.loop,
             checkpoint=self._spark_folder,
             plans=self._folder.below("plans"),
             clock=time.time,
@@ -353,7 +357,9 @@ class DomainRun:
         return (report.watermark - before) / 1e6
 
     def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
-        entry = self._loop.record(outcome, self._measured(report, plans))
+        measured = self._measured(report, plans)
+        scaling = self._scaling
+        entry = self._loop.record(outcome, measured) if scaling is None else scaling.record(outcome, measured)
         waited = 0.0 if self._last_started is None else report.started_at_seconds - self._last_started
         self._last_started = report.started_at_seconds
         queries = {} if self._writer is None else self._writer.summary(report.micro_batch_id)
@@ -381,40 +387,10 @@ class DomainRun:
             queries=queries,
             unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
             joins={name: one.status for name, one in self._planner.joined.items()},
+            scaling=None if scaling is None else scaling.status(report.micro_batch_id),
         )
         self._finished.add(status)
-        self._history.append(self._history_row(entry.to_row(), entry.decision))
-
-    def _history_row(
-        self, row: dict[str, str | int | float | bool | None], decision: Decision | None
-    ) -> dict[str, object]:
-        status = self.status
-        errors = [q.relative_error for q in status.queries.values() if q.relative_error is not None]
-        return {
-            **row,
-            "clock": status.clock,
-            "watermark_seconds": status.watermark_seconds,
-            "delay_seconds": status.delay_seconds,
-            "state_rows": status.state_rows,
-            "state_bytes": status.state_bytes,
-            "answers": sum(query.answers for query in status.queries.values()),
-            "exact_answers": sum(query.exact_answers for query in status.queries.values()),
-            "effective_sampling_rates": dict(status.effective_sampling_rates),
-            "expected_errors": {} if decision is None else dict(decision.expected_errors),
-            "kept_shares": dict(status.kept_shares),
-            "gaps": sum(query.gaps for query in status.queries.values()),
-            "samplers": dict(status.samplers),
-            "size_thresholds": (
-                {} if decision is None else {query: sized.threshold for query, sized in decision.sized.items()}
-            ),
-            "counting_rates": (
-                {} if decision is None else {query: sampling_rate_of(code) for query, code in decision.counting.items()}
-            ),
-            "late_pairs": sum(query.late_pairs for query in status.queries.values()),
-            "unreadable_rows": status.unreadable_rows,
-            "joins": {name: asdict(join) for name, join in status.joins.items()},
-            "mean_relative_error": sum(errors) / len(errors) if errors else None,
-        }
+        self._history.append(journal_row(entry.to_row(), self.status, entry.decision))
 
 
 def _reserved(layout: StateLayout) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
 from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.directive import JoinDirective
 from streamshed.network.stream import Stream
@@ -53,7 +54,7 @@ class MicroBatchPlanner:
     def __init__(
         self,
         facts: DomainFacts,
-        loop: ControlLoop,
+        loop: ControlLoop | ElasticLoop,
         *,
         checkpoint: Storage,
         plans: Storage,

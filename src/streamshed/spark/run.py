@@ -12,10 +12,12 @@ import pandas as pd
 from pyspark.sql import SparkSession
 
 from streamshed.control.settings import Unscalable
+from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import DEFAULT_POLICY
 from streamshed.spark.domain_run import DomainRun, DomainSettings
+from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
@@ -148,6 +150,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     state_limit: str | None = None,
     partitions: int | None = None,
     reserve: Sequence[str] = (),
+    elastic: ElasticSettings | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
 ) -> Run:
@@ -174,9 +177,12 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         state_limit: How much state may take, such as "2 GiB", before queries in mode subset make room: they keep as few
             windows as `max_gap` allows, then are shut down one by one. Several clocks share it evenly. None: as much as
             there is.
-        partitions: State partitions per stage of a new checkpoint; None: as many as cores.
+        partitions: State partitions per stage of a new checkpoint; None: as many as cores, with `elastic` as many as
+            workers there may be.
         reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions",
             "quantiles", "distincts", "collected", "rows", "count_windows".
+        elastic: How workers (executors) are added and released, before and beside shedding; None: their number is not
+            changed.
         host: Address on which the driver hands out plans; executors must reach it.
         port: Its port; 0: any that is free.
 
@@ -203,6 +209,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         state_limit=state_limit,
         partitions=partitions,
         reserve=reserve,
+        elastic=elastic,
         host=host,
         port=port,
     )
@@ -215,14 +222,20 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     storage = Storage.at(folder)
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
-    cores = partitions or min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
+    cores = partitions or _default_partitions(spark, elastic)
+    clocks = [domain.clock for domain in network.time_domains]
+    workers = (
+        {}
+        if elastic is None
+        else elastic_workers(spark, elastic, clocks, partitions=cores, period_seconds=control.trigger_interval_seconds)
+    )
     layout = StateLayout().extended(*reserve)
     domains = [
         DomainRun(
             network,
             domain,
             spark,
-            DomainSettings(f"{folder}/{domain.clock}", control, confidence, cores, layout),
+            DomainSettings(f"{folder}/{domain.clock}", control, confidence, cores, layout, workers.get(domain.clock)),
             target,
         )
         for domain in network.time_domains
@@ -237,6 +250,12 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         run.stop()
         raise
     return run
+
+
+def _default_partitions(spark: SparkSession, elastic: ElasticSettings | None) -> int:
+    if elastic is not None:
+        return elastic_partitions(elastic)
+    return min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
 
 
 def _check_sink(sink: Sink, network: QueryNetwork) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streamshed.spark.scaling_status import ScalingStatus
+
 
 @dataclass(frozen=True)
 class QueryStatus:
@@ -93,6 +95,7 @@ class RunStatus:
         queries: Per query, what it answered.
         unreadable_rows: Rows set aside, since the start.
         joins: By joined stream, what came of its join.
+        scaling: Workers, and what was decided on them; None: their number is not ours to change.
     """
 
     clock: str
@@ -117,6 +120,7 @@ class RunStatus:
     queries: Mapping[str, QueryStatus] = field(default_factory=dict)
     unreadable_rows: int = 0
     joins: Mapping[str, JoinStatus] = field(default_factory=dict)
+    scaling: ScalingStatus | None = None
 
     @property
     def utilization(self) -> float:

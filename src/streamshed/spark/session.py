@@ -62,30 +62,39 @@ def require_java() -> None:
         raise JavaUnavailableError(f"{command} is Java {version}, which is too old. {advice}")
 
 
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+_ON_CLUSTER = {
+    # Else tasks wait three seconds each for the worker that has their state, while one that has just come is idle.
+    "spark.locality.wait": "0s",
+}
+
+
 def local_session(
     app_name: str = "streamshed",
     *,
     cores: int | None = None,
     memory: str = "4g",
+    master: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Return a Spark session in this process.
+    """Return a Spark session in this process, or with its executors on a cluster.
 
     Args:
         app_name: Shown by Spark.
-        cores: Threads for tasks; None: one per core.
+        cores: Threads for tasks in this process; None: one per core.
         memory: Of the driver, such as "4g".
+        master: A cluster, such as "spark://host:7077"; None: this process.
         options: More settings of Spark.
 
     Raises:
         JavaUnavailableError: No Java, or one that is too old.
     """
     require_java()
-    builder = SparkSession.builder.master(f"local[{cores or '*'}]").appName(app_name)
+    builder = SparkSession.builder.master(master or f"local[{cores or '*'}]").appName(app_name)
     settings = {
         "spark.driver.memory": memory,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+        **(_LOOPBACK if master is None else _ON_CLUSTER),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from streamshed.control.settings import ControlSettings, Unscalable
+from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import problems_of
@@ -49,6 +50,7 @@ class StartSettings:
     state_limit: str | None = None
     partitions: int | None = None
     reserve: Sequence[str] = ()
+    elastic: ElasticSettings | None = None
     host: str = "127.0.0.1"
     port: int = 0
 
@@ -84,6 +86,8 @@ def _type_problems(settings: StartSettings) -> Iterator[str]:
         yield f"the prior must be a LoadPrior(...), got {settings.prior!r}"
     if not (settings.statistics is None or is_a(settings.statistics, NetworkStatistics)):
         yield f"the statistics must be a NetworkStatistics(...), got {settings.statistics!r}"
+    if not (settings.elastic is None or is_a(settings.elastic, ElasticSettings)):
+        yield f"elastic must be an ElasticSettings(...), got {settings.elastic!r}"
 
 
 def _goal_problems(settings: StartSettings) -> Iterator[str]:
@@ -104,6 +108,8 @@ def _goal_problems(settings: StartSettings) -> Iterator[str]:
             goals["state_limit_bytes"] = parse_byte_size(settings.state_limit)
         except InvalidNetworkError as error:
             yield from (f"the state_limit: {problem}" for problem in error.problems)
+    if is_a(settings.elastic, ElasticSettings):
+        goals["elastic"] = settings.elastic
     if "trigger_microseconds" not in goals:
         goals.pop("latency_microseconds", None)
     yield from problems_of(lambda: RunSettings(**goals))

@@ -8,7 +8,7 @@ import pytest
 
 from streamshed.cli import run_session
 from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.run_session import RunRequest
+from streamshed.cli.run_session import RunPlace, RunRequest
 from streamshed.errors import JavaUnavailableError
 from streamshed.network.network import QueryNetwork
 from streamshed.network.run_settings import ParquetSink
@@ -50,13 +50,15 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
     assert streamshed("run", document).code == ExitCode.DONE
     [request] = asked
     assert set(request.settings.values()) == {None}
-    assert (request.duration_seconds, request.cores, request.memory, request.as_json) == (None, None, "4g", False)
+    assert request.place == RunPlace(master=None, host="127.0.0.1", cores=None, memory="4g")
+    assert (request.duration_seconds, request.as_json) == (None, False)
 
 
 def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
-    said += ["--state-limit", "2 GiB"]
+    said += ["--state-limit", "2 GiB", "--workers", "2..6", "--controller", "thresholds"]
+    said += ["--master", "spark://there:7077", "--host", "10.0.0.7"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
     assert request.settings == {
@@ -70,8 +72,11 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "unscalable": "keep",
         "confidence": 0.9,
         "state_limit_bytes": 2 * 2**30,
+        "workers": (2, 6),
+        "controller": "thresholds",
     }
-    assert (request.duration_seconds, request.cores, request.memory, request.as_json) == (60.0, 1, "2g", True)
+    assert request.place == RunPlace(master="spark://there:7077", host="10.0.0.7", cores=1, memory="2g")
+    assert (request.duration_seconds, request.as_json) == (60.0, True)
 
 
 def test_advice_can_be_switched_off(document: Path, asked: list[RunRequest]) -> None:

@@ -36,6 +36,7 @@ SECTIONS = {
     "query": "Query",
     "window": "Window",
     "run": "Run",
+    "elastic": "Run: elastic",
     "parquet_sink": "Sink: Parquet",
     "memory_sink": "Sink: memory",
 }

@@ -1,0 +1,136 @@
+"""Benchmark `elastic`: controllers of workers on a standalone cluster, under load steps 1, 3, 6, 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.elastic_picture import draw_elastic
+from streamshed.bench.elastic_runs import WayRun, cluster_session, run_way
+from streamshed.bench.elastic_sizes import (
+    CALM_DEMAND,
+    FULL,
+    LOADS,
+    MOST_WORKERS,
+    PARTITIONS,
+    QUICK,
+    WORKER_MEMORY,
+    ElasticSizes,
+)
+from streamshed.bench.workplace import Workplace, workplace
+from streamshed.simulator.course import Course
+
+
+def run(options: BenchOptions) -> BenchResult:
+    """Run every controller on a cluster of its own application.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+        UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
+    """
+    sizes = QUICK if options.quick else FULL
+    runs: dict[str, WayRun] = {}
+    with workplace() as place:
+        for number, way in enumerate(sizes.ways):
+            options.progress(f"{way}, starting", number / len(sizes.ways))
+            runs[way] = _measured(place, sizes, way, _share_of(options, way, number, len(sizes.ways)))
+    courses = {way: one.course for way, one in runs.items()}
+    return BenchResult(
+        figures=figures_of(courses),
+        details=_details(runs, sizes),
+        picture=partial(draw_elastic, courses=courses, sizes=sizes),
+    )
+
+
+def _share_of(options: BenchOptions, way: str, number: int, count: int) -> Callable[[float], None]:
+    """What tells the progress of one of several runs."""
+
+    def told(share: float) -> None:
+        options.progress(way, (number + share) / count)
+
+    return told
+
+
+def _measured(place: Workplace, sizes: ElasticSizes, way: str, progress: Callable[[float], None]) -> WayRun:
+    from streamshed.spark.java_process import start_quietly
+    from streamshed.spark.standalone_cluster import standalone_cluster
+
+    start_quietly(memory="1g")
+    with standalone_cluster(place.new("cluster")) as cluster:
+        for _ in range(MOST_WORKERS):
+            cluster.add_worker(memory=WORKER_MEMORY)
+        spark = cluster_session(cluster.url)
+        try:
+            return run_way(spark, place.new(way), sizes, way, progress=progress)
+        finally:
+            spark.stop()
+
+
+def figures_of(courses: Mapping[str, Course]) -> dict[str, float]:
+    """Condense runs into the benchmark's figures, by way of deciding.
+
+    `predictive_dominates_thresholds` and `predictive_is_dominated` judge by time over the latency goal and rows shed.
+    """
+    found: dict[str, float] = {}
+    for way, course in courses.items():
+        found[f"{way}_time_over_latency_goal_seconds"] = course.time_over_latency_goal_seconds
+        found[f"{way}_rows_shed_share"] = course.rows_shed_share
+        found[f"{way}_rescales"] = float(len(course.rescales))
+        found[f"{way}_worker_hours"] = course.worker_hours
+        found[f"{way}_worst_delay_seconds"] = course.latency_seconds(1.0)
+    ours = courses["predictive"]
+    found["predictive_dominates_thresholds"] = float(_dominates(ours, courses["thresholds"]))
+    found["predictive_is_dominated"] = float(
+        any(_dominates(other, ours) for way, other in courses.items() if way != "predictive")
+    )
+    shedding = courses["shedding_only"].rows_shed_share
+    found["shed_ratio_to_shedding_only"] = ours.rows_shed_share / shedding if shedding > 0 else 1.0
+    return found
+
+
+def _dominates(one: Course, other: Course) -> bool:
+    """Whether one is no worse in both figures, and better in one."""
+    ours, theirs = ((course.time_over_latency_goal_seconds, course.rows_shed_share) for course in (one, other))
+    return ours[0] <= theirs[0] and ours[1] <= theirs[1] and ours != theirs
+
+
+def _details(runs: Mapping[str, WayRun], sizes: ElasticSizes) -> dict[str, object]:
+    return {
+        "trigger_seconds": sizes.trigger_seconds,
+        "loads": list(LOADS),
+        "step_triggers": list(sizes.step_triggers),
+        "demand_at_1x": CALM_DEMAND,
+        "seconds_per_row": sizes.seconds_per_row,
+        "partitions": PARTITIONS,
+        "most_workers": MOST_WORKERS,
+        "replaced": {way: one.replaced for way, one in runs.items()},
+        "micro_batches": {way: [_told(row) for row in one.rows] for way, one in runs.items()},
+        "left_out": list(sizes.left_out),
+    }
+
+
+_TOLD = (
+    "micro_batch_id",
+    "started_at_seconds",
+    "offered_rows",
+    "reason",
+    "sampling_rate",
+    "expected_seconds",
+    "processing_seconds",
+    "delay_seconds",
+    "mean_relative_error",
+    "offered_utilization",
+    "admitted_utilization",
+    "workers_running",
+    "workers_starting",
+    "workers_wanted",
+    "skew",
+    "scaling_reason",
+    "scaling_explanation",
+)
+
+
+def _told(row: Mapping[str, object]) -> dict[str, object]:
+    """What explains a micro-batch; numbers that are not known are left out, as JSON has none for them."""
+    return {name: row[name] for name in _TOLD if row[name] == row[name]}

@@ -1,0 +1,178 @@
+"""Runs of the benchmark `elastic`: each controller on a cluster of its own application, under the same load."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamshed.bench.elastic_network import feed_rows, waiting_network
+from streamshed.bench.elastic_sizes import EXECUTOR_MEMORY, MOST_WORKERS, PARTITIONS, WAYS, ElasticSizes
+from streamshed.bench.errors import UnfinishedBenchmarkError
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.workers import WorkerLimits
+from streamshed.simulator.course import Course, Moment
+from streamshed.statistics.load_prior import LoadPrior
+from streamshed.traces.aligned_start import aligned_start
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamshed.spark import Run
+
+WARM_MICRO_BATCHES = 3
+_PATIENCE_SECONDS = 240.0
+_EARLY_SECONDS = 0.3
+_FIXED_SECONDS = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayRun:
+    """What became of one way.
+
+    Args:
+        course: From the first fed trigger interval on.
+        replaced: Workers that were lost on the way.
+        rows: The journal's rows, for details.
+    """
+
+    course: Course
+    replaced: int
+    rows: list[dict[str, Any]]
+
+
+def elastic_settings(sizes: ElasticSizes, controller: str) -> ElasticSettings:
+    """Return what every way is asked, but for its controller."""
+    return ElasticSettings(
+        limits=WorkerLimits(least=1, most=MOST_WORKERS),
+        start_seconds=sizes.start_seconds,
+        rescale_price_seconds=sizes.rescale_price_seconds,
+        add_after_seconds=sizes.lasting_seconds / 2,
+        release_after_seconds=sizes.lasting_seconds,
+        look_ahead_seconds=sizes.lasting_seconds,
+        controller=controller,
+    )
+
+
+def cluster_session(url: str) -> SparkSession:
+    """Start an application on a cluster, whose files are a task each."""
+    from streamshed.spark import local_session
+
+    options = {
+        "spark.executor.cores": "1",
+        "spark.executor.memory": EXECUTOR_MEMORY,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.files.openCostInBytes": str(2**27),
+    }
+    spark = local_session("streamshed bench elastic", memory="1g", master=url, options=options)
+    # The cluster is on this machine; elsewhere its own Python would be the one that has streamshed.
+    spark.sparkContext.pythonExec = sys.executable
+    return spark
+
+
+def run_way(
+    spark: SparkSession, folder: Path, sizes: ElasticSizes, way: str, *, progress: Callable[[float], None]
+) -> WayRun:
+    """Feed the load steps to a network under one way of deciding.
+
+    Raises:
+        UnfinishedBenchmarkError: It does not get through the warm-up, or stops.
+    """
+    from streamshed.spark import noop_sink
+
+    controller, sheds = WAYS[way]
+    watched = folder / "watched"
+    watched.mkdir(parents=True)
+    running = waiting_network(watched, sizes).start(
+        spark,
+        checkpoint=str(folder / "checkpoint"),
+        sink=noop_sink(),
+        trigger=f"{sizes.trigger_seconds} seconds",
+        prior=LoadPrior(fixed_seconds=_FIXED_SECONDS, seconds_per_row=sizes.seconds_per_row, read_share=0.01),
+        partitions=PARTITIONS,
+        advisory=not sheds,
+        elastic=elastic_settings(sizes, controller),
+    )
+    with running:
+        warm = _warmed(running, watched, sizes)
+        start = _fed(running, watched, sizes, warm, progress)
+    journal = running.journal()
+    rows = journal[journal.started_at_seconds >= start - _EARLY_SECONDS].to_dict("records")
+    goal = 2.0 * sizes.trigger_seconds
+    course = course_of(rows, start_seconds=start, latency_goal_seconds=goal)
+    return WayRun(course=course, replaced=int(rows[-1]["workers_replaced"]), rows=rows)
+
+
+def _warmed(running: Run, watched: Path, sizes: ElasticSizes) -> int:
+    """Feed next to nothing until the first few micro-batches are through; returns how many trigger intervals it was.
+
+    Whatever came while they compile would be a backlog, and the first load a larger one.
+    """
+    feed_rows(watched, sizes, first=0, load=0.0, place=os.rename)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while running.status().micro_batch_id < WARM_MICRO_BATCHES:
+        if running.await_termination(0.2) or time.monotonic() > deadline:
+            raise UnfinishedBenchmarkError("elastic: the first micro-batches do not end: is the machine busy?")
+    return 1
+
+
+def _fed(running: Run, watched: Path, sizes: ElasticSizes, first: int, progress: Callable[[float], None]) -> float:
+    """Feed the load steps, each trigger interval shortly before it ends; returns when the first one ended."""
+    start = aligned_start(time.time() + sizes.trigger_seconds, sizes.trigger_seconds)
+    for number, load in enumerate(sizes.loads):
+        due = start + number * sizes.trigger_seconds - _EARLY_SECONDS
+        if running.await_termination(max(0.01, due - time.time())):
+            raise UnfinishedBenchmarkError("elastic: the network has stopped")
+        feed_rows(watched, sizes, first=first + number, load=load, place=os.rename)
+        progress((number + 1) / sizes.triggers)
+    running.await_termination(float(sizes.trigger_seconds))
+    last = running.status().micro_batch_id + 1
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while running.status().micro_batch_id < last and time.monotonic() < deadline:
+        running.await_termination(0.2)
+    return start
+
+
+def course_of(rows: list[dict[str, Any]], *, start_seconds: float, latency_goal_seconds: float) -> Course:
+    """Read a run's journal as the course of a simulation, from a moment on."""
+    moments = [_moment(row, start_seconds) for row in rows if row["workers_running"] == row["workers_running"]]
+    if not moments:
+        raise UnfinishedBenchmarkError("elastic: no micro-batch was finished under load")
+    last = moments[-1]
+    return Course(
+        moments=moments,
+        queries=[],
+        failures=0,
+        end_seconds=last.started_at_seconds + max(last.processing_seconds, latency_goal_seconds / 2),
+        latency_goal_seconds=latency_goal_seconds,
+    )
+
+
+def _moment(row: Mapping[str, Any], start_seconds: float) -> Moment:
+    rates = dict(row["effective_sampling_rates"]).values()
+    running, starting = int(row["workers_running"]), int(row["workers_starting"])
+    # What is planned in advisory mode is not done.
+    shed = 0.0 if row["advisory"] else 1 - sum(rates) / max(1, len(rates))
+    return Moment(
+        started_at_seconds=row["started_at_seconds"] - start_seconds,
+        offered_rows=int(row["offered_rows"]),
+        shed_share=shed if rates else 0.0,
+        worst_error=max(dict(row["expected_errors"]).values(), default=0.0),
+        latency_seconds=row["delay_seconds"],
+        processing_seconds=row["processing_seconds"],
+        running=running,
+        committed=running + starting,
+        wanted=int(row["workers_wanted"]),
+        scaling_reason=row["scaling_reason"],
+        scaling_explanation=row["scaling_explanation"],
+        offered_utilization=row["offered_utilization"],
+        admitted_utilization=row["admitted_utilization"],
+        fixed_utilization=0.0,
+        demand=0.0,
+        saturated=row["reason"] == "saturated",
+    )

@@ -1,0 +1,82 @@
+"""How large the benchmark `elastic` is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PARTITIONS = 6
+MOST_WORKERS = 6
+WORKER_MEMORY = "700m"
+EXECUTOR_MEMORY = "512m"
+CALM_DEMAND = 0.25
+"""The load 1: so much of one worker's time its rows are waited for."""
+
+LOADS = (1.0, 3.0, 6.0, 1.0)
+
+WAYS = {
+    "predictive": ("predictive", True),
+    "thresholds": ("thresholds", True),
+    "shedding_only": ("fixed", True),
+    "scaling_only": ("predictive", False),
+    "thresholds_on_offered": ("thresholds_on_offered", True),
+}
+"""Who decides on workers, and whether load may be shed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElasticSizes:
+    """How long it is fed, and what it is asked.
+
+    Args:
+        trigger_seconds: How often micro-batches start.
+        step_triggers: How many of them each load lasts for.
+        seconds_per_row: How long a row is waited for.
+        start_seconds: How long a worker is expected to take to start.
+        rescale_price_seconds: What a rescale is worth.
+        lasting_seconds: How long load must be high, or low, before it counts.
+        ways: Which of `WAYS` are run.
+        left_out: What a short run leaves out.
+    """
+
+    trigger_seconds: int
+    step_triggers: tuple[int, ...]
+    seconds_per_row: float
+    start_seconds: float
+    rescale_price_seconds: float
+    lasting_seconds: float
+    ways: tuple[str, ...] = tuple(WAYS)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def triggers(self) -> int:
+        """How many micro-batches are fed."""
+        return sum(self.step_triggers)
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """The load of each of them."""
+        return tuple(load for load, count in zip(LOADS, self.step_triggers, strict=True) for _ in range(count))
+
+    def file_rows(self, load: float) -> int:
+        """Return how many rows one of the files of a trigger holds."""
+        return max(1, round(load * CALM_DEMAND * self.trigger_seconds / self.seconds_per_row / PARTITIONS))
+
+
+FULL = ElasticSizes(
+    trigger_seconds=10,
+    step_triggers=(6, 12, 15, 12),
+    seconds_per_row=0.002,
+    start_seconds=10.0,
+    rescale_price_seconds=10.0,
+    lasting_seconds=40.0,
+)
+QUICK = ElasticSizes(
+    trigger_seconds=5,
+    step_triggers=(3, 5, 5, 5),
+    seconds_per_row=0.002,
+    start_seconds=6.0,
+    rescale_price_seconds=2.5,
+    lasting_seconds=10.0,
+    ways=("predictive", "thresholds", "shedding_only", "scaling_only"),
+    left_out=("micro-batches of 10 s (5 s)", "the controller thresholds_on_offered"),
+)

@@ -1,0 +1,70 @@
+"""The workers of an application as its time domains begin: as few as may be, until load asks for more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.errors import InvalidNetworkError
+from streamshed.spark.domain_scaling import DomainWorkers
+from streamshed.spark.executor_pool import ExecutorPool
+from streamshed.spark.executors import Executors, executors_of
+from streamshed.spark.shared_workers import SharedWorkers
+
+DEFAULT_PIECES = 8
+"""State partitions of a new checkpoint where neither they nor the most workers are told."""
+
+_DYNAMIC = "spark.dynamicAllocation.enabled"
+
+
+def elastic_workers(
+    spark: SparkSession, settings: ElasticSettings, clocks: Sequence[str], *, partitions: int, period_seconds: float
+) -> Mapping[str, DomainWorkers]:
+    """Take over the executors of a session: as many as `least` are wanted until a control loop wants more.
+
+    Args:
+        spark: The session.
+        settings: What is asked of elasticity.
+        clocks: The time domains that share them.
+        partitions: State partitions; more workers than these can use are of no use where no limit is told.
+        period_seconds: How long figures of executors are gathered before they are compared.
+
+    Returns:
+        By clock, what a time domain has of them.
+
+    Raises:
+        InvalidNetworkError: Spark is to decide on the number of executors itself.
+    """
+    if spark.sparkContext.getConf().get(_DYNAMIC, "false").lower() == "true":
+        raise InvalidNetworkError(
+            f"elastic: {_DYNAMIC} is on, so that Spark, too, would add and remove workers (by waiting tasks, which says"
+            " little of streams): switch it off, or leave elastic out"
+        )
+    executors, limits = executors_of(spark), settings.limits
+    cores = _cores(executors)
+    pool = ExecutorPool(
+        executors,
+        most=limits.most or max(limits.least, -(-partitions // cores)),
+        start_seconds=settings.start_seconds,
+        period_seconds=period_seconds,
+    )
+    now = time.time()
+    pool.workers(now)
+    pool.want(limits.least, now)
+    wants: dict[str, int] = {}
+    return {
+        clock: DomainWorkers(settings, pool, SharedWorkers(pool, wants, clock), len(clocks), cores) for clock in clocks
+    }
+
+
+def elastic_partitions(settings: ElasticSettings) -> int:
+    """Return how many state partitions a new checkpoint gets, so that all workers there may be have some."""
+    limits = settings.limits
+    return limits.partitions or limits.most or max(limits.least, DEFAULT_PIECES)
+
+
+def _cores(executors: Executors) -> int:
+    return max((executor.cores for executor in executors.running() or ()), default=1)

@@ -1,0 +1,50 @@
+"""A row of the journal: what the control loop says of a micro-batch, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from streamshed.control.decision import Decision
+from streamshed.planning.quantization import sampling_rate_of
+from streamshed.spark.run_status import RunStatus
+from streamshed.spark.scaling_status import scaling_columns
+
+
+def journal_row(
+    row: Mapping[str, str | int | float | bool | None], status: RunStatus, decision: Decision | None
+) -> dict[str, object]:
+    """Return the row of a finished micro-batch.
+
+    Args:
+        row: What the control loop says.
+        status: What became of it.
+        decision: What was decided; None: that is not known any more.
+    """
+    errors = [q.relative_error for q in status.queries.values() if q.relative_error is not None]
+    return {
+        **row,
+        "clock": status.clock,
+        "watermark_seconds": status.watermark_seconds,
+        "delay_seconds": status.delay_seconds,
+        "state_rows": status.state_rows,
+        "state_bytes": status.state_bytes,
+        "answers": sum(query.answers for query in status.queries.values()),
+        "exact_answers": sum(query.exact_answers for query in status.queries.values()),
+        "effective_sampling_rates": dict(status.effective_sampling_rates),
+        "expected_errors": {} if decision is None else dict(decision.expected_errors),
+        "kept_shares": dict(status.kept_shares),
+        "gaps": sum(query.gaps for query in status.queries.values()),
+        "samplers": dict(status.samplers),
+        "size_thresholds": (
+            {} if decision is None else {query: sized.threshold for query, sized in decision.sized.items()}
+        ),
+        "counting_rates": (
+            {} if decision is None else {query: sampling_rate_of(code) for query, code in decision.counting.items()}
+        ),
+        "late_pairs": sum(query.late_pairs for query in status.queries.values()),
+        "unreadable_rows": status.unreadable_rows,
+        "joins": {name: asdict(join) for name, join in status.joins.items()},
+        "mean_relative_error": sum(errors) / len(errors) if errors else None,
+        **scaling_columns(status.scaling),
+    }

@@ -1,0 +1,57 @@
+"""What was decided on workers, as a status and the journal tell it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+
+from streamshed.control.elastic_loop import ScalingStep
+from streamshed.spark.executor_pool import ExecutorPool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalingStatus:
+    """Workers as a micro-batch began, and what was decided on them.
+
+    Attributes:
+        workers_running: Those that carry load.
+        workers_starting: Those that were asked for and do not yet.
+        workers_wanted: How many there should be, by the decision.
+        workers_replaced: How many were lost since the start without having been released.
+        offered_utilization: τ of the load that came, of the busiest worker.
+        admitted_utilization: τ of what was left of it once some was shed.
+        skew: How many times busier than all on average the busiest worker was.
+        scaling_reason: Of the decision, short and stable.
+        scaling_explanation: The same with figures, and what the cluster could not do.
+    """
+
+    workers_running: int
+    workers_starting: int
+    workers_wanted: int
+    workers_replaced: int
+    offered_utilization: float
+    admitted_utilization: float
+    skew: float
+    scaling_reason: str
+    scaling_explanation: str
+
+
+def scaling_status(step: ScalingStep, pool: ExecutorPool) -> ScalingStatus:
+    """Return what was decided in a step, over what a pool tells now."""
+    view, decision = step.view, step.decision
+    told = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
+    return ScalingStatus(
+        workers_running=view.workers.running,
+        workers_starting=view.workers.starting,
+        workers_wanted=decision.workers,
+        workers_replaced=pool.replaced,
+        offered_utilization=view.offered.busiest,
+        admitted_utilization=view.admitted.busiest,
+        skew=view.offered.skew,
+        scaling_reason=decision.reason,
+        scaling_explanation=told,
+    )
+
+
+def scaling_columns(status: ScalingStatus | None) -> dict[str, object]:
+    """Return columns of the journal, empty ones where the number of workers is fixed."""
+    return dict.fromkeys(field.name for field in fields(ScalingStatus)) if status is None else asdict(status)

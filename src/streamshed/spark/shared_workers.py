@@ -1,0 +1,52 @@
+"""One pool of workers for the time domains of an application: the most that any of them wants."""
+
+from __future__ import annotations
+
+import threading
+
+from streamshed.control.elastic_loop import WorkerPool
+from streamshed.elasticity.workers import Workers
+
+
+class SharedWorkers:
+    """What one of several control loops has of a pool.
+
+    Each loop takes an even share of the workers' time for its own, so that the largest number wanted gives all of them
+    as much as they want. A loop that has asked for nothing yet takes what there is.
+
+    Args:
+        pool: The pool.
+        wants: What each loop wants, by name; shared by all of them.
+        name: Whose this is.
+
+    Example:
+        >>> from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
+        >>> pool, wants = VirtualCluster(ClusterSettings(running=2, most=8, start_seconds=0.0)), {}
+        >>> arrivals, departures = (SharedWorkers(pool, wants, name) for name in ("arrivals", "departures"))
+        >>> arrivals.want(6, 0.0)
+        >>> departures.want(4, 0.0)
+        >>> pool.workers(0.0).running
+        6
+    """
+
+    _lock = threading.Lock()
+
+    def __init__(self, pool: WorkerPool, wants: dict[str, int], name: str) -> None:
+        self._pool, self._wants, self._name = pool, wants, name
+
+    @property
+    def skew(self) -> float:
+        """That of the pool."""
+        return self._pool.skew
+
+    def workers(self, now_seconds: float) -> Workers:
+        """Tell what all of them have."""
+        return self._pool.workers(now_seconds)
+
+    def want(self, workers: int, now_seconds: float) -> None:
+        """Ask for so many, unless another wants more."""
+        with self._lock:
+            self._wants[self._name] = workers
+            most = max(self._wants.values())
+            if most != self._pool.workers(now_seconds).committed:
+                self._pool.want(most, now_seconds)

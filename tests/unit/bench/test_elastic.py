@@ -1,0 +1,123 @@
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+from streamshed.bench import elastic
+from streamshed.bench.elastic_network import START_MICROSECONDS, AnsweredElsewhere, feed_rows, waiting_network
+from streamshed.bench.elastic_picture import draw_elastic
+from streamshed.bench.elastic_runs import course_of, elastic_settings
+from streamshed.bench.elastic_sizes import CALM_DEMAND, FULL, LOADS, PARTITIONS, QUICK, WAYS, ElasticSizes
+from streamshed.bench.errors import UnfinishedBenchmarkError
+from streamshed.elasticity.parallelism import effective_workers
+from streamshed.simulator.course import Course
+
+PNG = b"\x89PNG"
+
+
+def row(number: int, *, kept: float = 1.0, delay: float = 5.0, running: int = 1, wanted: int = 1) -> dict[str, Any]:
+    return {
+        "micro_batch_id": number,
+        "started_at_seconds": 1000.0 + 10.0 * number,
+        "offered_rows": 100,
+        "reason": "overload" if kept < 1 else "within_budget",
+        "advisory": False,
+        "effective_sampling_rates": {"all": kept, "by_group": kept},
+        "expected_errors": {"all": 0.01, "by_group": 0.1},
+        "delay_seconds": delay,
+        "processing_seconds": 4.0,
+        "workers_running": running,
+        "workers_starting": 0,
+        "workers_wanted": wanted,
+        "offered_utilization": 0.5,
+        "admitted_utilization": 0.5,
+        "scaling_reason": "steady",
+        "scaling_explanation": "utilization 0.50",
+    }
+
+
+def course(*rows: dict[str, Any]) -> Course:
+    return course_of(list(rows), start_seconds=1000.0, latency_goal_seconds=20.0)
+
+
+def made_up() -> dict[str, Course]:
+    return {
+        "predictive": course(row(0, wanted=4), row(1, kept=0.8, running=4, wanted=4)),
+        "thresholds": course(row(0), row(1, kept=0.5)),
+        "shedding_only": course(row(0), row(1, kept=0.5)),
+        "scaling_only": course(row(0), row(1, delay=30.0)),
+    }
+
+
+def test_a_journal_is_read_as_a_course() -> None:
+    [first, second] = course(row(0, wanted=4), row(1, kept=0.25, delay=30.0, running=4, wanted=4)).moments
+    assert (first.started_at_seconds, first.committed, first.wanted, first.shed_share) == (0.0, 1, 4, 0.0)
+    assert (second.started_at_seconds, second.running, second.shed_share) == (10.0, 4, 0.75)
+    assert second.worst_error == 0.1
+
+
+def test_advice_sheds_nothing() -> None:
+    [moment] = course(row(0, kept=0.25) | {"advisory": True}).moments
+    assert moment.shed_share == 0.0
+
+
+def test_a_micro_batch_without_a_decision_on_workers_is_left_out() -> None:
+    assert len(course(row(0), row(1) | {"workers_running": float("nan")}).moments) == 1
+    with pytest.raises(UnfinishedBenchmarkError, match="no micro-batch"):
+        course(row(0) | {"workers_running": float("nan")})
+
+
+def test_figures() -> None:
+    figures = elastic.figures_of(made_up())
+    assert figures["predictive_rows_shed_share"] == pytest.approx(0.1)
+    assert figures["predictive_rescales"] == 1
+    assert figures["shed_ratio_to_shedding_only"] == pytest.approx(0.4)
+    assert figures["predictive_dominates_thresholds"] == 1
+    assert figures["predictive_is_dominated"] == 0
+    assert figures["scaling_only_time_over_latency_goal_seconds"] == 10.0
+
+
+def test_ours_is_dominated_where_another_is_no_worse_in_both() -> None:
+    courses = made_up() | {"scaling_only": course(row(0), row(1))}
+    assert elastic.figures_of(courses)["predictive_is_dominated"] == 1
+
+
+@pytest.mark.parametrize("sizes", [QUICK, FULL])
+def test_loads_are_shares_of_a_workers_time(sizes: ElasticSizes) -> None:
+    assert len(sizes.loads) == sizes.triggers
+    for load in LOADS:
+        waited = sizes.file_rows(load) * PARTITIONS * sizes.seconds_per_row
+        assert waited / sizes.trigger_seconds == pytest.approx(load * CALM_DEMAND, rel=0.02)
+
+
+@pytest.mark.parametrize("sizes", [QUICK, FULL])
+def test_workers_suffice_for_the_largest_load(sizes: ElasticSizes) -> None:
+    limits = elastic_settings(sizes, "predictive").limits
+    assert limits.most is not None
+    assert max(LOADS) * CALM_DEMAND < 0.5 * effective_workers(limits.most, PARTITIONS)
+    assert 3 * CALM_DEMAND > 0.5
+    assert set(sizes.ways) <= set(WAYS)
+
+
+def test_files_go_on_from_one_trigger_interval_to_the_next(tmp_path: Path) -> None:
+    for number, load in enumerate((1.0, 3.0)):
+        feed_rows(tmp_path, QUICK, first=number, load=load, place=Path.rename)
+    table = parquet.read_table(tmp_path)
+    assert table.num_rows == PARTITIONS * (QUICK.file_rows(1.0) + QUICK.file_rows(3.0))
+    assert len(set(table["id"].to_pylist())) == table.num_rows
+    seconds = [instant.timestamp() - START_MICROSECONDS / 1e6 for instant in table["ts"].to_pylist()]
+    assert (min(seconds), round(max(seconds), 1)) == (0.0, pytest.approx(2 * QUICK.trigger_seconds, abs=0.2))
+
+
+def test_the_operator_returns_what_it_was_given(tmp_path: Path) -> None:
+    network = waiting_network(tmp_path, QUICK)
+    assert [query.name for query in network.queries] == ["all", "by_group"]
+    assert AnsweredElsewhere(0.0)(pd.Series([1, 2])).tolist() == [1, 2]
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "elastic.png"
+    draw_elastic(file, courses=made_up(), sizes=QUICK)
+    assert file.read_bytes()[:4] == PNG

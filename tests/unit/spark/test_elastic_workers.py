@@ -1,0 +1,69 @@
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.workers import WorkerLimits, Workers
+from streamshed.errors import InvalidNetworkError
+from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
+from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
+from streamshed.spark.shared_workers import SharedWorkers
+from streamshed.spark.start_settings import StartSettings
+
+
+def session(master: str, **settings: str) -> SparkSession:
+    """What is asked of a session before any executor is."""
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    context = SimpleNamespace(master=master, getConf=lambda: named)
+    return cast(SparkSession, SimpleNamespace(sparkContext=context))
+
+
+def test_spark_and_streamshed_do_not_both_decide() -> None:
+    spark = session("spark://there:7077", spark_dynamicAllocation_enabled="true")
+    with pytest.raises(InvalidNetworkError, match=r"spark\.dynamicAllocation\.enabled is on"):
+        elastic_workers(spark, ElasticSettings(), ["time"], partitions=8, period_seconds=2.0)
+
+
+def test_one_process_is_one_worker_for_all_clocks() -> None:
+    settings = ElasticSettings(limits=WorkerLimits(least=2, most=6))
+    found = elastic_workers(session("local[2]"), settings, ["a", "b"], partitions=8, period_seconds=2.0)
+    assert set(found) == {"a", "b"}
+    assert {one.domains for one in found.values()} == {2}
+    assert found["a"].pool is found["b"].pool
+    assert found["a"].share.workers(0.0) == Workers(running=1)
+    assert "one process" in found["a"].pool.obstacle
+
+
+@pytest.mark.parametrize(
+    ("limits", "partitions"),
+    [
+        (WorkerLimits(), 8),
+        (WorkerLimits(least=12), 12),
+        (WorkerLimits(most=6), 6),
+        (WorkerLimits(most=6, partitions=24), 24),
+    ],
+)
+def test_all_workers_there_may_be_have_a_partition(limits: WorkerLimits, partitions: int) -> None:
+    assert elastic_partitions(ElasticSettings(limits=limits)) == partitions
+
+
+def test_the_most_that_any_clock_wants_is_asked_for() -> None:
+    pool, wants = VirtualCluster(ClusterSettings(running=2, most=8, start_seconds=0.0)), dict[str, int]()
+    one, other = (SharedWorkers(pool, wants, name) for name in ("one", "other"))
+    one.want(6, 0.0)
+    other.want(3, 1.0)
+    assert pool.workers(2.0).committed == 6
+    one.want(2, 3.0)
+    assert pool.workers(4.0).committed == 3
+    other.want(1, 5.0)
+    assert pool.workers(6.0).committed == 2
+
+
+def test_settings_of_another_kind_are_refused() -> None:
+    elastic: Any = {"most": 6}
+    with pytest.raises(InvalidNetworkError, match="elastic must be an ElasticSettings"):
+        StartSettings(elastic=elastic)
+    with pytest.raises(InvalidNetworkError, match="set shed to the headroom"):
+        StartSettings(headroom=0.5, elastic=ElasticSettings())

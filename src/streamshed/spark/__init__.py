@@ -1,11 +1,32 @@
-"""How a network runs on Spark: the only package that imports pyspark."""
+"""How a network runs on Spark: the only package that imports pyspark.
 
-from streamshed.spark.bounded import answers
-from streamshed.spark.predictions import predictions
-from streamshed.spark.run import Run, start
-from streamshed.spark.session import local_session
-from streamshed.spark.sinks import console_sink, each_micro_batch, memory_sink, noop_sink, parquet_sink
-from streamshed.spark.views import query_view
+What is public is imported when it is first asked for: tasks, which are processes of their own, need little of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamshed.spark.bounded import answers
+    from streamshed.spark.predicted_gaps import predictions
+    from streamshed.spark.run import Run, start
+    from streamshed.spark.session import local_session
+    from streamshed.spark.sinks import console_sink, each_micro_batch, memory_sink, noop_sink, parquet_sink
+    from streamshed.spark.views import query_view
+
+_MODULES = {
+    "Run": "run",
+    "answers": "bounded",
+    "console_sink": "sinks",
+    "each_micro_batch": "sinks",
+    "local_session": "session",
+    "memory_sink": "sinks",
+    "noop_sink": "sinks",
+    "parquet_sink": "sinks",
+    "predictions": "predicted_gaps",
+    "query_view": "views",
+    "start": "run",
+}
 
 __all__ = [
     "Run",
@@ -20,3 +41,10 @@ __all__ = [
     "query_view",
     "start",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return found

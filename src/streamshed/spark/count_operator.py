@@ -15,6 +15,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from streamshed.answering.answer_schema import ANSWER, LATE
 from streamshed.answering.count_figures import FIGURES, CountSeries
 from streamshed.answering.count_numbering import CountNumbering, GroupName
+from streamshed.spark.late_processor import MapStateNeeded, ValueStateNeeded
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
 
@@ -32,6 +33,8 @@ OUTPUT = (
 OUTPUT_DDL = ", ".join(f"{name} {kind}" for name, kind in OUTPUT)
 
 _GROUP_DDL = "definition_id bigint, slot bigint, key_long bigint, key_text string"
+WAITING = ValueStateNeeded("waiting", "definitions array<bigint>, rows binary")
+GROUPS = MapStateNeeded("groups", _GROUP_DDL, "held binary")
 _MILLISECOND = 1_000
 
 
@@ -53,8 +56,8 @@ class CountOperator(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        self._waiting = handle.getValueState("waiting", "definitions array<bigint>, rows binary")
-        self._groups = _HeldGroups(handle.getMapState("groups", _GROUP_DDL, "held binary"))
+        self._waiting = handle.getValueState(*WAITING)
+        self._groups = _HeldGroups(handle.getMapState(*GROUPS))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N803 - Spark's names
         """Take in the rows of a micro-batch, a carrier's among them, and hand on what is answered."""

@@ -13,9 +13,10 @@ from streamshed.answering.count_numbering import ROW
 from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.compiled import CompiledStream
-from streamshed.spark.count_operator import OUTPUT_DDL, CountOperator
+from streamshed.spark.count_operator import GROUPS, OUTPUT_DDL, WAITING, CountOperator
 from streamshed.spark.count_rows import ENTRY, count_entries, count_series
 from streamshed.spark.internal_names import CARRIER_TIME
+from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import with_plan
 from streamshed.spark.state_key import told
@@ -47,7 +48,7 @@ def streaming_count_partials(
     rows = functools.reduce(DataFrame.unionByName, [_watermarked(spark, stream, labels) for stream in streams])
     series = [one for stream in streams for one in count_series(stream)]
     found = rows.groupBy("label").transformWithStateInPandas(
-        CountOperator(series, client), OUTPUT_DDL, "append", "EventTime"
+        LateProcessor(CountOperator(series, client), [WAITING, GROUPS]), OUTPUT_DDL, "append", "EventTime"
     )
     return _shaped(found, schema)
 

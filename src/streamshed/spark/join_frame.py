@@ -24,9 +24,10 @@ from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
 from streamshed.spark.internal_names import CARRIER_TIME, TIME
-from streamshed.spark.join_operator import JOINED_AT, OUTPUT_DDL, JoinOperator, JoinWork
+from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator, JoinWork
 from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.join_rows import PACKED_DDL, join_condition_of, packing, unpacking
+from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import with_plan
 from streamshed.spark.sampled_rows import Admission, sampled_rows
@@ -120,7 +121,7 @@ def joined_frame(
         found = by_label.applyInArrow(work.all_at_once(), "rows binary")
     else:
         found = by_label.transformWithStateInPandas(
-            JoinOperator(work, streaming.client, streaming.reports),
+            LateProcessor(JoinOperator(work, streaming.client, streaming.reports), [BASIC_WINDOWS]),
             OUTPUT_DDL,
             "append",
             "EventTime",

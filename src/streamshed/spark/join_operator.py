@@ -28,12 +28,14 @@ from streamshed.network.join_source import JoinSource
 from streamshed.spark.internal_names import TIME
 from streamshed.spark.join_reports import JoinReports, ReportKey
 from streamshed.spark.join_rows import join_condition_of, pieces, to_blob, unpacked_side
+from streamshed.spark.late_processor import MapStateNeeded
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
 
 JOINED_AT = "joined_at"
 OUTPUT_DDL = f"{JOINED_AT} timestamp, rows binary"
 """Results in pieces; the time is what Spark checks against the watermark."""
+BASIC_WINDOWS = MapStateNeeded("basic_windows", "side int, number bigint", "rows binary")
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class JoinOperator(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        state = handle.getMapState("basic_windows", "side int, number bigint", "rows binary")
+        state = handle.getMapState(*BASIC_WINDOWS)
         self._partition = JoinPartition(self._work.specification, _HeldWindows(state))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N803 - Spark's names

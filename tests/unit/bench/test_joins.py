@@ -13,6 +13,7 @@ from streamshed.bench.joins_by_clock import TimedRun, TimedRuns, run_by_clock, t
 from streamshed.bench.joins_figures import Runs, figures_of, to_document
 from streamshed.bench.joins_indexed import INDEXED, UNINDEXED, IndexedRuns, indexed_figures
 from streamshed.bench.joins_recorded import NAMES, RecordedRuns, recorded_figures
+from streamshed.bench.joins_streamed import StreamedJoin, StreamedJoins, streamed_figures
 from streamshed.bench.joins_throughput import Throughput, measure_throughput, throughput_figures
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.yields import Yields
@@ -75,6 +76,20 @@ def recorded_runs() -> dict[str, RecordedRuns]:
 MEASURED = Throughput(rows=200, results=1000, seconds=2.0, state_rows=10, state_bytes=500)
 
 
+def streamed_joins() -> StreamedJoins:
+    """Two rounds of 600 pairs: ours take 1 s and 2 s, Spark's 4 s and 6 s."""
+
+    def join(*seconds: float, results: int = 1000) -> StreamedJoin:
+        return StreamedJoin(seconds=seconds, results=results, state_bytes=10)
+
+    return StreamedJoins(
+        ours=(join(0.5, 0.5), join(1.0, 1.0)),
+        native=(join(2.0, 2.0), join(3.0, 3.0, results=999)),
+        counted_results=600,
+        all_results=1000,
+    )
+
+
 def all_figures() -> dict[str, float]:
     return {
         **figures_of(made_up()),
@@ -82,7 +97,15 @@ def all_figures() -> dict[str, float]:
         **indexed_figures(indexed_runs()),
         **recorded_figures(recorded_runs()),
         **throughput_figures(MEASURED),
+        **streamed_figures(streamed_joins()),
     }
+
+
+def test_streams_are_compared_round_by_round() -> None:
+    found = streamed_figures(streamed_joins())
+    assert found["ratio_to_native"] == 3.5
+    assert (found["streamed_result_rows_per_second"], found["native_result_rows_per_second"]) == (450, 125)
+    assert found["streamed_results_different"] == 1
 
 
 def test_figures_by_the_clock_and_of_recorded_streams() -> None:

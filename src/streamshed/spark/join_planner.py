@@ -83,6 +83,7 @@ class JoinPlanner:
         self._joins = {stream.name: stream.joined for stream in streams if stream.joined is not None}
         self._sheddable = sheddable
         self._take_reports = take_reports
+        self._told: JoinReports = {}
         written = {} if known is None else json.loads(known)
         self._known = {name: _restored(join, written.get(name)) for name, join in self._joins.items()}
 
@@ -137,10 +138,13 @@ class JoinPlanner:
             rows: By source, what was offered.
             elapsed_seconds: Since the one before.
         """
-        reports = self._take_reports()
+        self._told |= self._take_reports()
+        # Tasks of the next micro-batch may have told already.
+        reports = {key: one for key, one in self._told.items() if key.micro_batch_id == micro_batch_id}
+        self._told = {key: one for key, one in self._told.items() if key.micro_batch_id > micro_batch_id}
         found = {}
         for name, join in self._joins.items():
-            own = [one for key, one in reports.items() if key.stream == name and key.micro_batch_id == micro_batch_id]
+            own = [one for key, one in reports.items() if key.stream == name]
             if not own:
                 continue
             offered = self._offered(name, rows)

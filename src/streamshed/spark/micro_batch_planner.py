@@ -319,7 +319,9 @@ class MicroBatchPlanner:
                 {name: plan.work_share for name, plan in plans.items()}
                 | {name: one.status.work_share for name, one in joined.items() if self._joins.sheds(name)}
             ),
-            work_per_row=self._facts.of_those_asked({name: one.work_per_row for name, one in joined.items()}),
+            work_per_row=self._facts.of_those_asked(
+                self._joins.work_per_row(report.offered_rows) | {name: one.work_per_row for name, one in joined.items()}
+            ),
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
             started_at_seconds=report.started_at_seconds,

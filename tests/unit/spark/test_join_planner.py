@@ -117,6 +117,14 @@ def test_a_micro_batch_of_which_nothing_was_told_teaches_nothing() -> None:
     assert joins.to_json() == before
 
 
+def test_what_tasks_of_the_next_micro_batch_told_is_kept_for_it() -> None:
+    told = Told()
+    joins = learned(told, [FULL])
+    told.reports = {ReportKey(NAME, 20, 0): FULL, ReportKey(NAME, 21, 0): PART}
+    assert joins.learn(20, ROWS, elapsed_seconds=1.0)[NAME].status.work_share == 1
+    assert joins.learn(21, ROWS, elapsed_seconds=1.0)[NAME].status.work_share < 1
+
+
 def test_what_is_known_outlives_a_restart() -> None:
     joins = learned(Told(), [FULL, FULL])
     again = planner(Told(), joins.to_json())

@@ -52,12 +52,15 @@ def alerts_network(folder: Path) -> ss.QueryNetwork:
         name="pairs",
         basic_window="5 seconds",
         prefixes=("network_", "host_"),
-        weight="host_severity",
-        memory="256 MiB",
+        policy="greedy",
+        sampling=0.1,
     )
     lagged = pairs.map(lag_seconds="floor((unix_seconds(host_ts) - unix_seconds(network_ts)) / 5) * 5")
     return ss.network(
-        pairs.window("1 minute").by("network_host").agg(pairs="count(*)", worst="max(host_severity)").query("by_host"),
+        pairs.window("1 minute")
+        .by("network_host")
+        .agg(pairs="count(*)", severity="avg(host_severity)")
+        .query("by_host"),
         lagged.window("10 minutes").by("lag_seconds").agg(pairs="count(*)").query("lag_profile"),
         network_alerts.window("1 minute").agg(alerts="count(*)").query("network_alerts"),
         joins=True,

@@ -38,7 +38,7 @@ from streamshed.spark.history import History
 from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
-from streamshed.spark.journal_row import journal_row
+from streamshed.spark.journal_row import journal_row, rows_admitted
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.measuring import measured
@@ -371,7 +371,7 @@ class DomainRun:
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=outcome.trigger_interval_seconds,
             offered_rows=sum(report.offered_rows.values()),
-            admitted_rows=round(sum(outcome.admitted_rows.values())),
+            admitted_rows=round(rows_admitted(report.offered_rows, outcome.admitted_rows)),
             sampling_rates=dict(outcome.sampling_rates),
             effective_sampling_rates={} if entry.decision is None else entry.decision.effective_sampling_rates,
             kept_shares={} if entry.decision is None else entry.decision.kept_shares,

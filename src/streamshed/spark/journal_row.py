@@ -48,3 +48,13 @@ def journal_row(
         "mean_relative_error": sum(errors) / len(errors) if errors else None,
         **scaling_columns(status.scaling),
     }
+
+
+def rows_admitted(offered: Mapping[str, int], admitted: Mapping[str, float]) -> float:
+    """Return how many rows of sources passed their samplers; those of a source that only joins ask for all do.
+
+    Args:
+        offered: By source, the rows that were read.
+        admitted: By stream that queries ask for, joined ones among them, the rows that passed.
+    """
+    return sum(admitted.get(source, float(rows)) for source, rows in offered.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from streamshed.bench.duckdb_oracle import duckdb_module
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.join_runs import SECOND
 from streamshed.bench.joins_throughput import wide_rows
+from streamshed.bench.native import progress_document
 from streamshed.bench.ours import Collect
 from streamshed.bench.workplace import Workplace, bench_session, workplace
 from streamshed.network.network import QueryNetwork, network
@@ -205,7 +205,7 @@ def run_native(spark: SparkSession, place: Workplace, files: Path, sizes: Stream
     if not started.awaitTermination(_PATIENCE_SECONDS):  # type: ignore[arg-type]
         started.stop()
         raise UnfinishedBenchmarkError(f"Spark's join did not end within {_PATIENCE_SECONDS:g} seconds")
-    told = [_document(progress) for progress in started.recentProgress]
+    told = [progress_document(progress) for progress in started.recentProgress]
     with_rows = [one for one in told if one["numInputRows"] > 0]
     seconds = [one["durationMs"]["triggerExecution"] / 1000 for one in with_rows]
     state = with_rows[-1]["stateOperators"]
@@ -279,8 +279,3 @@ def _results(files: Path, sizes: StreamedSizes) -> tuple[int, int]:
     if found is None:
         raise UnfinishedBenchmarkError("DuckDB counted no pairs")
     return int(found[0]), int(found[1])
-
-
-def _document(progress: Any) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(progress.json) if hasattr(progress, "json") else progress
-    return document

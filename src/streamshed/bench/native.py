@@ -111,7 +111,8 @@ class NativeRun:
     def micro_batches(self) -> tuple[tuple[MicroBatchTime, ...], ...]:
         """Return the finished micro-batches of each query; rows that a pushed filter spared it do not count."""
         return tuple(
-            tuple(micro_batch_of(_document(progress)) for progress in query.recentProgress) for query in self._queries
+            tuple(micro_batch_of(progress_document(progress)) for progress in query.recentProgress)
+            for query in self._queries
         )
 
 
@@ -179,6 +180,7 @@ def _folder(spark: SparkSession, source: PacketSource, columns: str) -> DataFram
     return reader.parquet(str(source.watched))
 
 
-def _document(progress: Any) -> dict[str, Any]:
+def progress_document(progress: Any) -> dict[str, Any]:
+    """Return a progress report of Spark as what its JSON holds."""
     document: dict[str, Any] = json.loads(progress.json) if hasattr(progress, "json") else progress
     return document

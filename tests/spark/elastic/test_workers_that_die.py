@@ -122,7 +122,11 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
     second = _healed(program, scaled["running"], 2)
     cluster.kill_master()
     os.kill(_busy(cluster)[0].executor_pids()[0], signal.SIGKILL)
-    degraded = program.wait(lambda told: told["replaced"] >= 3 and not told["starting"], "doing without a master")
+    # The loss is told at once, who runs as the next micro-batch begins.
+    degraded = program.wait(
+        lambda told: told["replaced"] >= 3 and not told["starting"] and told["running"] < scaled["running"],
+        "doing without a master",
+    )
     program.end()
     return Course(
         pd.DataFrame(json.loads((path / "journal.json").read_text())),

@@ -99,7 +99,7 @@ def to_text(picture: NetworkSnapshot) -> str:
         └─ filter value % 2 = 0
            └─ joined in calls_ticks
         calls_ticks (calls join ticks on value within 30 seconds)
-        └─ query pairs (exact)
+        └─ query pairs
     """
     lines: list[str] = []
     for root in picture.nodes:

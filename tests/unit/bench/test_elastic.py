@@ -117,6 +117,13 @@ def test_the_operator_returns_what_it_was_given(tmp_path: Path) -> None:
     assert AnsweredElsewhere(0.0)(pd.Series([1, 2])).tolist() == [1, 2]
 
 
+def test_the_operator_waits_as_long_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("streamshed.bench.elastic_network.time.sleep", waits.append)
+    AnsweredElsewhere(0.002)(pd.Series(range(50)))
+    assert waits == [pytest.approx(0.1)]
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     file = tmp_path / "elastic.png"
     draw_elastic(file, courses=made_up(), sizes=QUICK)

@@ -21,7 +21,8 @@ from streamshed.spark.session import require_java
 _HOST = "127.0.0.1"
 _HOME = Path(pyspark.__file__).parent
 _MASTER = re.compile(r"spark://127\.0\.0\.1:\d+")
-_PROCESSES = ("/usr/bin/env", "ps", "-A", "-o", "pid=,ppid=")
+_PROCESSES = ("/usr/bin/env", "ps", "-A", "-w", "-w", "-o", "pid=,ppid=,args=")
+_EXECUTOR = re.compile(r"\s*(\d+)\s+(\d+)\s.*--executor-id (\S+)")
 _PATIENCE_SECONDS = 120.0
 _LOOK_EVERY_SECONDS = 0.1
 
@@ -36,11 +37,11 @@ class ClusterWorker:
 
     process: subprocess.Popen[bytes]
 
-    def executor_pids(self) -> tuple[int, ...]:
-        """Return the processes of its executors."""
+    def executor_pids(self) -> dict[str, int]:
+        """Return the processes of its executors, by executor; one that was released may take long to end."""
         told = subprocess.run(_PROCESSES, capture_output=True, text=True, check=True).stdout
-        pairs = [line.split() for line in told.splitlines()]
-        return tuple(int(pid) for pid, parent in pairs if int(parent) == self.process.pid)
+        found = [_EXECUTOR.match(line) for line in told.splitlines()]
+        return {one[3]: int(one[1]) for one in found if one and int(one[2]) == self.process.pid}
 
     def kill(self) -> None:
         """Kill it with its executors, as if its machine had lost power."""

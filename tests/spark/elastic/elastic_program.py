@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
@@ -20,6 +21,7 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark import local_session, parquet_sink
+from streamshed.spark.executors import executor_ids
 from streamshed.spark.run import Run, start
 from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
@@ -95,7 +97,7 @@ def main(path: Path, master: str) -> None:
     )
     with running:
         _warm_up(running, path)
-        _feed(running, path)
+        _feed(running, path, spark)
         drained = running.drain(240.0)
     running.journal().to_json(path / "journal.json", orient="records")
     (path / "end.json").write_text(json.dumps({"drained": drained}))
@@ -108,7 +110,7 @@ def _warm_up(running: Run, path: Path) -> None:
     wait_for_micro_batch(running, 1)
 
 
-def _feed(running: Run, path: Path) -> None:
+def _feed(running: Run, path: Path, spark: SparkSession) -> None:
     """Write a file at each moment, of as many rows as are asked for, and what is known of the run."""
     started, number = time.monotonic(), 1
     while (rows := _asked_rows(path)) is not None:
@@ -123,6 +125,7 @@ def _feed(running: Run, path: Path) -> None:
             told = {
                 "micro_batch_id": running.status().micro_batch_id,
                 "is_shedding": running.status().is_shedding,
+                "executors": executor_ids(spark),
                 "running": scaling.workers_running,
                 "starting": scaling.workers_starting,
                 "replaced": scaling.workers_replaced,

@@ -21,7 +21,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-from streamshed.spark.standalone_cluster import StandaloneCluster, standalone_cluster
+from streamshed.spark.standalone_cluster import ClusterWorker, StandaloneCluster, standalone_cluster
 from tests.spark.elastic.elastic_program import FILES_PER_TRIGGER as FILES
 from tests.spark.elastic.elastic_program import MOST_WORKERS, SECONDS_PER_ROW, TRIGGER_SECONDS, WINDOW_SECONDS
 from tests.spark.streaming.harness import PATIENCE_SECONDS
@@ -116,12 +116,12 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
     program.wait(lambda told: told["micro_batch_id"] >= 3, "a calm run")
     program.feed(HIGH)
     scaled = program.wait(lambda told: told["running"] >= 2 and not told["starting"], "workers that carry load")
-    os.kill(_busy(cluster)[0].executor_pids()[0], signal.SIGKILL)
+    _kill_executor(cluster, scaled)
     first = _healed(program, scaled["running"], 1)
-    _busy(cluster)[0].kill()
+    _busy(cluster, first)[0][0].kill()
     second = _healed(program, scaled["running"], 2)
     cluster.kill_master()
-    os.kill(_busy(cluster)[0].executor_pids()[0], signal.SIGKILL)
+    _kill_executor(cluster, second)
     # The loss is told at once, who runs as the next micro-batch begins.
     degraded = program.wait(
         lambda told: told["replaced"] >= 3 and not told["starting"] and told["running"] < scaled["running"],
@@ -138,8 +138,15 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
     )
 
 
-def _busy(cluster: StandaloneCluster) -> list[Any]:
-    return [worker for worker in cluster.workers if worker.process.poll() is None and worker.executor_pids()]
+def _busy(cluster: StandaloneCluster, told: Status) -> list[tuple[ClusterWorker, int]]:
+    """The workers that live, each with an executor of its own that counts: one that was released may linger."""
+    living = [worker for worker in cluster.workers if worker.process.poll() is None]
+    pids = [(worker, worker.executor_pids()) for worker in living]
+    return [(worker, own[executor]) for worker, own in pids for executor in told["executors"] if executor in own]
+
+
+def _kill_executor(cluster: StandaloneCluster, told: Status) -> None:
+    os.kill(_busy(cluster, told)[0][1], signal.SIGKILL)
 
 
 def _healed(program: Program, running: int, replaced: int) -> Status:

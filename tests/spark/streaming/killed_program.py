@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.network.aggregate import user_aggregate
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
@@ -51,6 +54,23 @@ class DeadlySink(ParquetSink):
         threading.Event().wait()
 
 
+class InOrder:
+    """The values in order of time, by states that merge: those of overlapping windows are made of slices' states."""
+
+    def init(self) -> dict[str, Any]:
+        return {"values": [], "merges": 0}
+
+    def incr(self, state: dict[str, Any], value: int) -> dict[str, Any]:
+        state["values"].append(value)
+        return state
+
+    def merge(self, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+        return {"values": left["values"] + right["values"], "merges": left["merges"] + right["merges"] + 1}
+
+    def final(self, state: dict[str, Any]) -> str:
+        return json.dumps(state)
+
+
 def build(path: Path) -> QueryNetwork:
     """The network; its stream has rows that can be told apart, a few without time."""
     source = folder(path / "in", "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1)
@@ -60,6 +80,9 @@ def build(path: Path) -> QueryNetwork:
         events.filter("v > 3").window("10 seconds").by("v").agg(n="count(*)").query("grouped"),
         events.filter("v = 7").query("sevens"),
         events.window("30 rows", every="10 rows").by("v").agg(n="count(*)", total="sum(v)").query("last_rows"),
+        events.window("15 seconds", every="5 seconds")
+        .agg(told=user_aggregate(InOrder, columns=["v"], returns="string"))
+        .query("in_order", mode="exact"),
         events.window("2 seconds").agg(top="max(v)").query("missing", mode="subset", max_gap=MAX_GAP),
         events.window("1 second").by("v").agg(n="count(*)").query("missing_by_v", mode="subset", max_gap=MAX_GAP),
         events.window("1 second")
@@ -74,7 +97,7 @@ def build(path: Path) -> QueryNetwork:
 
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
     """What the control loop is to decide."""
-    return {"events": CODES.get(micro_batch_id, 0), "last_rows": 0, **dict.fromkeys(MISSING, 0)}
+    return {"events": CODES.get(micro_batch_id, 0), "last_rows": 0, "in_order": 0, **dict.fromkeys(MISSING, 0)}
 
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:

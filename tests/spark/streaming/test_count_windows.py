@@ -128,6 +128,7 @@ def test_what_was_shed_is_known_though_nobody_read_its_numbers(spark: SparkSessi
         trigger="2 seconds",
         partitions=1,
         prior=LoadPrior(fixed_seconds=0.2, seconds_per_row=0.015),
+        confidence=1 - 1e-6,  # so that no bound is missed by chance, however much a slow machine sheds
     )
     with run:
         wait_for_micro_batch(run, BURST_FILES - 1)
@@ -142,7 +143,8 @@ def test_what_was_shed_is_known_though_nobody_read_its_numbers(spark: SparkSessi
     for row in rows:
         by_file.setdefault(row["window_from"] // ROWS, []).append(row)
     for file in shed:
-        assert all(not row["exact"] and row["rows_used"] < SIZE for row in by_file[file])
+        assert all(not row["exact"] for row in by_file[file])
+        assert sum(row["rows_used"] for row in by_file[file]) < ROWS
         assert all(row["lower"] <= SIZE <= row["upper"] for row in by_file[file])
     for file in range(shed[-1] + 2, BURST_FILES):
         assert [(row["exact"], row["value"]) for row in by_file[file]] == [(True, SIZE)] * (ROWS // SIZE)

@@ -28,13 +28,14 @@ from tests.spark.streaming.harness import QUICK, Collected, finish
 
 FILES, FILE_SECONDS, ROWS_PER_SECOND = 8, 10, 40
 SECONDS = FILES * FILE_SECONDS
+SCHEMA = "id bigint, ts timestamp, v bigint, g bigint"
 MAX_GAP = 4
 CODE = 16
 
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
     """Nothing is dropped at first, nor at last."""
-    dropping = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2, "largest": 0.5, "by_group": 0.6}
+    dropping = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2, "largest": 0.5, "by_group": 0.6, "by_g": 0.3}
     return dropping if 1 <= micro_batch_id <= 5 else {}
 
 
@@ -65,7 +66,7 @@ def judging(log: Path) -> Callable[[pd.Series], pd.Series]:
 
 
 def _network(path: Path) -> QueryNetwork:
-    source = folder(path / "in", "parquet", schema="id bigint, ts timestamp, v bigint", max_files_per_micro_batch=1)
+    source = folder(path / "in", "parquet", schema=SCHEMA, max_files_per_micro_batch=1)
     rows = stream("events", source, time="ts", watermark="2 seconds", identity=["id"])
     judged = rows.apply(judging(path / "log"), columns=["id"], into="verdict", returns="bigint")
     by_group = rows.apply(judging(path / "log_by_group"), columns=["id"], into="verdict", returns="bigint")
@@ -88,6 +89,10 @@ def _network(path: Path) -> QueryNetwork:
         .by("v")
         .agg(n="count(*)", top="max(id)")
         .query("by_group", mode="subset", max_gap=MAX_GAP, gaps_by="group"),
+        rows.window("2 seconds")
+        .by("g")
+        .agg(n="count(*)", top="max(id)")
+        .query("by_g", mode="subset", max_gap=MAX_GAP, gaps_by="group"),
         rows.window("1 second").agg(n="count(*)", total="sum(v)").query("exact", mode="exact"),
         rows.filter("v > 50").window("20 seconds").agg(n="count(*)", total="sum(v)").query("sampled"),
     )
@@ -98,7 +103,8 @@ def dropped(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dr
     path = tmp_path_factory.mktemp("window_drop")
     ids = np.arange(SECONDS * ROWS_PER_SECOND)
     instants = EPOCH_MICROSECONDS + ids * 1_000_000 // ROWS_PER_SECOND
-    table = pa.table({"id": ids, "ts": pa.array(instants, pa.timestamp("us", "UTC")), "v": (ids * 7919) % 101})
+    times = pa.array(instants, pa.timestamp("us", "UTC"))
+    table = pa.table({"id": ids, "ts": times, "v": (ids * 7919) % 101, "g": ids % 13})
     for number in range(FILES):
         size = FILE_SECONDS * ROWS_PER_SECOND
         write_parquet(path / "in" / f"{number}.parquet", table.slice(number * size, size))
@@ -126,12 +132,16 @@ EXPECTED = {
     "grouped": ("top", "true", 2, 2, "v % 5", "max(id)"),
     "largest": ("top", "id % 7 = 1", 1, 1, "'all'", "max(v)"),
 }
-BY_GROUP = ("top", "id % 7 < 6", 3, 1, "v", "max(id)")
+BY_GROUP = {
+    "by_group": ("top", "id % 7 < 6", 3, 1, "v", "max(id)"),
+    "by_g": ("top", "true", 2, 2, "g", "max(id)"),
+}
+"""Of two families by group, and one by window, which drop independently of each other."""
 
 
 def _expected(table: pa.Table, query: str) -> dict[tuple[datetime, tuple[str, ...]], float]:
     """What DuckDB answers."""
-    _, condition, size, slide, key, call = BY_GROUP if query == "by_group" else EXPECTED[query]
+    _, condition, size, slide, key, call = (EXPECTED | BY_GROUP)[query]
     with duckdb.connect() as database:
         database.register("events", table.append_column("t", table["ts"].cast(pa.int64())))
         rows = database.execute(
@@ -168,40 +178,47 @@ def cohorts(spark: SparkSession) -> dict[str, int]:
     return {str(row.id): row.cohort for row in hashed.collect()}
 
 
-def _missing(dropped: Dropped) -> dict[datetime, set[int]]:
+def _missing(dropped: Dropped, query: str) -> dict[datetime, set[int]]:
     """By window, the cohorts that it was dropped for."""
     return {
         row.window_start: set(json.loads(row.value_text or "")["cohorts"])
-        for row in dropped.collected.rows("by_group", kind="gap")
+        for row in dropped.collected.rows(query, kind="gap")
     }
 
 
-def test_by_group_each_group_has_its_own_gaps_and_all_else_is_exact(dropped: Dropped, cohorts: dict[str, int]) -> None:
-    expected, missing = _expected(dropped.table, "by_group"), _missing(dropped)
-    assert len(dropped.collected.rows("by_group", kind="gap")) == len(missing) > 30
-    found = {place: value for place, value in _answers(dropped, "by_group", "top").items() if place in expected}
+@pytest.mark.parametrize("query", BY_GROUP)
+def test_by_group_each_group_has_its_own_gaps_and_all_else_is_exact(
+    dropped: Dropped, cohorts: dict[str, int], query: str
+) -> None:
+    expected, missing = _expected(dropped.table, query), _missing(dropped, query)
+    assert len(dropped.collected.rows(query, kind="gap")) == len(missing) > 15
+    found = {place: value for place, value in _answers(dropped, query, "top").items() if place in expected}
     kept = {
         (start, key): value
         for (start, key), value in expected.items()
         if cohorts[key[0]] not in missing.get(start, set())
     }
     assert found == kept
-    assert 0.5 < len(kept) / len(expected) < 0.95
-    assert all(row.exact for row in dropped.collected.rows("by_group"))
+    assert 0.3 < len(kept) / len(expected) < 0.95
+    assert all(row.exact for row in dropped.collected.rows(query))
 
 
-def test_by_group_no_gap_of_any_is_longer_than_allowed_and_the_load_is_even(dropped: Dropped) -> None:
-    missing, first = _missing(dropped), min(_missing(dropped))
-    runs = dict.fromkeys(range(16), 0)
-    for second in range(SECONDS):
+@pytest.mark.parametrize("query", BY_GROUP)
+def test_by_group_no_gap_of_any_is_longer_than_allowed(dropped: Dropped, query: str) -> None:
+    missing, slide = _missing(dropped, query), BY_GROUP[query][3]
+    first, runs = min(missing), dict.fromkeys(range(16), 0)
+    for second in range(0, SECONDS, slide):
         told = missing.get(first + timedelta(seconds=second), set())
         runs = {cohort: length + 1 if cohort in told else 0 for cohort, length in runs.items()}
         assert max(runs.values()) <= MAX_GAP
-    assert {len(told) for told in list(missing.values())[5:-5]} <= set(range(3, 10))
+
+
+def test_by_group_the_load_is_even(dropped: Dropped) -> None:
+    assert {len(told) for told in list(_missing(dropped, "by_group").values())[5:-5]} <= set(range(3, 10))
 
 
 def test_by_group_rows_of_dropped_groups_do_not_go_to_functions(dropped: Dropped, cohorts: dict[str, int]) -> None:
-    missing, values = _missing(dropped), np.asarray(dropped.table["v"]).tolist()
+    missing, values = _missing(dropped, "by_group"), np.asarray(dropped.table["v"]).tolist()
 
     def is_needed(number: int) -> bool:
         starts = (at(float(number // ROWS_PER_SECOND - back)) for back in range(3))
@@ -242,10 +259,11 @@ def test_rows_that_no_kept_window_needs_do_not_go_to_functions(dropped: Dropped)
 
 
 def test_the_journal_counts_gaps(dropped: Dropped) -> None:
-    assert dropped.journal.gaps.sum() == sum(len(dropped.gaps(query)) for query in (*EXPECTED, "by_group"))
+    assert dropped.journal.gaps.sum() == sum(len(dropped.gaps(query)) for query in (*EXPECTED, *BY_GROUP))
     assert json.loads(json.dumps(dropped.journal.kept_shares.iloc[2])) == {
         "sliding": 0.4,
         "grouped": 0.2,
         "largest": 0.5,
         "by_group": 0.6,
+        "by_g": 0.3,
     }

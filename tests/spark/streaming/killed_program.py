@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +20,7 @@ from streamshed.spark import local_session
 from streamshed.spark.run import Run, start
 from streamshed.spark.sinks import ParquetSink, Sink
 from tests.spark.streaming.forced import force_sampling
+from tests.spark.streaming.in_order import InOrder, Merges
 
 CODES = {1: 6, 2: 13, 3: 20, 5: 9}
 """Sampling codes by micro-batch; all others are whole."""
@@ -54,23 +53,6 @@ class DeadlySink(ParquetSink):
         threading.Event().wait()
 
 
-class InOrder:
-    """The values in order of time, by states that merge: those of overlapping windows are made of slices' states."""
-
-    def init(self) -> dict[str, Any]:
-        return {"values": [], "merges": 0}
-
-    def incr(self, state: dict[str, Any], value: int) -> dict[str, Any]:
-        state["values"].append(value)
-        return state
-
-    def merge(self, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-        return {"values": left["values"] + right["values"], "merges": left["merges"] + right["merges"] + 1}
-
-    def final(self, state: dict[str, Any]) -> str:
-        return json.dumps(state)
-
-
 def build(path: Path) -> QueryNetwork:
     """The network; its stream has rows that can be told apart, a few without time."""
     source = folder(path / "in", "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1)
@@ -81,7 +63,10 @@ def build(path: Path) -> QueryNetwork:
         events.filter("v = 7").query("sevens"),
         events.window("30 rows", every="10 rows").by("v").agg(n="count(*)", total="sum(v)").query("last_rows"),
         events.window("15 seconds", every="5 seconds")
-        .agg(told=user_aggregate(InOrder, columns=["v"], returns="string"))
+        .agg(
+            told=user_aggregate(InOrder, columns=["v"], returns="string"),
+            merges=user_aggregate(Merges, columns=["v"], returns="bigint"),
+        )
         .query("in_order", mode="exact"),
         events.window("2 seconds").agg(top="max(v)").query("missing", mode="subset", max_gap=MAX_GAP),
         events.window("1 second").by("v").agg(n="count(*)").query("missing_by_v", mode="subset", max_gap=MAX_GAP),

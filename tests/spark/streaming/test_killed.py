@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -137,14 +136,15 @@ def test_windows_of_rows_are_whole_and_given_once(killed: Killed) -> None:
 def test_states_of_ones_own_hold_each_row_once_and_in_order(killed: Killed) -> None:
     rows = [row for row in killed.answers if row["query"] == "in_order"]
     assert all(row["exact"] for row in rows)
-    found = {seconds_of(row["window_start"]): json.loads(row["value_text"]) for row in rows}
-    assert len(found) == len(rows)
+    told = {(row["aggregate"], seconds_of(row["window_start"])): row["value_text"] for row in rows}
+    assert len(told) == len(rows)
     values = [index * 13 % 10 for index in range(FILE_SECONDS * ROWS_PER_SECOND)] * FILES
-    assert {start: told["values"] for start, told in found.items()} == {
-        float(start): values[max(start, 0) * ROWS_PER_SECOND : (start + 15) * ROWS_PER_SECOND]
-        for start in range(-10, FILES * FILE_SECONDS, 5)
-    }
-    assert [told["merges"] for _, told in sorted(found.items())][2:-2] == [2] * (FILES * FILE_SECONDS // 5 - 2)
+    starts = [float(start) for start in range(-10, FILES * FILE_SECONDS, 5)]
+    for start in starts:
+        first, until = (round(max(second, 0.0) * ROWS_PER_SECOND) for second in (start, start + 15))
+        assert told["told", start] == repr(values[first:until])
+    assert {told["merges", start] for start in starts[2:-2]} == {"2"}
+    assert len(told) == 2 * len(starts)
 
 
 def test_the_same_rows_are_shed_as_if_nothing_had_happened(killed: Killed) -> None:

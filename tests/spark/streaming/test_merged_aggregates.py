@@ -29,6 +29,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark.run import Run
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, seconds_of, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish, wait_for_micro_batch, wait_until
+from tests.spark.streaming.in_order import InOrder, Merges
 
 FILES, FILE_SECONDS, WATERMARK_SECONDS = 6, 10, 3
 FIRST_OF_RUNS = (0, 2, 4)
@@ -38,32 +39,6 @@ SYMBOLS = ("IBM", "SUN")
 
 Answers = dict[tuple[float, str], str]
 """By start of the window in seconds, and symbol."""
-
-
-class InOrder:
-    """The prices in the order in which they came, and how often states of some were merged."""
-
-    def init(self) -> dict[str, Any]:
-        return {"prices": [], "merges": 0}
-
-    def incr(self, state: dict[str, Any], price: object) -> dict[str, Any]:
-        state["prices"].append(price)
-        return state
-
-    def merge(self, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-        left["prices"] += right["prices"]
-        left["merges"] += right["merges"] + 1
-        return left
-
-    def final(self, state: dict[str, Any]) -> Any:
-        return repr(state["prices"])
-
-
-class Merges(InOrder):
-    """Only how often."""
-
-    def final(self, state: dict[str, Any]) -> Any:
-        return state["merges"]
 
 
 def _rows(seed: int) -> list[tuple[int, int, str, int]]:

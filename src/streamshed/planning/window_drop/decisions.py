@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from streamshed.network.cohorts import part_of
 from streamshed.planning.window_drop.droppable import DroppableQuery
+from streamshed.planning.window_drop.kept_runs import RunGrid, lay_runs
 from streamshed.planning.window_drop.open_windows import (
     NOTHING_DROPPED,
     EventTimes,
@@ -80,18 +81,56 @@ def advanced_drops(
     parts = {name: part for one in queries.values() for name, part in one.parts.items()}
     decided = _still_open(upcoming, parts)
     known = dict(decided)
+    running: dict[str, dict[str, _Running]] = {}
     for name, part in parts.items():
         times = upcoming.event_times.get(part.stream)
-        after = None
-        if times is not None and part.definition_id in of_definition:
-            for_state = upcoming.drops.pressure is not Pressure.NONE
-            kept = of_definition[part.definition_id]
-            after = _after(part, _known_of(name, part, known), times, kept, for_state=for_state)
-        if after is not None:
-            decided[name] = after
+        if times is None or part.definition_id not in of_definition:
+            continue
+        before = _begun(part, _known_of(name, part, known), times)
+        if before is None:
+            continue
+        kept = of_definition[part.definition_id]
+        for_state = upcoming.drops.pressure is not Pressure.NONE
+        if kept <= 0:
+            decided[name] = before.shut_down(times, for_state=for_state)
+        elif not part.is_by_group and before.runner(kept).spares_rows:
+            running.setdefault(part.stream, {})[name] = _Running(part, before.back(), kept)
+        else:
+            decided[name] = before.back().advanced(times, drop_share=1 - kept, for_state=for_state)
+    for stream, members in running.items():
+        decided |= _in_runs(members, upcoming.event_times[stream], upcoming.drops.pressure)
     if upcoming.drops.pressure is Pressure.NONE:
         decided = with_riders(parts, upcoming.drops.queries, decided)
     return replace(upcoming.drops, queries=decided)
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A query by window that is not shut down, what was decided of it, and the share of its windows that it keeps."""
+
+    query: DroppableQuery
+    before: QueryDrops
+    kept_share: float
+
+
+def _in_runs(members: Mapping[str, _Running], times: EventTimes, pressure: Pressure) -> dict[str, QueryDrops]:
+    """Decide on the windows of all queries of a stream that miss whole windows, together."""
+    first = next(iter(members.values())).query
+    runners = {name: one.before.runner(one.kept_share) for name, one in members.items()}
+    grid = RunGrid.of(
+        [one.slide for one in runners.values()],
+        first.epoch,
+        span=times.last + 1 - times.first,
+        longest=min(one.longest_gap for one in runners.values()),
+        offset=first.window.offset_microseconds,
+    )
+    laid = lay_runs(runners, grid, times.first, times.last)
+    return {
+        name: one.before.advanced_in_runs(
+            times, laid[name], drop_share=1 - one.kept_share, for_state=pressure is not Pressure.NONE
+        )
+        for name, one in members.items()
+    }
 
 
 def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
@@ -116,15 +155,10 @@ def _known_of(name: str, part: DroppableQuery, decided: Mapping[str, QueryDrops]
     return following(own, others) if others else own
 
 
-def _after(
-    query: DroppableQuery, before: QueryDrops | None, times: EventTimes, share: float, *, for_state: bool
-) -> QueryDrops | None:
-    known = QueryDrops.starting(query.coin, times, query.below) if before is None else _as_asked_now(before, query)
-    if known is None:
-        return None
-    if share <= 0:
-        return known.shut_down(times, for_state=for_state)
-    return known.back().advanced(times, drop_share=1 - share, for_state=for_state)
+def _begun(query: DroppableQuery, before: QueryDrops | None, times: EventTimes) -> QueryDrops | None:
+    if before is None:
+        return QueryDrops.starting(query.coin, times, query.below)
+    return _as_asked_now(before, query)
 
 
 def _as_asked_now(before: QueryDrops, query: DroppableQuery) -> QueryDrops:

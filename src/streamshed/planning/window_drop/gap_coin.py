@@ -11,6 +11,7 @@ long as the next.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -66,11 +67,23 @@ class GapCoin:
         Returns:
             The coin as it stands then, and the indices of those that are dropped.
         """
-        gap, owed, dropped = self.gap, self.owed, []
+        return self._decided(last_window, lambda number: self.says_drop(number, drop_share), owes=True)
+
+    def through_runs(self, last_window: int, says_drop: Callable[[int], bool]) -> tuple[GapCoin, tuple[int, ...]]:
+        """Decide on all windows up to one as somebody else says, as far as no gap becomes too long.
+
+        Args:
+            last_window: Its index; nothing is decided where that was decided before.
+            says_drop: Whether a window is to be dropped. One that is kept nonetheless is not made up for.
+        """
+        return self._decided(last_window, says_drop, owes=False)
+
+    def _decided(self, last_window: int, says: Callable[[int], bool], *, owes: bool) -> tuple[GapCoin, tuple[int, ...]]:
+        gap, owed, dropped = self.gap, self.owed if owes else 0, []
         for number in range(self.next_window, last_window + 1):
-            says_drop = self.says_drop(number, drop_share)
+            says_drop = says(number)
             is_dropped = gap < self.batch and (says_drop or owed > 0)
-            owed += says_drop - is_dropped
+            owed += says_drop - is_dropped if owes else 0
             gap = gap + 1 if is_dropped else 0
             if is_dropped:
                 dropped.append(number)

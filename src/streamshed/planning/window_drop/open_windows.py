@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
+from streamshed.planning.window_drop.kept_runs import EVERYTHING, KeptRun, Laid, Runner
 from streamshed.planning.window_drop.provenance import NeededRows, extent
 from streamshed.planning.window_drop.retention import unneeded_times
 from streamshed.planning.window_drop.runs import Runs, numbers_in, runs_of
@@ -56,6 +57,7 @@ class QueryDrops:
         below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
         for_state: Those of them that were dropped as state had to be kept within its limit.
         since: Number of the first window that may be abandoned.
+        run: In which it keeps windows, unless it drops by group.
     """
 
     coin: GapCoin
@@ -66,6 +68,7 @@ class QueryDrops:
     below: tuple[WindowSpecification, ...] = ()
     for_state: Runs = ()
     since: int = _ALWAYS
+    run: KeptRun = EVERYTHING
 
     @classmethod
     def starting(
@@ -90,18 +93,87 @@ class QueryDrops:
             for_state: Whether p is what it is because of state's limit.
         """
         kept = replace(self.coin, owed=0) if drop_share <= 0 else self.coin
+        coin, abandoned, has_risen = self._until_now(
+            times, drop_share, lambda number: self._says_now(number, drop_share)
+        )
+        owed = replace(coin, owed=kept.owed)
+        decided, more = owed.through(_last_until(coin.window, times.last), drop_share=drop_share)
+        after = self._with(decided, abandoned | set(more), set(), times.opened, for_state=for_state)
+        return replace(after, drop_share=drop_share if has_risen else min(drop_share, self.drop_share))
+
+    def advanced_in_runs(
+        self, times: EventTimes, laid: Laid, *, drop_share: float, for_state: bool = False
+    ) -> QueryDrops:
+        """Do the same where windows are kept that lie within runs.
+
+        Args:
+            times: Of its stream.
+            laid: The runs.
+            drop_share: p.
+            for_state: Whether p is what it is because of state's limit.
+        """
+
+        def says_drop(number: int) -> bool:
+            start = self._start(number)
+            return not laid.holds(start, start + self._reach)
+
+        coin, abandoned, has_risen = self._until_now(times, drop_share, says_drop)
+        decided, more = coin.through_runs(_last_until(coin.window, times.last), says_drop)
+        after = self._with(decided, abandoned | set(more), set(), times.opened, for_state=for_state)
+        count = decided.next_window - coin.next_window
+        dropped = len(more) + len(abandoned - set(numbers_in(self.dropped)))
+        debt = self.run.debt + ((1 - drop_share) * count - (count - dropped)) * coin.window.slide_microseconds
+        return replace(
+            after,
+            drop_share=drop_share if has_risen else min(drop_share, self.drop_share),
+            run=replace(laid.run, debt=debt if drop_share > 0 else 0.0),
+        )
+
+    def runner(self, kept_share: float) -> Runner:
+        """What is asked of its runs.
+
+        Args:
+            kept_share: r.
+        """
+        return Runner(
+            kept_share=kept_share,
+            slide=self.coin.window.slide_microseconds,
+            reach=self._reach,
+            batch=self.coin.batch,
+            run=self.run,
+            decided=self._start(self.coin.next_window),
+        )
+
+    @property
+    def _reach(self) -> int:
+        """How much time a window needs from its start on; of nested ones at most."""
+        deviation = extent([*self.below, self.coin.window])
+        size = self.coin.window.size_microseconds + deviation.beyond - deviation.lead
+        return max(size, self.coin.window.slide_microseconds)
+
+    def _until_now(
+        self, times: EventTimes, drop_share: float, says_drop: Callable[[int], bool]
+    ) -> tuple[GapCoin, set[int], bool]:
+        """The coin before the first window that is still to be decided on, what is dropped by then, and if p has risen.
+
+        Args:
+            times: Of its stream.
+            drop_share: p.
+            says_drop: Whether a window that was kept is to be abandoned.
+        """
         dropped = set(numbers_in(self.dropped))
         has_risen = drop_share > self.drop_share + CLEARLY
         if has_risen:
-            dropped |= self._abandoned(times, drop_share)
-        last = _last_until(kept.window, times.last)
+            dropped |= self._abandoned(times, says_drop)
+        coin, last = self.coin, _last_until(self.coin.window, times.last)
         begins = max(self._first_with_rows_to_come(times), last - MOST_DECIDED + 1)
-        if begins > kept.next_window:
-            kept = replace(kept, next_window=begins, gap=0)
-        kept = replace(kept, gap=max(kept.gap, gap_before(kept.next_window, dropped)))
-        coin, more = kept.through(last, drop_share=drop_share)
-        after = self._with(coin, dropped | set(more), set(), times.opened, for_state=for_state)
-        return replace(after, drop_share=drop_share if has_risen else min(drop_share, self.drop_share))
+        if begins > coin.next_window:
+            coin = replace(coin, next_window=begins, gap=0)
+        return replace(coin, gap=max(coin.gap, gap_before(coin.next_window, dropped))), dropped, has_risen
+
+    def _says_now(self, number: int, drop_share: float) -> bool:
+        """Whether the coin says drop of a window of which it said keep."""
+        return self.coin.says_drop(number, drop_share) and not self.coin.says_drop(number, self.drop_share)
 
     def shut_down(self, times: EventTimes, *, for_state: bool = False) -> QueryDrops:
         """Drop all windows that are open or begin up to the last event time that is expected.
@@ -118,7 +190,8 @@ class QueryDrops:
         coin = replace(self.coin, next_window=last + 1, gap=self.coin.batch, owed=0)
         before, now = set(numbers_in(self.dropped)), set(range(begins, last + 1))
         after = self._with(coin, before | now, now - before, times.opened, for_state=for_state)
-        return replace(after, is_shut_down=True)
+        ends = self._start(last + 1)
+        return replace(after, is_shut_down=True, run=KeptRun(ends, ends))
 
     def back(self) -> QueryDrops:
         """Let a query that was shut down run again: its next window is kept."""
@@ -141,14 +214,16 @@ class QueryDrops:
         """Return the numbers of the dropped windows."""
         return numbers_in(self.dropped)
 
-    def _abandoned(self, times: EventTimes, drop_share: float) -> set[int]:
+    def _abandoned(self, times: EventTimes, says_drop: Callable[[int], bool]) -> set[int]:
         coin, dropped = self.coin, set(numbers_in(self.dropped))
         first = max(self._first_with_rows_to_come(times), coin.next_window - MOST_DECIDED, self.since)
         for number in range(first, coin.next_window):
-            says_now = coin.says_drop(number, drop_share) and not coin.says_drop(number, self.drop_share)
-            if says_now and may_abandon(dropped, number, coin.batch):
+            if says_drop(number) and may_abandon(dropped, number, coin.batch):
                 dropped.add(number)
         return dropped
+
+    def _start(self, number: int) -> int:
+        return self.coin.window.offset_microseconds + number * self.coin.window.slide_microseconds
 
     def _first_with_rows_to_come(self, times: EventTimes) -> int:
         """Number of the first window of which enough is still to come for a drop to save anything."""
@@ -236,6 +311,7 @@ def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
         below=tuple(WindowSpecification(**window) for window in told["below"]),
         for_state=tuple((first, last) for first, last in told.get("for_state", ())),
         since=told.get("since", _ALWAYS),
+        run=KeptRun(**told["run"]) if "run" in told else EVERYTHING,
     )
 
 

@@ -106,7 +106,9 @@ def _without(one: QueryDrops, kept: set[int]) -> QueryDrops:
         return one
     dropped = set(numbers_in(one.dropped)) - kept
     coin = replace(one.coin, gap=gap_before(one.coin.next_window, dropped))
-    return replace(one, coin=coin, dropped=runs_of(dropped))
+    return replace(
+        one, coin=coin, dropped=runs_of(dropped), run=one.run.paid(len(kept) * coin.window.slide_microseconds)
+    )
 
 
 def _start(one: QueryDrops, number: int) -> int:

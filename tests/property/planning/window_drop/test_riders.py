@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop import decisions
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
@@ -51,12 +53,11 @@ def decided(asked: dict[str, DroppableQuery], steps: list[tuple[int, float]]) ->
     return found
 
 
-def without_riders(one: DroppableQuery, length: int, share: float) -> QueryDrops:
-    """What its own coin says of a query's windows."""
-    times = times_until(length - 1, 0)
-    begun = QueryDrops.starting(one.coin, times)
-    assert begun is not None
-    return begun.advanced(times, drop_share=1 - share)
+def without_riders(asked: dict[str, DroppableQuery], length: int, share: float) -> dict[str, QueryDrops]:
+    """What is decided before anybody rides."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decisions, "with_riders", lambda _queries, _before, decided: dict(decided))
+        return decided(asked, [(length, share)])[0]
 
 
 def needed(one: QueryDrops) -> set[int]:
@@ -74,10 +75,9 @@ def needed(one: QueryDrops) -> set[int]:
 def test_riders_need_no_row_that_nobody_else_needs_and_none_is_left_out(
     asked: dict[str, DroppableQuery], length: int, share: float
 ) -> None:
-    together = decided(asked, [(length, share)])[0]
+    together, apart = decided(asked, [(length, share)])[0], without_riders(asked, length, share)
     for work in {one.work for one in asked.values()}:
-        beside = [one for one in asked.values() if one.work == work]
-        alone = {str(one.definition_id): without_riders(one, length, share) for one in beside}
+        alone = {str(one.definition_id): apart[str(one.definition_id)] for one in asked.values() if one.work == work}
         before, after = (set[int]().union(*(needed(found[name]) for name in alone)) for found in (alone, together))
         assert after == before
         for name, one in alone.items():

@@ -98,7 +98,8 @@ def advanced_drops(
         else:
             decided[name] = before.back().advanced(times, drop_share=1 - kept, for_state=for_state)
     for stream, members in running.items():
-        decided |= _in_runs(members, upcoming.event_times[stream], upcoming.drops.pressure)
+        decide = _in_runs if _are_alike(members.values()) else _by_coins
+        decided |= decide(members, upcoming.event_times[stream], upcoming.drops.pressure)
     if upcoming.drops.pressure is Pressure.NONE:
         decided = with_riders(parts, upcoming.drops.queries, decided)
     return replace(upcoming.drops, queries=decided)
@@ -111,6 +112,21 @@ class _Running:
     query: DroppableQuery
     before: QueryDrops
     kept_share: float
+
+
+def _are_alike(members: Iterable[_Running]) -> bool:
+    """Whether queries have common runs: those over the same rows which keep the same share carry each other.
+
+    Others would have to end their runs apart, and what one is owed while the other's goes on makes its next one longer.
+    """
+    return len({(one.query.work, round(one.kept_share, 6)) for one in members}) == 1
+
+
+def _by_coins(members: Mapping[str, _Running], times: EventTimes, pressure: Pressure) -> dict[str, QueryDrops]:
+    return {
+        name: one.before.advanced(times, drop_share=1 - one.kept_share, for_state=pressure is not Pressure.NONE)
+        for name, one in members.items()
+    }
 
 
 def _in_runs(members: Mapping[str, _Running], times: EventTimes, pressure: Pressure) -> dict[str, QueryDrops]:

@@ -99,7 +99,8 @@ class QueryDrops:
         owed = replace(coin, owed=kept.owed)
         decided, more = owed.through(_last_until(coin.window, times.last), drop_share=drop_share)
         after = self._with(decided, abandoned | set(more), set(), times.opened, for_state=for_state)
-        return replace(after, drop_share=drop_share if has_risen else min(drop_share, self.drop_share))
+        share = drop_share if has_risen else min(drop_share, self.drop_share)
+        return replace(after, drop_share=share, run=EVERYTHING)
 
     def advanced_in_runs(
         self, times: EventTimes, laid: Laid, *, drop_share: float, for_state: bool = False

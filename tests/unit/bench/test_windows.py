@@ -36,7 +36,7 @@ def judged(**told: int) -> Delivered:
 
 
 def course(ideal: float = 1.0, late: float = 0.5, **queries: Delivered) -> Course:
-    return Course(delivered=queries, ideal=ideal, time_ratios=(late,) * 20)
+    return Course(delivered=queries, ideal=ideal, ideal_of_rows=0.9 * ideal, time_ratios=(late,) * 20)
 
 
 def drop_run(saved_share: float) -> DropRun:
@@ -109,6 +109,7 @@ def test_violations_of_all_runs_are_counted() -> None:
     found = figures_of(real, 1e5)
     assert (found["subset_violations"], found["gap_violations"]) == (1, 5)
     assert found["share_of_optimum"] == pytest.approx(0.45 / 0.5)
+    assert found["share_of_optimum_of_rows"] == pytest.approx(0.45 / 0.45)
     assert found["p95_time_ratio"] == 0.9
 
 

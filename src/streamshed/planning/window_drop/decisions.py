@@ -16,6 +16,7 @@ from streamshed.planning.window_drop.open_windows import (
     following,
 )
 from streamshed.planning.window_drop.riders import with_riders
+from streamshed.planning.window_drop.run_needs import have_one_share
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, Pressure, StateUse
 
 _ALWAYS = -(2**62)
@@ -119,7 +120,8 @@ def _are_alike(members: Iterable[_Running]) -> bool:
 
     Others would have to end their runs apart, and what one is owed while the other's goes on makes its next one longer.
     """
-    return len({(one.query.work, round(one.kept_share, 6)) for one in members}) == 1
+    together = list(members)
+    return len({one.query.work for one in together}) == 1 and have_one_share([one.kept_share for one in together])
 
 
 def _by_coins(members: Mapping[str, _Running], times: EventTimes, pressure: Pressure) -> dict[str, QueryDrops]:

@@ -143,7 +143,27 @@ def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_sec
     choices = [one for one in (asked, _rare(work, asked)) if least_seconds(work.tree, one) <= budget_seconds]
     found = [window_shares(work.tree, one, budget_seconds) for one in choices]
     weights = np.array([one.weight if one.sampling_rate is None else 0.0 for one in asked])
-    return max(found, key=lambda kept: float(weights @ kept))
+    best = max(found, key=lambda kept: float(weights @ kept))
+    return _filled_by_runs(work, best, least_shares_kept(asked), budget_seconds)
+
+
+def _filled_by_runs(work: TolerantWork, kept: Vector, least: Vector, budget_seconds: float) -> Vector:
+    """The same, but of queries with common runs as large a share as these leave time for.
+
+    What they need is neither linear in the share nor what coins would need.
+    """
+    for stream, runs in work.common_runs(kept).items():
+        members = work.running_by_stream(kept)[stream]
+        share = float(kept[members[0]])
+        whole = kept.copy()
+        whole[members] = 1.0
+        taken, everything = (float(work.tree.node_seconds @ work.expected_needs(one)) for one in (kept, whole))
+        spared = 1 - runs.needed(share)
+        if spared > 0 and everything > taken:
+            needed = 1 - (everything - budget_seconds) / (everything - taken) * spared
+            kept = kept.copy()
+            kept[members] = runs.most_kept(needed, float(least[members].max()))
+    return kept
 
 
 def _rare(work: TolerantWork, asked: Sequence[WindowDemand]) -> list[WindowDemand]:

@@ -178,8 +178,9 @@ def lay_runs(runners: Mapping[str, Runner], grid: RunGrid, first: int, last: int
         if any(track.must_begin(cell) for track in tracks.values()) or (
             apart >= min((track.gap for track in tracks.values()), default=0)
         ):
+            following = cell + grid.cell + min((track.gap for track in tracks.values()), default=0)
             for track in tracks.values():
-                track.begin(cell)
+                track.begin(cell, following)
         for track in tracks.values():
             track.go_on(cell)
         cell += grid.cell
@@ -209,13 +210,13 @@ class _Track:
         kept = self._runner.kept_share
         return min(self._runner.longest_gap, self._grid.epoch * max(1.0, self._dropped_share / kept))
 
-    def must_begin(self, cell: int) -> bool:
-        """Tell whether no more may be missed."""
+    def must_begin(self, cell: float) -> bool:
+        """Tell whether no more may be missed by then."""
         return cell + self._grid.cell - self._run.until > self._runner.longest_gap
 
-    def begin(self, cell: int) -> None:
-        """Begin a run, where something is owed and none is under way."""
-        if self._run.holds(cell) or not (self.must_begin(cell) or self._debt >= self._grid.cell / 2):
+    def begin(self, cell: int, following: float) -> None:
+        """Begin a run, where none is under way and something is owed, or no more may be missed until the next one."""
+        if self._run.holds(cell) or not (self.must_begin(following) or self._debt >= self._grid.cell / 2):
             return
         least = self._grid.cell * -(-self._runner.reach // self._grid.cell)
         self._run = KeptRun(cell, cell + max(least, self._length(max(0.0, self._debt))))

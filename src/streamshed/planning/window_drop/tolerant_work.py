@@ -14,6 +14,7 @@ from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
 from streamshed.planning.window_drop.retention import needed_share
+from streamshed.planning.window_drop.run_needs import RunNeeds, have_one_share
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
 
 
@@ -45,14 +46,23 @@ class TolerantWork:
         """Return which share of the rows that reach a node is needed in the long run: 1 − e·(1 − m).
 
         It is none for nodes that only samples ask for, and all where a query needs every row. Of several families of
-        queries, which drop independently of one another, 1 − m is the product of theirs; see `window_shares`.
+        queries, which drop independently of one another, 1 − m is the product of theirs; see `window_shares`. What
+        common runs need, `RunNeeds` tells.
 
         Args:
             kept: Per demand, the share of its windows that is kept.
         """
+        running_by_stream = self.running_by_stream(kept)
+        in_runs = {
+            stream: runs.needed(float(kept[running_by_stream[stream][0]]))
+            for stream, runs in self.common_runs(kept).items()
+        }
 
         def needed(tolerant: Sequence[int]) -> float:
             running = {query: float(kept[query]) for query in tolerant if kept[query] > 0}
+            stream = self._droppable(tolerant[0]).stream
+            if running and stream in in_runs:
+                return in_runs[stream]
             largest: dict[tuple[str, ...], float] = {}
             for query, share in running.items():
                 family = self._droppable(query).drops_with
@@ -118,6 +128,31 @@ class TolerantWork:
                     )
                 )
         return WorkTree(tuple(nodes)), tuple(places)
+
+    def common_runs(self, kept: Vector) -> dict[str, RunNeeds]:
+        """Return by stream whose queries have common runs what these need.
+
+        Args:
+            kept: Per demand, the share of its windows that is kept.
+        """
+        found = {}
+        for stream, queries in self.running_by_stream(kept).items():
+            runs = RunNeeds.of([self._droppable(query) for query in queries])
+            if runs is not None and have_one_share([float(kept[query]) for query in queries]):
+                found[stream] = runs
+        return found
+
+    def running_by_stream(self, kept: Vector) -> dict[str, list[int]]:
+        """Return by stream the numbers of its queries whose windows may be dropped, but for those that are shut down.
+
+        Args:
+            kept: Per demand, the share of its windows that is kept.
+        """
+        found: dict[str, list[int]] = {}
+        for number, demand in enumerate(self.demands):
+            if demand.query in self.queries and kept[number] > 0:
+                found.setdefault(self.queries[demand.query].stream, []).append(number)
+        return found
 
     def _of_nodes(self, needed: Callable[[Sequence[int]], float]) -> Vector:
         """Per node, what those below it need whose windows may be dropped; all, where one needs every row."""

@@ -61,9 +61,10 @@ def test_workers_do_not_come_and_go(world: World, levels: list[tuple[float, floa
 @EXAMPLES
 @given(worlds(), st.floats(1.3, 12))
 def test_once_workers_carry_it_a_load_that_lasts_is_not_shed(world: World, level: float) -> None:
+    """Costs that are wrong by three may ask for too many workers at first; these are released, once."""
     course = run_on_cluster(world, constant(world.load(level)), 200, cluster=CLUSTER, elastic=ELASTIC)
     assert not any(done.decision.shedding for done in course.trace[-50:])
-    assert course.reversals == 0
+    assert course.reversals <= (world.row_wrong_by != 1.0 or world.fixed_wrong_by != 1.0)
 
 
 def test_load_is_shed_at_once_and_no_longer_when_new_workers_carry_it() -> None:

@@ -80,6 +80,24 @@ def build(path: Path) -> QueryNetwork:
     )
 
 
+def build_joined(path: Path) -> QueryNetwork:
+    """A network that joins the same stream with another one."""
+    sides = [
+        stream(
+            name,
+            folder(path / folder_name, "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1),
+            time="ts",
+            watermark="2 seconds",
+        )
+        for name, folder_name in (("events", "in"), ("others", "other"))
+    ]
+    pairs = sides[0].join(sides[1], on="v", within=("3 seconds", "1 second"), basic_window="1 second")
+    return network(
+        pairs.window("5 seconds").by("events_v").agg(n="count(*)", latest="max(others_ts)").query("by_v", mode="exact"),
+        pairs.filter("events_v = 7").query("sevens", mode="exact"),
+    )
+
+
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
     """What the control loop is to decide."""
     return {"events": CODES.get(micro_batch_id, 0), "last_rows": 0, "in_order": 0, **dict.fromkeys(MISSING, 0)}
@@ -91,6 +109,19 @@ def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
     return dict.fromkeys(MISSING, share)
 
 
+def run_joined(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
+    """Start the network that joins, or go on with it; nothing is shed."""
+    return start(
+        build_joined(path),
+        spark,
+        checkpoint=str(checkpoint),
+        sink=sink,
+        trigger="100 ms",
+        partitions=2,
+        advisory=True,
+    )
+
+
 def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
     """Start the network, or go on with it."""
     with pytest.MonkeyPatch.context() as patch:
@@ -98,12 +129,16 @@ def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run
         return start(build(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=1)
 
 
+RUNS = {"all": run_it, "joined": run_joined}
+"""What can be run, by name."""
+
+
 def main() -> None:
-    """Run until killed: arguments are the folder, the micro-batch, and whether it is written before the end."""
+    """Run until killed: arguments are what is run, the folder, the micro-batch, and whether it is written at all."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    path, last, writes_it = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "written"
+    runs, path, last, writes_it = RUNS[sys.argv[1]], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "written"
     sink = DeadlySink(str(path / "answers"), last=last, writes_it=writes_it, marker=str(path / "marker"))
-    with run_it(local_session(cores=2, memory="2g"), path, path / "checkpoint", sink) as run:
+    with runs(local_session(cores=2, memory="2g"), path, path / "checkpoint", sink) as run:
         run.await_termination()
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +16,9 @@ from pyspark.sql import SparkSession
 
 from streamshed.spark.sinks import parquet_sink
 from tests.spark.streaming.files import at, seconds_of, write_parquet
-from tests.spark.streaming.harness import PATIENCE_SECONDS, finish
+from tests.spark.streaming.harness import finish
 from tests.spark.streaming.killed_program import CODES, MAX_GAP, run_it
+from tests.spark.streaming.killing import kill, rows_of
 
 FILES = 7
 FILE_SECONDS = 10
@@ -51,58 +47,22 @@ def _write_files(path: Path) -> None:
         write_parquet(path / "in" / f"{number}.parquet", table)
 
 
-def _kill(path: Path, micro_batch_id: int, when: str) -> None:
-    """Run the program in a process of its own until it says that it has come so far, and kill it with all its own."""
-    marker = path / "marker"
-    command = [sys.executable, "-m", "tests.spark.streaming.killed_program", str(path), str(micro_batch_id), when]
-    with (path / "output").open("a") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
-        try:
-            deadline = time.monotonic() + PATIENCE_SECONDS
-            while not marker.exists():
-                assert _is_running(process), (path / "output").read_text()[-3000:]
-                assert time.monotonic() < deadline, (path / "output").read_text()[-3000:]
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    marker.unlink()
-
-
-def _is_running(process: subprocess.Popen[bytes]) -> bool:
-    try:
-        process.wait(timeout=0.1)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
-
-
 @pytest.fixture(scope="module")
 def killed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Killed:
     path = tmp_path_factory.mktemp("killed")
     _write_files(path)
-    _kill(path, 2, "written")
-    _kill(path, 4, "unwritten")
+    kill(path, "all", 2, "written")
+    kill(path, "all", 4, "unwritten")
     finish(run_it(spark, path, path / "checkpoint", parquet_sink(str(path / "answers"))), FILES)
     plans = path / "unhurt" / "time" / "plans"
     shutil.copytree(path / "checkpoint" / "time" / "plans", plans)
     finish(run_it(spark, path, path / "unhurt", parquet_sink(str(path / "unhurt answers"))), FILES)
     return Killed(
-        _rows(path / "answers"),
-        _rows(path / "checkpoint" / "time" / "set_aside"),
-        _rows(path / "unhurt answers"),
-        _rows(path / "unhurt" / "time" / "set_aside"),
+        rows_of(path / "answers"),
+        rows_of(path / "checkpoint" / "time" / "set_aside"),
+        rows_of(path / "unhurt answers"),
+        rows_of(path / "unhurt" / "time" / "set_aside"),
     )
-
-
-def _rows(folder: Path) -> list[dict[str, Any]]:
-    """All rows of a sink's folder, each with the micro-batch that wrote it."""
-    rows = []
-    for file in sorted(folder.glob("query_id=*/micro_batch_id=*/*.parquet")):
-        number = int(file.parent.name.removeprefix("micro_batch_id="))
-        rows += [
-            {**row, "micro_batch_id": number} for row in pa.parquet.read_table(file, partitioning=None).to_pylist()
-        ]
-    return rows
 
 
 def _place(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -134,7 +134,10 @@ FIGURES = {
     "simulate": set(
         simulate.figures_of(test_simulate.made_up(), test_simulate.course(), wall_seconds=1.0),
     ),
-    "elastic": set(elastic.figures_of({way: test_elastic.made_up()["predictive"] for way in WAYS})),
+    "elastic": {
+        *elastic.figures_of({way: test_elastic.made_up()["predictive"] for way in WAYS}),
+        *test_elastic.made_up_kills().figures(),
+    },
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),

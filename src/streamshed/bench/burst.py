@@ -62,7 +62,7 @@ def run(options: BenchOptions) -> BenchResult:
     sizes = QUICK if options.quick else FULL
     with workplace() as place:
         trace = packet_trace(options)
-        with bench_session("burst") as spark:
+        with bench_session("burst", cluster=place.new("cluster") if options.cluster else None) as spark:
             outcome = _measured(spark, place, trace, sizes, options.progress)
     return BenchResult(
         figures=figures_of(outcome, sizes),

@@ -51,7 +51,7 @@ def draw_elastic(path: Path, *, courses: Mapping[str, Course], sizes: ElasticSiz
     for place in (2, 3):
         panels[place].yaxis.set_major_formatter(PercentFormatter(1.0))
     panels[-1].axhline(GOAL_TRIGGERS * sizes.trigger_seconds, color="0.5", linewidth=0.8, linestyle="--")
-    panels[-1].set_yscale("log")
+    panels[-1].set_ylim(bottom=0)
     panels[-1].set_xlabel("seconds")
     panels[0].legend(fontsize=8, frameon=False, ncols=len(courses))
     write_png(figure, path)

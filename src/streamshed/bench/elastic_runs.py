@@ -165,7 +165,7 @@ def _moment(row: Mapping[str, Any], start_seconds: float) -> Moment:
         started_at_seconds=row["started_at_seconds"] - start_seconds,
         offered_rows=int(row["offered_rows"]),
         shed_share=shed if rates else 0.0,
-        worst_error=max(dict(row["expected_errors"]).values(), default=0.0),
+        worst_error=0.0 if row["advisory"] else max(dict(row["expected_errors"]).values(), default=0.0),
         latency_seconds=row["delay_seconds"],
         processing_seconds=row["processing_seconds"],
         running=running,

@@ -8,7 +8,7 @@ PARTITIONS = 3
 MOST_WORKERS = 3
 WORKER_MEMORY = "700m"
 EXECUTOR_MEMORY = "512m"
-CALM_DEMAND = 0.28
+CALM_DEMAND = 0.3
 """The load 1: so much of one worker's time its rows are waited for."""
 
 LOADS = (1.0, 3.0, 6.0, 1.0)
@@ -73,7 +73,7 @@ FULL = ElasticSizes(
     step_triggers=(3, 8, 8, 8),
     seconds_per_row=0.002,
     start_seconds=10.0,
-    rescale_price_seconds=5.0,
+    rescale_price_seconds=8.0,
     lasting_seconds=30.0,
 )
 QUICK = ElasticSizes(
@@ -81,7 +81,7 @@ QUICK = ElasticSizes(
     step_triggers=(2, 5, 5, 6),
     seconds_per_row=0.002,
     start_seconds=10.0,
-    rescale_price_seconds=5.0,
+    rescale_price_seconds=8.0,
     lasting_seconds=20.0,
     ways=("predictive", "thresholds", "shedding_only", "scaling_only"),
     left_out=("steps as long as for a run that is kept", "the controller thresholds_on_offered"),

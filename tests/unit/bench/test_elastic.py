@@ -61,7 +61,7 @@ def test_a_journal_is_read_as_a_course() -> None:
 
 def test_advice_sheds_nothing() -> None:
     [moment] = course(row(0, kept=0.25) | {"advisory": True}).moments
-    assert moment.shed_share == 0.0
+    assert (moment.shed_share, moment.worst_error) == (0.0, 0.0)
 
 
 def test_a_micro_batch_without_a_decision_on_workers_is_left_out() -> None:
@@ -97,7 +97,7 @@ def test_loads_are_shares_of_a_workers_time(sizes: ElasticSizes) -> None:
 def test_workers_suffice_for_the_largest_load(sizes: ElasticSizes) -> None:
     limits = elastic_settings(sizes, "predictive").limits
     assert limits.most is not None
-    assert max(LOADS) * CALM_DEMAND < 0.6 * effective_workers(limits.most, PARTITIONS)
+    assert max(LOADS) * CALM_DEMAND <= 0.6 * effective_workers(limits.most, PARTITIONS) + 1e-9
     assert 3 * CALM_DEMAND > 0.7
     assert set(sizes.ways) <= set(WAYS)
 

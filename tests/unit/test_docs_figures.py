@@ -21,6 +21,7 @@ from streamshed.bench import (
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
+from streamshed.bench.elastic_calibration import calibration_figures
 from streamshed.bench.elastic_sizes import WAYS
 from streamshed.bench.ratios import interleaved
 from tests.unit.bench import test_burst, test_elastic, test_joins, test_simulate, test_throughput, test_windows
@@ -137,6 +138,7 @@ FIGURES = {
     "elastic": {
         *elastic.figures_of({way: test_elastic.made_up()["predictive"] for way in WAYS}),
         *test_elastic.made_up_kills().figures(),
+        *calibration_figures(dict.fromkeys(WAYS, test_elastic.OFF)),
     },
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),

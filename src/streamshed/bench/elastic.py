@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from streamshed.bench.cluster_session import cluster_session
 from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.elastic_calibration import calibration, calibration_figures
 from streamshed.bench.elastic_kills import KILLED_OF, KillsRun, run_kills
 from streamshed.bench.elastic_picture import draw_elastic
 from streamshed.bench.elastic_runs import CLUSTER_OPTIONS, WayRun, run_way
@@ -52,9 +54,11 @@ def run(options: BenchOptions) -> BenchResult:
         with _application(place, workers=KILLED_OF + 1) as (cluster, spark):
             kills = run_kills(spark, cluster, place.new("kills"), sizes, told)
     courses = {way: one.course for way, one in runs.items()}
+    simulations = {way: calibration(one.rows, sizes, way) for way, one in runs.items()}
     return BenchResult(
-        figures=figures_of(courses) | kills.figures(),
-        details=_details(runs, sizes) | {"kills": _told_kills(kills)},
+        figures=figures_of(courses) | kills.figures() | calibration_figures(simulations),
+        details=_details(runs, sizes)
+        | {"kills": _told_kills(kills), "simulated": {way: asdict(one) for way, one in simulations.items()}},
         picture=partial(draw_elastic, courses=courses, sizes=sizes),
     )
 

@@ -27,6 +27,7 @@ WARM_MICRO_BATCHES = 3
 PATIENCE_SECONDS = 240.0
 EARLY_SECONDS = 0.3
 _FIXED_SECONDS = 0.8
+READ_SHARE = 0.01
 
 CLUSTER_OPTIONS = {
     # Executors compute next to nothing, and all start on the same cores: what they need to start is what holds up.
@@ -78,7 +79,7 @@ def started(
         sink=noop_sink(),
         trigger=f"{sizes.trigger_seconds} seconds",
         latency=f"{GOAL_TRIGGERS * sizes.trigger_seconds} seconds",
-        prior=LoadPrior(fixed_seconds=_FIXED_SECONDS, seconds_per_row=sizes.seconds_per_row, read_share=0.01),
+        prior=LoadPrior(fixed_seconds=_FIXED_SECONDS, seconds_per_row=sizes.seconds_per_row, read_share=READ_SHARE),
         partitions=PARTITIONS,
         advisory=not sheds,
         elastic=elastic,

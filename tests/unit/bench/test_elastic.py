@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -6,11 +7,12 @@ import pytest
 from pyarrow import parquet
 
 from streamshed.bench import elastic
+from streamshed.bench.elastic_calibration import Calibration, Facts, calibration, facts_of, simulated
 from streamshed.bench.elastic_kills import Kill, KillsRun, recovery_seconds
 from streamshed.bench.elastic_network import START_MICROSECONDS, AnsweredElsewhere, feed_rows, waiting_network
 from streamshed.bench.elastic_picture import draw_elastic
 from streamshed.bench.elastic_runs import course_of, elastic_settings
-from streamshed.bench.elastic_sizes import CALM_DEMAND, FULL, LOADS, PARTITIONS, QUICK, WAYS, ElasticSizes
+from streamshed.bench.elastic_sizes import CALM_DEMAND, FULL, LOADS, MOST_WORKERS, PARTITIONS, QUICK, WAYS, ElasticSizes
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.elasticity.parallelism import effective_workers
 from streamshed.simulator.course import Course
@@ -154,3 +156,51 @@ def test_figures_tell_of_both_kills() -> None:
         "worker_recovery_seconds": 11.0,
         "killed_replaced": 2.0,
     }
+
+
+OFF = Calibration(
+    steps=[{"delay_seconds": (10.0, 11.0), "load": (1.0, 0.8)}, {"delay_seconds": (10.0, 10.0)}],
+    p95_delay_seconds=(20.0, 25.0),
+)
+
+
+def test_how_far_a_simulation_is_off() -> None:
+    assert OFF.step_error == pytest.approx(0.2)
+    assert OFF.p95_error == pytest.approx(0.25)
+
+
+def fed_rows(sizes: ElasticSizes, *, fixed_seconds: float) -> list[dict[str, Any]]:
+    """The journal of a run on one worker that is never late, and sheds nothing."""
+    rows = []
+    for number, load in enumerate(sizes.loads):
+        offered = PARTITIONS * sizes.file_rows(load)
+        taken = fixed_seconds + offered * sizes.seconds_per_row
+        rows.append(
+            row(number)
+            | {"offered_rows": offered, "sampling_rate": 1.0, "processing_seconds": taken, "expected_seconds": taken}
+            | {"delay_seconds": sizes.trigger_seconds + taken, "offered_utilization": taken / sizes.trigger_seconds}
+        )
+    return rows
+
+
+def test_facts_are_what_a_run_shows() -> None:
+    rows = fed_rows(QUICK, fixed_seconds=1.5)
+    rows[4] |= {"workers_wanted": 3, "processing_seconds": rows[4]["processing_seconds"] + 7.0}
+    facts = facts_of(rows, QUICK, sheds=True)
+    assert facts.fixed_seconds == pytest.approx(1.5)
+    assert facts.held_up_seconds == pytest.approx(7.0)
+
+
+def test_the_simulator_comes_near_a_run_that_goes_by_its_costs() -> None:
+    calm = replace(QUICK, step_triggers=(4, 1, 1, 4))
+    found = calibration(fed_rows(calm, fixed_seconds=1.5), calm, "shedding_only")
+    first = found.steps[0]
+    assert first["delay_seconds"] == pytest.approx((14.5, 14.5), rel=0.1)
+    assert first["sampling_rate"] == (1.0, 1.0)
+    assert first["load"][1] == pytest.approx(first["load"][0], rel=0.15)
+
+
+def test_a_simulation_grows_where_the_run_did() -> None:
+    course = simulated(Facts(fixed_seconds=1.5, held_up_seconds=8.0), QUICK, "predictive")
+    assert max(moment.running for moment in course.moments) == MOST_WORKERS
+    assert course.moments[0].running == 1

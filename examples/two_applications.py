@@ -1,9 +1,9 @@
 """Two applications on one machine: one picks alerts out of events, the other judges them, which takes it long.
 
-The second can judge a few hundred alerts a second. It says so in a file (`publish_needs`), and the first, which reads
-that file (`feeds`), delivers no more than those: what the second would have to drop is not parsed, written and read for
-nothing. Each alert that is delivered says how many it stands for, so that counts come out right all the same. When the
-second application stops telling, the first delivers everything again, and its journal says why.
+The second can judge hardly two hundred alerts a second. It says so in a file (`publish_needs`), and the first, which
+reads that file (`feeds`), delivers no more than those: what the second would have to drop is not parsed, written and
+read for nothing. Each alert that is delivered says how many it stands for, so that counts come out right all the same.
+When the second application stops telling, the first delivers everything again, and its journal says why.
 
     python examples/two_applications.py judge FOLDER &     # starts first: it makes the folder
     python examples/two_applications.py pick FOLDER
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -24,8 +25,9 @@ import streamshed as ss
 from streamshed.network.feed import Feed
 from streamshed.spark import each_micro_batch, local_session
 
-EVENTS_PER_SECOND = 4_000
-SECONDS_PER_JUDGMENT = 0.002
+EVENTS_PER_SECOND = 1_000
+SECONDS_PER_JUDGMENT = 0.004
+TRIGGER = "5 seconds"
 
 
 def judged(severities: pd.Series) -> pd.Series:
@@ -62,8 +64,8 @@ def judging(folder: Path) -> ss.QueryNetwork:
 def delivered_to(folder: Path) -> Callable[..., None]:
     """Return what lets the alerts of a micro-batch appear in a folder at once."""
 
-    def deliver(answers: object, micro_batch_id: int) -> None:
-        rows = answers.where("kind = 'row' AND query = 'alerts'").selectExpr(  # type: ignore[attr-defined]
+    def deliver(answers: Any, micro_batch_id: int) -> None:
+        rows = answers.where("kind = 'row' AND query = 'alerts'").selectExpr(
             "from_json(value_text, 'value bigint, timestamp timestamp, severity int') AS alert",
             "rows_estimated AS stands_for",
         )
@@ -76,6 +78,13 @@ def delivered_to(folder: Path) -> Callable[..., None]:
     return deliver
 
 
+def printed(answers: Any, _micro_batch_id: int) -> None:
+    """Print the answers of a micro-batch."""
+    columns = ["query", "window_start", "aggregate", "value", "sampling_rate"]
+    for row in answers.where("kind = 'answer'").select(*columns).collect():
+        print(*row)
+
+
 def main(part: str, folder: Path, seconds: float | None) -> None:
     """Run one of the two applications, and print what becomes of it."""
     (folder / "alerts").mkdir(parents=True, exist_ok=True)
@@ -85,14 +94,16 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
             run = judging(folder).start(
                 spark,
                 checkpoint=folder / "judge",
-                sink=each_micro_batch(lambda answers, _: answers.show(truncate=False)),
+                sink=each_micro_batch(printed),
                 publish_needs=needs,
+                trigger=TRIGGER,
             )
         else:
             run = picking().start(
                 spark,
                 checkpoint=folder / "pick",
                 sink=each_micro_batch(delivered_to(folder / "alerts")),
+                trigger=TRIGGER,
                 feeds=[Feed(query="alerts", needs=str(needs), stream="alerts", same_time=True)],
             )
         with run:

@@ -12,6 +12,9 @@ from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 
+LEAST_FOR_ROWS = 0.1
+"""So much of the time is for rows, even if a micro-batch without any takes all of it: fewer rows would not help."""
+
 
 def own_needs(
     network: QueryNetwork,
@@ -27,7 +30,8 @@ def own_needs(
 
     With F seconds of fixed cost and U the prediction for n rows, nothing shed, a trigger interval T is filled up to the
     headroom H by n·(H·T − F)/(U − F) rows. That does not depend on how many rows come, so whoever sheds upstream to so
-    many changes nothing of what is asked of it. Where none have come this time, n are those that came last.
+    many changes nothing of what is asked of it; H·T − F is taken to be a tenth of H·T at least. Where none have come
+    this time, n are those that came last.
 
     Of a stream all of whose queries feed others, no more is needed than those can use: what is asked of this network is
     passed on.
@@ -76,7 +80,8 @@ def _room(
     of_rows = statistics.seconds({}) - fixed_seconds
     if of_rows <= 0:
         return None
-    return max(0.0, settings.headroom * settings.trigger_interval_seconds - fixed_seconds) / of_rows
+    time_seconds = settings.headroom * settings.trigger_interval_seconds
+    return max(LEAST_FOR_ROWS * time_seconds, time_seconds - fixed_seconds) / of_rows
 
 
 def _unneeded(query: DroppableQuery | None, decision: Decision) -> tuple[Interval, ...]:

@@ -11,8 +11,9 @@ from streamshed.control.own_needs import own_needs
 from streamshed.network.feed import Feed
 from streamshed.spark.needs_files import NeedsFile, read_needs
 
-_LIFETIME_TRIGGERS, _LEAST_LIFETIME_SECONDS = 5.0, 10.0
-"""What is needed is told with each decision, and holds for so long: some micro-batches may take longer."""
+_LIFETIME_TRIGGERS, _LEAST_LIFETIME_SECONDS = 5.0, 60.0
+"""What is needed is told with each decision, and holds for so long: who has far too much to do may not decide for long,
+and needs no more rows meanwhile."""
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,22 @@ def test_while_none_come_it_is_what_it_was() -> None:
     assert told.streams["ticks"].rows_per_second == pytest.approx(500.0, rel=0.1)
 
 
+def test_where_all_time_goes_without_rows_a_tenth_of_it_is_for_them() -> None:
+    slow = replace(SETTINGS, trigger_interval_seconds=0.5)
+    loop, decision = looped(counts(), 100)
+    told = own_needs(
+        loop.network,
+        decision,
+        slow,
+        loop.state.load_model,
+        latest_rows=decision.offered_rows,
+        elapsed_seconds=0.5,
+        lifetime_seconds=10.0,
+    )
+    # A tenth of 0.4 s, at a millisecond a row: 40 rows in half a second.
+    assert told.streams["ticks"].rows_per_second == pytest.approx(80.0, rel=1e-6)
+
+
 def test_it_tells_when_and_for_how_long() -> None:
     told = needs_of(counts(), 10)
     assert (told.told_at_seconds, told.lifetime_seconds) == (50.0, 10.0)

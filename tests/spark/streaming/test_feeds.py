@@ -24,8 +24,6 @@ from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
 from tests.spark.streaming.harness import QUICK, wait_for_micro_batch, wait_until
 
-pytestmark = pytest.mark.cluster
-
 UNHURRIED = {**QUICK, "latency": "10 minutes", "larger_micro_batches": True}
 """However long a micro-batch takes, nothing is shed for it."""
 
@@ -134,6 +132,7 @@ def test_rows_that_are_of_no_use_are_shed_upstream_and_say_what_they_stand_for(
     assert {round(row["stands_for"], 6) for row in delivered.all_rows} <= weights
 
 
+@pytest.mark.cluster
 def test_rows_of_windows_that_are_dropped_there_are_not_delivered(spark: SparkSession, tmp_path: Path) -> None:
     second = 1_000_000
     unneeded = ((EPOCH_MICROSECONDS + 10 * second, EPOCH_MICROSECONDS + 30 * second),)
@@ -173,6 +172,7 @@ def downstream(path: Path) -> QueryNetwork:
     return network(windows.agg(n="sum(stands_for)").query("n"))
 
 
+@pytest.mark.cluster
 def test_a_network_that_cannot_keep_up_is_spared_by_the_one_that_feeds_it(spark: SparkSession, tmp_path: Path) -> None:
     """It believes that a row takes a second, so that it can use next to none of them."""
     path, told = tmp_path, str(tmp_path / "needs.json")

@@ -184,7 +184,6 @@ def _versions() -> tuple[type, type, type]:
     return WithMerge, WithoutMerge, Otherwise
 
 
-@pytest.mark.cluster
 def test_a_class_may_gain_and_lose_merge_and_change_across_restarts(spark: SparkSession, tmp_path: Path) -> None:
     table = _table(_rows(3))
     collected = Collected()

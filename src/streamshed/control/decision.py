@@ -90,6 +90,7 @@ class Decision:
         speedup: How many times faster rows are worked off than on the workers that costs are known for.
         useful_rates: Of queries that feed other networks, the largest effective sampling rate that is of use there, as
             far as it is below 1.
+        reach: Of those whose needs are known, which share of their stream's rows comes to them.
         needs: What is needed there.
         now_seconds: When the micro-batch takes its rows.
         decided_at_seconds: When this was decided, on the loop's clock.
@@ -123,6 +124,7 @@ class Decision:
     state_bytes: int = 0
     speedup: float = 1.0
     useful_rates: Mapping[str, float] = field(default_factory=dict)
+    reach: Mapping[str, float] = field(default_factory=dict)
     needs: KnownNeeds = NOTHING_KNOWN
 
     @property

@@ -23,7 +23,6 @@ def own_needs(
     load_model: LoadModel,
     *,
     latest_rows: Mapping[str, int],
-    elapsed_seconds: float,
     lifetime_seconds: float,
 ) -> NetworkNeeds:
     """Return what a network needs of its streams.
@@ -33,8 +32,8 @@ def own_needs(
     many changes nothing of what is asked of it; H·T − F is taken to be a tenth of H·T at least. Where none have come
     this time, n are those that came last.
 
-    Of a stream all of whose queries feed others, no more is needed than those can use: what is asked of this network is
-    passed on.
+    Of a stream all of whose queries feed others, no more is needed than makes as many rows as those can use: what is
+    asked of this network is passed on.
 
     Args:
         network: The network, of one time domain.
@@ -42,7 +41,6 @@ def own_needs(
         settings: Trigger interval and headroom.
         load_model: What rows cost.
         latest_rows: By stream, the rows of the latest micro-batch that had any; one that is left out has had none.
-        elapsed_seconds: How long its rows took to come.
         lifetime_seconds: For how long this holds.
     """
     joined = [stream.joined for stream in network.all_streams if stream.joined is not None]
@@ -57,16 +55,22 @@ def own_needs(
         names = [query.name for query in network.queries if query.stream == stream]
         rows = latest_rows.get(stream.name, 0)
         usable = None if room is None or not rows else room * rows / settings.trigger_interval_seconds
-        passed_on = max((decision.useful_rates.get(name, 1.0) for name in names), default=1.0)
-        if passed_on < 1 and elapsed_seconds > 0:
-            asked = passed_on * decision.offered_rows.get(stream.name, 0) / elapsed_seconds
-            usable = asked if usable is None else min(usable, asked)
+        asked = [_asked(name, decision) for name in names]
+        if None not in asked:
+            most = max(rate for rate in asked if rate is not None)
+            usable = most if usable is None else min(usable, most)
         streams[stream.name] = StreamNeeds(
             rows_per_second=usable,
             kept_shares={name: decision.kept_shares[name] for name in names if name in decision.kept_shares},
             unneeded=common_intervals([_unneeded(droppable.get(name), decision) for name in names]),
         )
     return NetworkNeeds(told_at_seconds=decision.now_seconds, lifetime_seconds=lifetime_seconds, streams=streams)
+
+
+def _asked(query: str, decision: Decision) -> float | None:
+    """As many rows per second of its stream as make what those can use that a query feeds; None: any number."""
+    rate, reach = decision.needs.rows_per_second.get(query), decision.reach.get(query, 1.0)
+    return None if rate is None or reach <= 0 else rate / reach
 
 
 def _room(

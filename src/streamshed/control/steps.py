@@ -58,7 +58,7 @@ def decide(
         statistics,
         None if windows is None else replace(windows, state=use),
     )
-    useful = _useful(network, settings, upcoming, work, elapsed_seconds=elapsed_seconds)
+    useful = _useful(network, upcoming, work, _offered_per_second(settings, statistics, elapsed_seconds))
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(
@@ -113,6 +113,7 @@ def decide(
         correction=statistics.correction,
         speedup=upcoming.speedup,
         useful_rates=useful.useful,
+        reach={query: share for query, share in work.reach.items() if query in upcoming.needs.rows_per_second},
         needs=upcoming.needs,
         now_seconds=upcoming.now_seconds,
         decided_at_seconds=decided_at_seconds,
@@ -206,15 +207,17 @@ def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
     return StateUse(taken_bytes=taken, grown_bytes=taken - before, limit_bytes=settings.state_limit_bytes)
 
 
-def _useful(
-    network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, work: ComingWork, *, elapsed_seconds: float
-) -> ComingWork:
-    """The work where queries feed others, which may have no use for all rows.
-
-    What they can use is told per second: of rows that took longer to come, there are more.
-    """
-    needs = upcoming.needs
+def _offered_per_second(settings: ControlSettings, statistics: Statistics, elapsed_seconds: float) -> dict[str, float]:
+    """How many rows of each stream came a second."""
     since_seconds = max(elapsed_seconds, settings.trigger_interval_seconds)
+    return {stream: rows / since_seconds for stream, rows in statistics.offered_rows.items()}
+
+
+def _useful(
+    network: QueryNetwork, upcoming: Upcoming, work: ComingWork, offered_per_second: Mapping[str, float]
+) -> ComingWork:
+    """The work where queries feed others, which may have no use for all rows."""
+    needs = upcoming.needs
     times = {} if upcoming.windows is None else upcoming.windows.event_times
     needed = {}
     for query, intervals in needs.unneeded.items():
@@ -222,7 +225,9 @@ def _useful(
         if told is not None:
             unneeded = [NeededRows(start, end) for start, end in intervals]
             needed[query] = needed_share([unneeded], told.first, max(told.first, told.last))
-    return work.useful_to({query: rate * since_seconds for query, rate in needs.rows_per_second.items()}, needed)
+    offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in needs.rows_per_second}
+    wanted = {query: rows / offered[query] for query, rows in needs.rows_per_second.items() if offered[query] > 0}
+    return work.useful_to(wanted, needed)
 
 
 def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:

@@ -41,8 +41,7 @@ class ComingWork:
         planner: Plans for the same work at any load; None: each plan is a new one.
         known_least_shares: What `least_shares` are, where that was worked out already.
         error_factor: By what the squared errors of all queries have changed since, as more or fewer rows come.
-        query_rows: Per query, how many rows come to it, for the load that the work is of.
-        rows_factor: How many times the rows come since.
+        reach: Per query, which share of its stream's rows comes to it.
         useful: Per query, the largest effective sampling rate that is of use; of one that is left out, 1.
         needed: Per query, which share of its rows anybody needs, by their times; of one that is left out, all.
     """
@@ -57,8 +56,7 @@ class ComingWork:
     planner: RatePlanner | None = None
     known_least_shares: Mapping[str, float] | None = None
     error_factor: float = 1.0
-    query_rows: Mapping[str, float] = field(default_factory=dict)
-    rows_factor: float = 1.0
+    reach: Mapping[str, float] = field(default_factory=dict)
     useful: Mapping[str, float] = field(default_factory=dict)
     needed: Mapping[str, float] = field(default_factory=dict)
 
@@ -79,17 +77,17 @@ class ComingWork:
         """Per demand, the largest rate that is of use."""
         return np.array([self.useful.get(demand.query, 1.0) for demand in self.demands])
 
-    def useful_to(self, rows: Mapping[str, float], needed: Mapping[str, float]) -> ComingWork:
+    def useful_to(self, wanted: Mapping[str, float], needed: Mapping[str, float]) -> ComingWork:
         """Return the same, where some queries have no use for all rows; none is left without any.
 
         Args:
-            rows: Per query, how many are of use.
+            wanted: Per query, how many of those that come to it are of use, as a share of its stream's rows.
             needed: As the attribute.
         """
         shares = {
-            query: max(LEAST_SHARE, wanted / coming)
-            for query, wanted in rows.items()
-            if (coming := self.rows_factor * self.query_rows.get(query, 0.0) * needed.get(query, 1.0)) > wanted
+            query: max(LEAST_SHARE, share / coming)
+            for query, share in wanted.items()
+            if (coming := self.reach.get(query, 1.0) * needed.get(query, 1.0)) > share
         }
         return replace(self, useful=shares, needed=needed)
 
@@ -192,7 +190,7 @@ def coming_work(
         places=tuple(places),
         sized=asked.sized,
         droppable=droppable,
-        query_rows=asked.query_rows,
+        reach=asked.reach,
         upcoming=UpcomingWindows()
         if windows is None
         else replace(windows, state_entries=state_entries(droppable, known)),

@@ -129,7 +129,7 @@ class KeptWork:
         factor = _common(1 / growth if depends else 1.0 for depends in kept.depends)
         if factor is None or max(1.0, factor) * kept.most_coefficient >= 1 or factor * kept.least_coefficient <= 0:
             return None  # errors change differently, or one is as large as any is taken to be
-        return replace(kept.work, error_factor=factor, rows_factor=growth)
+        return replace(kept.work, error_factor=factor)
 
     def _growth(self, before: Statistics, now: Statistics) -> float | None:
         """How many times the rows come; None where it is not the same for all streams, in rows and in work."""

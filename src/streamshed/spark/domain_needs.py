@@ -42,7 +42,6 @@ class DomainNeeds:
         own = {query.name for query in loop.network.queries}
         self._feeds = tuple(feed for feed in settings.feeds if feed.query in own)
         self._file, self._clock, self._loop = settings.file, clock, loop
-        self._last_seconds: float | None = None
         self._latest_rows: dict[str, int] = {}
 
     @property
@@ -58,7 +57,6 @@ class DomainNeeds:
 
     def tell(self, decision: Decision) -> None:
         """Publish what is needed of its streams, once the decision that says so is written down."""
-        last, self._last_seconds = self._last_seconds, decision.now_seconds
         self._latest_rows |= {stream: rows for stream, rows in decision.offered_rows.items() if rows}
         if self._file is None:
             return
@@ -69,7 +67,6 @@ class DomainNeeds:
             self._loop.settings,
             self._loop.state.load_model,
             latest_rows=self._latest_rows,
-            elapsed_seconds=interval if last is None else max(interval, decision.now_seconds - last),
             lifetime_seconds=max(_LEAST_LIFETIME_SECONDS, _LIFETIME_TRIGGERS * interval),
         )
         self._file.tell(self._clock, needs)

@@ -48,7 +48,6 @@ def needs_of(queries: QueryNetwork, rows: int, **more: object) -> NetworkNeeds:
         SETTINGS,
         loop.state.load_model,
         latest_rows=decision.offered_rows if rows else {},
-        elapsed_seconds=2.0,
         lifetime_seconds=10.0,
     )
 
@@ -73,7 +72,6 @@ def test_while_none_come_it_is_what_it_was() -> None:
         SETTINGS,
         loop.state.load_model,
         latest_rows={"ticks": 800},
-        elapsed_seconds=2.0,
         lifetime_seconds=10.0,
     )
     assert told.streams["ticks"].rows_per_second == pytest.approx(500.0, rel=0.1)
@@ -88,7 +86,6 @@ def test_where_all_time_goes_without_rows_a_tenth_of_it_is_for_them() -> None:
         slow,
         loop.state.load_model,
         latest_rows=decision.offered_rows,
-        elapsed_seconds=0.5,
         lifetime_seconds=10.0,
     )
     # A tenth of 0.4 s, at a millisecond a row: 40 rows in half a second.
@@ -103,7 +100,9 @@ def test_it_tells_when_and_for_how_long() -> None:
 def test_what_is_asked_of_it_is_passed_on() -> None:
     rows = network(TICKS.query("rows"))
     asked = KnownNeeds(rows_per_second={"rows": 20.0})
-    assert needs_of(rows, 500, needs=asked).streams["ticks"].rows_per_second == pytest.approx(20.0, rel=1e-6)
+    for coming in (500, 40, 1):
+        found = needs_of(rows, coming, needs=asked).streams["ticks"].rows_per_second
+        assert found == pytest.approx(20.0, rel=1e-6)
     both = network(TICKS.query("rows"), *counts().queries)
     assert needs_of(both, 500, needs=asked).streams["ticks"].rows_per_second == pytest.approx(500.0, rel=1e-6)
 

@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pure test-spark lint format bench lock clean
+.PHONY: help setup demo test test-pure test-spark test-cluster lint format bench lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -27,13 +27,16 @@ setup: ## create or update .venv (Python, Java and locked packages); PYTHON=/pat
 demo: setup ## watch a network of queries survive a burst (at most four minutes)
 	$(BIN)/streamshed demo
 
-test: test-pure test-spark ## run all tests: doctests, unit and property tests, then those on Spark
+test: test-pure test-spark test-cluster ## run all tests: doctests, unit and property tests, then those on Spark, some on a cluster
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in two sessions side by side; SPARK_SESSIONS=1 runs them one by one
 	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile $(SPARK_TESTS)
+
+test-cluster: setup ## run a choice of the streaming tests with executors on a standalone cluster, on loopback
+	$(BIN)/python -m pytest --cluster $(SPARK_TESTS)/streaming
 
 lint: setup ## check style, format, types and the direction of dependencies
 	$(BIN)/ruff check .

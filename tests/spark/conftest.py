@@ -6,21 +6,48 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.spark.standalone_cluster import standalone_cluster
+
 _HERE = Path(__file__).parent
+_ROOT = _HERE.parents[1]
+_EXECUTORS = 2
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cluster",
+        action="store_true",
+        help="run the tests marked `cluster`, with executors on a standalone cluster on the loopback address",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.spark)
+    if config.getoption("--cluster"):
+        others = [item for item in items if item.get_closest_marker("cluster") is None]
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def master(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where tasks run: in this process, or with `--cluster` in executors of a core each."""
+    if not pytestconfig.getoption("--cluster"):
+        yield "local[2]"
+        return
+    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        cluster.add_worker(cores=_EXECUTORS, memory="1400m")
+        yield cluster.url
+
+
+@pytest.fixture(scope="session")
+def spark(master: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
+    builder = (
+        SparkSession.builder.master(master)
         .appName("streamshed tests")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
@@ -29,8 +56,23 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.ui.enabled", "false")
-        .getOrCreate()
     )
+    for name, value in ({} if master.startswith("local") else _ON_CLUSTER).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+_ON_CLUSTER = {
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "512m",
+    # They do next to nothing, but start from nothing.
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executorEnv.PYTHONPATH": str(_ROOT),
+    "spark.locality.wait": "0s",
+    # A test begins when both have come: else what it measures is theirs to come.
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.cores.max": str(_EXECUTORS),
+}

@@ -21,6 +21,7 @@ from streamshed.bench import (
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
 from streamshed.bench.dear_operators import DEAR_OPERATORS
+from streamshed.bench.elastic_calibration import calibration_figures
 from streamshed.bench.elastic_sizes import WAYS
 from streamshed.bench.ratios import interleaved
 from tests.unit.bench import test_burst, test_elastic, test_joins, test_simulate, test_throughput, test_windows
@@ -134,7 +135,11 @@ FIGURES = {
     "simulate": set(
         simulate.figures_of(test_simulate.made_up(), test_simulate.course(), wall_seconds=1.0),
     ),
-    "elastic": set(elastic.figures_of({way: test_elastic.made_up()["predictive"] for way in WAYS})),
+    "elastic": {
+        *elastic.figures_of({way: test_elastic.made_up()["predictive"] for way in WAYS}),
+        *test_elastic.made_up_kills().figures(),
+        *calibration_figures(dict.fromkeys(WAYS, test_elastic.OFF)),
+    },
     "planning": set(planning.figures_of({"uniform": {100: 1.0, 1000: 2.0}}, {1000: 0.1})),
     "throughput": set(throughput.figures_of(test_throughput.SPEEDS, test_throughput.CHECK)),
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),

@@ -7,7 +7,7 @@ from typing import cast
 
 from streamshed.bench.contract import BenchOptions, BenchResult
 
-__all__ = ["BENCHMARKS", "BenchOptions", "BenchResult", "Benchmark"]
+__all__ = ["BENCHMARKS", "ON_CLUSTER", "BenchOptions", "BenchResult", "Benchmark"]
 
 Benchmark = Callable[[BenchOptions], BenchResult]
 
@@ -38,3 +38,6 @@ def _loaded_when_run(name: str) -> Benchmark:
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({name: _loaded_when_run(name) for name in _NAMES})
 """Every benchmark, in the order in which `make bench` runs them."""
+
+ON_CLUSTER = frozenset({"burst"})
+"""Those that can be asked to let executors of a cluster do the work; `elastic` starts clusters of its own."""

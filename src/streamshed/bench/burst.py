@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,15 @@ from streamshed.bench.burst_figures import (
     windows_outside,
 )
 from streamshed.bench.burst_runs import BurstRunner, OurBurst
-from streamshed.bench.burst_sizes import BURST_FACTOR, CALM_LOAD, FULL, HEADROOM, QUICK, BurstSizes
+from streamshed.bench.burst_sizes import (
+    BURST_FACTOR,
+    CALM_LOAD,
+    CLUSTER_TRIGGER_SECONDS,
+    FULL,
+    HEADROOM,
+    QUICK,
+    BurstSizes,
+)
 from streamshed.bench.calibration import Capacity, calibrated
 from streamshed.bench.contract import BenchOptions, BenchResult
 from streamshed.bench.known_hosts import write_known_hosts
@@ -60,9 +68,11 @@ def run(options: BenchOptions) -> BenchResult:
         UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
     """
     sizes = QUICK if options.quick else FULL
+    if options.cluster:
+        sizes = replace(sizes, trigger_seconds=CLUSTER_TRIGGER_SECONDS)
     with workplace() as place:
         trace = packet_trace(options)
-        with bench_session("burst") as spark:
+        with bench_session("burst", cluster=place.new("cluster") if options.cluster else None) as spark:
             outcome = _measured(spark, place, trace, sizes, options.progress)
     return BenchResult(
         figures=figures_of(outcome, sizes),

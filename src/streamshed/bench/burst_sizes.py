@@ -11,6 +11,9 @@ BURST_FACTOR = 3.0
 HEADROOM = 0.8
 """The share of the time that plans may fill: Spark's noise needs the rest."""
 
+CLUSTER_TRIGGER_SECONDS = 5
+"""On a cluster a micro-batch costs more without any row: its tasks go to other processes, and state to each of them."""
+
 CALM_LOAD = 0.6
 """1x is so much of what is sustained within the headroom, so that noise alone does not shed before the burst: at 0.8,
 of which the larger part is fixed cost, it does."""

@@ -18,12 +18,14 @@ class BenchOptions:
         quick: End within three minutes on two cores, and say in the result what was left out.
         trace: A Parquet file to replay; None lets the benchmark generate or find its own.
         seed: Equal seeds give equal inputs.
+        cluster: Whether executors of a standalone cluster do the work, which the benchmark starts on this machine.
         progress: Told what is being done, and which share of the whole benchmark is done, in [0, 1].
     """
 
     quick: bool = False
     trace: str | None = None
     seed: int = 0
+    cluster: bool = False
     progress: Callable[[str, float], None] = _nobody_watches
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
+from typing import TYPE_CHECKING
 
+from streamshed.bench.cluster_session import cluster_session
 from streamshed.bench.contract import BenchOptions, BenchResult
+from streamshed.bench.elastic_calibration import calibration, calibration_figures
+from streamshed.bench.elastic_kills import KILLED_OF, KillsRun, run_kills
 from streamshed.bench.elastic_picture import draw_elastic
-from streamshed.bench.elastic_runs import WayRun, cluster_session, run_way
+from streamshed.bench.elastic_runs import CLUSTER_OPTIONS, WayRun, run_way
 from streamshed.bench.elastic_sizes import (
     CALM_DEMAND,
+    EXECUTOR_MEMORY,
     FULL,
+    GOAL_TRIGGERS,
     LOADS,
     MOST_WORKERS,
     PARTITIONS,
@@ -20,6 +28,11 @@ from streamshed.bench.elastic_sizes import (
 )
 from streamshed.bench.workplace import Workplace, workplace
 from streamshed.simulator.course import Course
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamshed.spark.standalone_cluster import StandaloneCluster
 
 
 def run(options: BenchOptions) -> BenchResult:
@@ -31,38 +44,50 @@ def run(options: BenchOptions) -> BenchResult:
     """
     sizes = QUICK if options.quick else FULL
     runs: dict[str, WayRun] = {}
+    parts = [*sizes.ways, "kills"]
     with workplace() as place:
         for number, way in enumerate(sizes.ways):
-            options.progress(f"{way}, starting", number / len(sizes.ways))
-            runs[way] = _measured(place, sizes, way, _share_of(options, way, number, len(sizes.ways)))
+            told = _share_of(options, way, number, len(parts))
+            with _application(place, workers=MOST_WORKERS) as (_, spark):
+                runs[way] = run_way(spark, place.new(way), sizes, way, progress=told)
+        told = _share_of(options, "kills", len(sizes.ways), len(parts))
+        with _application(place, workers=KILLED_OF + 1) as (cluster, spark):
+            kills = run_kills(spark, cluster, place.new("kills"), sizes, told)
     courses = {way: one.course for way, one in runs.items()}
+    simulations = {way: calibration(one.rows, sizes, way) for way, one in runs.items()}
     return BenchResult(
-        figures=figures_of(courses),
-        details=_details(runs, sizes),
+        figures=figures_of(courses) | kills.figures() | calibration_figures(simulations),
+        details=_details(runs, sizes)
+        | {"kills": _told_kills(kills), "simulated": {way: asdict(one) for way, one in simulations.items()}},
         picture=partial(draw_elastic, courses=courses, sizes=sizes),
     )
 
 
-def _share_of(options: BenchOptions, way: str, number: int, count: int) -> Callable[[float], None]:
+def _share_of(options: BenchOptions, part: str, number: int, count: int) -> Callable[[float], None]:
     """What tells the progress of one of several runs."""
 
     def told(share: float) -> None:
-        options.progress(way, (number + share) / count)
+        options.progress(part, (number + share) / count)
 
+    told(0.0)
     return told
 
 
-def _measured(place: Workplace, sizes: ElasticSizes, way: str, progress: Callable[[float], None]) -> WayRun:
+@contextmanager
+def _application(place: Workplace, *, workers: int) -> Iterator[tuple[StandaloneCluster, SparkSession]]:
+    """A cluster of its own, and a session on it."""
     from streamshed.spark.java_process import start_quietly
     from streamshed.spark.standalone_cluster import standalone_cluster
 
     start_quietly(memory="1g")
     with standalone_cluster(place.new("cluster")) as cluster:
-        for _ in range(MOST_WORKERS):
+        for _ in range(workers):
             cluster.add_worker(memory=WORKER_MEMORY)
-        spark = cluster_session(cluster.url)
+        spark = cluster_session(
+            "elastic", cluster.url, memory="1g", executor_memory=EXECUTOR_MEMORY, options=CLUSTER_OPTIONS
+        )
         try:
-            return run_way(spark, place.new(way), sizes, way, progress=progress)
+            yield cluster, spark
         finally:
             spark.stop()
 
@@ -98,6 +123,7 @@ def _dominates(one: Course, other: Course) -> bool:
 def _details(runs: Mapping[str, WayRun], sizes: ElasticSizes) -> dict[str, object]:
     return {
         "trigger_seconds": sizes.trigger_seconds,
+        "latency_goal_seconds": GOAL_TRIGGERS * sizes.trigger_seconds,
         "loads": list(LOADS),
         "step_triggers": list(sizes.step_triggers),
         "demand_at_1x": CALM_DEMAND,
@@ -107,6 +133,13 @@ def _details(runs: Mapping[str, WayRun], sizes: ElasticSizes) -> dict[str, objec
         "replaced": {way: one.replaced for way, one in runs.items()},
         "micro_batches": {way: [_told(row) for row in one.rows] for way, one in runs.items()},
         "left_out": list(sizes.left_out),
+    }
+
+
+def _told_kills(kills: KillsRun) -> dict[str, object]:
+    return {
+        "killed": [{"what": kill.what, "at_seconds": kill.at_seconds} for kill in kills.kills],
+        "micro_batches": [_told(row) for row in kills.rows],
     }
 
 
@@ -125,6 +158,7 @@ _TOLD = (
     "workers_running",
     "workers_starting",
     "workers_wanted",
+    "workers_replaced",
     "skew",
     "scaling_reason",
     "scaling_explanation",

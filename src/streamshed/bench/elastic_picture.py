@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from streamshed.bench.elastic_sizes import ElasticSizes
+from streamshed.bench.elastic_sizes import GOAL_TRIGGERS, ElasticSizes
 from streamshed.bench.simulate_picture import COLORS
 from streamshed.dashboard.png import write_png
 from streamshed.simulator.course import Course
@@ -50,8 +50,8 @@ def draw_elastic(path: Path, *, courses: Mapping[str, Course], sizes: ElasticSiz
             axes.axvline(passed, color="0.8", linewidth=0.8, zorder=0)
     for place in (2, 3):
         panels[place].yaxis.set_major_formatter(PercentFormatter(1.0))
-    panels[-1].axhline(2 * sizes.trigger_seconds, color="0.5", linewidth=0.8, linestyle="--")
-    panels[-1].set_yscale("log")
+    panels[-1].axhline(GOAL_TRIGGERS * sizes.trigger_seconds, color="0.5", linewidth=0.8, linestyle="--")
+    panels[-1].set_ylim(bottom=0)
     panels[-1].set_xlabel("seconds")
     panels[0].legend(fontsize=8, frameon=False, ncols=len(courses))
     write_png(figure, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamshed.bench.elastic_network import feed_rows, waiting_network
-from streamshed.bench.elastic_sizes import EXECUTOR_MEMORY, MOST_WORKERS, PARTITIONS, WAYS, ElasticSizes
+from streamshed.bench.elastic_sizes import GOAL_TRIGGERS, MOST_WORKERS, PARTITIONS, WAYS, ElasticSizes
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
@@ -25,9 +24,17 @@ if TYPE_CHECKING:
     from streamshed.spark import Run
 
 WARM_MICRO_BATCHES = 3
-_PATIENCE_SECONDS = 240.0
-_EARLY_SECONDS = 0.3
+PATIENCE_SECONDS = 240.0
+EARLY_SECONDS = 0.3
 _FIXED_SECONDS = 0.8
+READ_SHARE = 0.01
+
+CLUSTER_OPTIONS = {
+    # Executors compute next to nothing, and all start on the same cores: what they need to start is what holds up.
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # A file is a task.
+    "spark.sql.files.openCostInBytes": str(2**27),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,21 +65,26 @@ def elastic_settings(sizes: ElasticSizes, controller: str) -> ElasticSettings:
     )
 
 
-def cluster_session(url: str) -> SparkSession:
-    """Start an application on a cluster, whose files are a task each."""
-    from streamshed.spark import local_session
+def started(
+    spark: SparkSession, folder: Path, sizes: ElasticSizes, elastic: ElasticSettings, *, sheds: bool = True
+) -> tuple[Run, Path]:
+    """Start the network over a folder that is watched; returns both."""
+    from streamshed.spark import noop_sink
 
-    options = {
-        "spark.executor.cores": "1",
-        "spark.executor.memory": EXECUTOR_MEMORY,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.files.openCostInBytes": str(2**27),
-    }
-    spark = local_session("streamshed bench elastic", memory="1g", master=url, options=options)
-    # The cluster is on this machine; elsewhere its own Python would be the one that has streamshed.
-    spark.sparkContext.pythonExec = sys.executable
-    return spark
+    watched = folder / "watched"
+    watched.mkdir(parents=True)
+    running = waiting_network(watched, sizes).start(
+        spark,
+        checkpoint=str(folder / "checkpoint"),
+        sink=noop_sink(),
+        trigger=f"{sizes.trigger_seconds} seconds",
+        latency=f"{GOAL_TRIGGERS * sizes.trigger_seconds} seconds",
+        prior=LoadPrior(fixed_seconds=_FIXED_SECONDS, seconds_per_row=sizes.seconds_per_row, read_share=READ_SHARE),
+        partitions=PARTITIONS,
+        advisory=not sheds,
+        elastic=elastic,
+    )
+    return running, watched
 
 
 def run_way(
@@ -83,38 +95,30 @@ def run_way(
     Raises:
         UnfinishedBenchmarkError: It does not get through the warm-up, or stops.
     """
-    from streamshed.spark import noop_sink
-
     controller, sheds = WAYS[way]
-    watched = folder / "watched"
-    watched.mkdir(parents=True)
-    running = waiting_network(watched, sizes).start(
-        spark,
-        checkpoint=str(folder / "checkpoint"),
-        sink=noop_sink(),
-        trigger=f"{sizes.trigger_seconds} seconds",
-        prior=LoadPrior(fixed_seconds=_FIXED_SECONDS, seconds_per_row=sizes.seconds_per_row, read_share=0.01),
-        partitions=PARTITIONS,
-        advisory=not sheds,
-        elastic=elastic_settings(sizes, controller),
-    )
+    running, watched = started(spark, folder, sizes, elastic_settings(sizes, controller), sheds=sheds)
     with running:
-        warm = _warmed(running, watched, sizes)
+        warm = warmed(running, watched, sizes)
         start = _fed(running, watched, sizes, warm, progress)
-    journal = running.journal()
-    rows = journal[journal.started_at_seconds >= start - _EARLY_SECONDS].to_dict("records")
-    goal = 2.0 * sizes.trigger_seconds
-    course = course_of(rows, start_seconds=start, latency_goal_seconds=goal)
+    rows = rows_since(running, start)
+    course = course_of(rows, start_seconds=start, trigger_seconds=float(sizes.trigger_seconds))
     return WayRun(course=course, replaced=int(rows[-1]["workers_replaced"]), rows=rows)
 
 
-def _warmed(running: Run, watched: Path, sizes: ElasticSizes) -> int:
+def rows_since(running: Run, start_seconds: float) -> list[dict[str, Any]]:
+    """Return the journal's rows from the first fed trigger interval on."""
+    journal = running.journal()
+    found = journal[journal.started_at_seconds >= start_seconds - EARLY_SECONDS].to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in found]
+
+
+def warmed(running: Run, watched: Path, sizes: ElasticSizes) -> int:
     """Feed next to nothing until the first few micro-batches are through; returns how many trigger intervals it was.
 
     Whatever came while they compile would be a backlog, and the first load a larger one.
     """
     feed_rows(watched, sizes, first=0, load=0.0, place=os.rename)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while running.status().micro_batch_id < WARM_MICRO_BATCHES:
         if running.await_termination(0.2) or time.monotonic() > deadline:
             raise UnfinishedBenchmarkError("elastic: the first micro-batches do not end: is the machine busy?")
@@ -125,20 +129,20 @@ def _fed(running: Run, watched: Path, sizes: ElasticSizes, first: int, progress:
     """Feed the load steps, each trigger interval shortly before it ends; returns when the first one ended."""
     start = aligned_start(time.time() + sizes.trigger_seconds, sizes.trigger_seconds)
     for number, load in enumerate(sizes.loads):
-        due = start + number * sizes.trigger_seconds - _EARLY_SECONDS
+        due = start + number * sizes.trigger_seconds - EARLY_SECONDS
         if running.await_termination(max(0.01, due - time.time())):
             raise UnfinishedBenchmarkError("elastic: the network has stopped")
         feed_rows(watched, sizes, first=first + number, load=load, place=os.rename)
         progress((number + 1) / sizes.triggers)
     running.await_termination(float(sizes.trigger_seconds))
     last = running.status().micro_batch_id + 1
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while running.status().micro_batch_id < last and time.monotonic() < deadline:
         running.await_termination(0.2)
     return start
 
 
-def course_of(rows: list[dict[str, Any]], *, start_seconds: float, latency_goal_seconds: float) -> Course:
+def course_of(rows: list[dict[str, Any]], *, start_seconds: float, trigger_seconds: float) -> Course:
     """Read a run's journal as the course of a simulation, from a moment on."""
     moments = [_moment(row, start_seconds) for row in rows if row["workers_running"] == row["workers_running"]]
     if not moments:
@@ -148,8 +152,8 @@ def course_of(rows: list[dict[str, Any]], *, start_seconds: float, latency_goal_
         moments=moments,
         queries=[],
         failures=0,
-        end_seconds=last.started_at_seconds + max(last.processing_seconds, latency_goal_seconds / 2),
-        latency_goal_seconds=latency_goal_seconds,
+        end_seconds=last.started_at_seconds + max(last.processing_seconds, trigger_seconds),
+        latency_goal_seconds=GOAL_TRIGGERS * trigger_seconds,
     )
 
 
@@ -162,7 +166,7 @@ def _moment(row: Mapping[str, Any], start_seconds: float) -> Moment:
         started_at_seconds=row["started_at_seconds"] - start_seconds,
         offered_rows=int(row["offered_rows"]),
         shed_share=shed if rates else 0.0,
-        worst_error=max(dict(row["expected_errors"]).values(), default=0.0),
+        worst_error=0.0 if row["advisory"] else max(dict(row["expected_errors"]).values(), default=0.0),
         latency_seconds=row["delay_seconds"],
         processing_seconds=row["processing_seconds"],
         running=running,

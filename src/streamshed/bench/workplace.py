@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamshed.bench.cluster_session import cluster_session
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MEMORY = "4g"
+_EXECUTOR_MEMORY = "1500m"
+_WORKER_MEMORY = "1700m"
 
 
 class Workplace:
@@ -46,11 +52,12 @@ def workplace() -> Iterator[Workplace]:
 
 
 @contextmanager
-def bench_session(name: str) -> Iterator[SparkSession]:
+def bench_session(name: str, *, cluster: Path | None = None) -> Iterator[SparkSession]:
     """Start Spark in this process, on all cores, and stop it at the end.
 
     Args:
         name: What runs, for Spark's own records.
+        cluster: A folder for a standalone cluster whose executors do the work instead, one for each core.
 
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
@@ -59,8 +66,22 @@ def bench_session(name: str) -> Iterator[SparkSession]:
     from streamshed.spark.java_process import start_quietly
 
     start_quietly(memory=_MEMORY)
-    spark = local_session(f"streamshed bench {name}", memory=_MEMORY)
-    try:
+    with contextlib.ExitStack() as stack:
+        if cluster is None:
+            spark = local_session(f"streamshed bench {name}", memory=_MEMORY)
+        else:
+            spark = _on_cluster(name, cluster, stack)
+        stack.callback(spark.stop)
         yield spark
-    finally:
-        spark.stop()
+
+
+def _on_cluster(name: str, folder: Path, stack: contextlib.ExitStack) -> SparkSession:
+    from streamshed.spark.standalone_cluster import standalone_cluster
+
+    cores = os.cpu_count() or 2
+    cluster = stack.enter_context(standalone_cluster(folder))
+    for _ in range(cores):
+        cluster.add_worker(memory=_WORKER_MEMORY)
+    # Nothing is measured before all of them have come.
+    options = {"spark.cores.max": str(cores), "spark.scheduler.minRegisteredResourcesRatio": "1.0"}
+    return cluster_session(name, cluster.url, memory=_MEMORY, executor_memory=_EXECUTOR_MEMORY, options=options)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from streamshed.bench import BENCHMARKS, BenchOptions, BenchResult
+from streamshed.bench import BENCHMARKS, ON_CLUSTER, BenchOptions, BenchResult
 from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.cli.bench_files import check_files, picture_of, write_files
 from streamshed.cli.failure import RunFailedError, failure_text
@@ -36,6 +36,7 @@ class BenchmarkName(click.ParamType[str]):
 @click.option("--quick", is_flag=True, help="End within three minutes on two cores; the result says what is left out.")
 @click.option("--trace", type=click.Path(path_type=Path), help="A Parquet file of packets to replay.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs.")
+@click.option("--cluster", is_flag=True, help="Let executors of a cluster on this machine do the work (burst only).")
 @click.option(
     "--json",
     "file",
@@ -43,8 +44,10 @@ class BenchmarkName(click.ParamType[str]):
     required=True,
     help="Where the result goes; the picture goes beside it, as .png.",
 )
-def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) -> None:
+def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: bool, file: Path) -> None:
     """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage; see docs/benchmarks.md."""
+    if cluster and name not in ON_CLUSTER:
+        raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
     check_files(file)
     begin = time.time()
     with _earlier_result(file), progress_of(f"bench {name}") as show:
@@ -52,6 +55,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
             quick=quick,
             trace=None if trace is None else str(trace),
             seed=seed,
+            cluster=cluster,
             progress=lambda step, share: show(share, step),
         )
         result = _run(name, options)
@@ -63,6 +67,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, file: Path) 
         "versions": versions(),
         "cores": cores(),
         "seed": seed,
+        "cluster": cluster,
         "commit": source_commit(),
         "trace": None if trace is None else str(trace),
         "started_at": datetime.fromtimestamp(begin, UTC).isoformat(timespec="seconds"),

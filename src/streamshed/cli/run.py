@@ -47,6 +47,7 @@ from streamshed.planning.policies import POLICIES
     type=BYTE_SIZE,
     help="How much state may take before queries that tolerate gaps make room.  [default: as much as there is]",
 )
+@click.option("--publish-needs", help="A file that tells what is needed of the streams, for networks that feed them.")
 @click.option("--workers", type=WORKERS, help="How few and how many workers there may be, such as 1..6.")
 @click.option(
     "--controller", type=click.Choice(CONTROLLER_NAMES), help="Who decides on workers.  [default: predictive]"

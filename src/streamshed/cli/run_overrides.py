@@ -59,5 +59,7 @@ def start_arguments(settings: RunSettings) -> dict[str, Any]:
         "unscalable": settings.unscalable,
         "confidence": settings.confidence,
         "elastic": settings.elastic,
+        "publish_needs": settings.publish_needs,
+        "feeds": settings.feeds,
         "state_limit": None if settings.state_limit_bytes is None else format_byte_size(settings.state_limit_bytes),
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streamshed.control.guard import Clamp
+from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.query_rates import SizedRate
@@ -26,6 +27,7 @@ class Upcoming:
         windows: What is known of windows; None: none is dropped.
         speedup: How many times faster rows are worked off than on the workers that costs are known for.
         work_per_row: By joined stream, how many units of work a row is; a row of others is one.
+        needs: What is needed of queries that feed other networks.
 
     Raises:
         ValueError: A count is negative, or the speedup is not positive.
@@ -39,6 +41,7 @@ class Upcoming:
     windows: UpcomingWindows | None = None
     speedup: float = 1.0
     work_per_row: Mapping[str, float] = field(default_factory=dict)
+    needs: KnownNeeds = NOTHING_KNOWN
 
     def __post_init__(self) -> None:
         check_speedup(self.speedup, f"micro-batch {self.micro_batch_id}")
@@ -85,6 +88,10 @@ class Decision:
         state_bytes: How much state took when this was decided.
         correction: The regulator's factor on predicted seconds.
         speedup: How many times faster rows are worked off than on the workers that costs are known for.
+        useful_rates: Of queries that feed other networks, the largest effective sampling rate that is of use there, as
+            far as it is below 1.
+        reach: Of those whose needs are known, which share of their stream's rows comes to them.
+        needs: What is needed there.
         now_seconds: When the micro-batch takes its rows.
         decided_at_seconds: When this was decided, on the loop's clock.
     """
@@ -116,6 +123,9 @@ class Decision:
     row_shares: Mapping[str, float] = field(default_factory=dict)
     state_bytes: int = 0
     speedup: float = 1.0
+    useful_rates: Mapping[str, float] = field(default_factory=dict)
+    reach: Mapping[str, float] = field(default_factory=dict)
+    needs: KnownNeeds = NOTHING_KNOWN
 
     @property
     def shedding(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from streamshed.control.decision import Decision
 from streamshed.control.guard import Clamp
 from streamshed.control.hysteresis import Hysteresis
+from streamshed.control.known_needs import KnownNeeds
 from streamshed.control.regulator import Regulator
 from streamshed.control.settings import ControlSettings
 from streamshed.planning.plan import Remedy, SheddingPlan
@@ -151,5 +152,6 @@ def _decision(fields: dict[str, Any]) -> Decision:
             "missed_goals": tuple(fields["missed_goals"]),
             "sized": {query: SizedRate(**rate) for query, rate in fields["sized"].items()},
             "drops": WindowDrops.from_document(fields["drops"]),
+            "needs": KnownNeeds.from_document(fields.get("needs", {})),
         }
     )

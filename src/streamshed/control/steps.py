@@ -10,18 +10,22 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan, guarded
 from streamshed.control.hysteresis import entered, settled
 from streamshed.control.journal import JournalEntry
+from streamshed.control.known_needs import unneeded_by_definition
 from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.byte_size import rounded_byte_size
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.coming_work import ComingWork
 from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
-from streamshed.planning.query_rates import ComingWork, QueryRates
+from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.provenance import NeededRows
+from streamshed.planning.window_drop.retention import needed_share
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.learned import LearnedStatistics
@@ -54,6 +58,7 @@ def decide(
         statistics,
         None if windows is None else replace(windows, state=use),
     )
+    useful = _useful(network, upcoming, work, _offered_per_second(settings, statistics, elapsed_seconds))
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed, budget = plan_cautiously(network, statistics, allowed_time)
     hysteresis = state.hysteresis.updated(
@@ -73,7 +78,7 @@ def decide(
     )
     steady = settled(steady, hysteresis, statistics=statistics, budget=budget)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
-    planned = policy.query_rates(work, allowed.plan.work_codes)
+    planned = policy.query_rates(useful, allowed.plan.work_codes)
     nothing_shed = dict.fromkeys(allowed.plan.work_codes, WHOLE)
     work_codes = nothing_shed if settings.advisory else allowed.plan.work_codes
     applied = policy.query_rates(_nothing_made_room_for(work), work_codes) if settings.advisory else planned
@@ -88,7 +93,7 @@ def decide(
         samplers=applied.samplers,
         sized=applied.sized,
         counting=applied.counting,
-        drops=NOTHING_DROPPED if applied.windows is None else applied.windows.drops,
+        drops=_drops(network, settings, upcoming, applied),
         row_shares=applied.row_shares,
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=replace(
@@ -97,7 +102,7 @@ def decide(
             expected_utilization=budget.utilization(statistics.seconds(planned.work_shares)),
         ),
         reason=allowed.plan.reason,
-        explanation=_explanation(allowed, planned, use, advisory=settings.advisory),
+        explanation=_explanation(allowed, planned, use, useful.useful, advisory=settings.advisory),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
@@ -107,6 +112,9 @@ def decide(
         state_bytes=use.taken_bytes,
         correction=statistics.correction,
         speedup=upcoming.speedup,
+        useful_rates=useful.useful,
+        reach={query: share for query, share in work.reach.items() if query in upcoming.needs.rows_per_second},
+        needs=upcoming.needs,
         now_seconds=upcoming.now_seconds,
         decided_at_seconds=decided_at_seconds,
     )
@@ -199,6 +207,36 @@ def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
     return StateUse(taken_bytes=taken, grown_bytes=taken - before, limit_bytes=settings.state_limit_bytes)
 
 
+def _offered_per_second(settings: ControlSettings, statistics: Statistics, elapsed_seconds: float) -> dict[str, float]:
+    """How many rows of each stream came a second."""
+    since_seconds = max(elapsed_seconds, settings.trigger_interval_seconds)
+    return {stream: rows / since_seconds for stream, rows in statistics.offered_rows.items()}
+
+
+def _useful(
+    network: QueryNetwork, upcoming: Upcoming, work: ComingWork, offered_per_second: Mapping[str, float]
+) -> ComingWork:
+    """The work where queries feed others, which may have no use for all rows."""
+    needs = upcoming.needs
+    times = {} if upcoming.windows is None else upcoming.windows.event_times
+    needed = {}
+    for query, intervals in needs.unneeded.items():
+        told = times.get(network.query(query).stream.name)
+        if told is not None:
+            unneeded = [NeededRows(start, end) for start, end in intervals]
+            needed[query] = needed_share([unneeded], told.first, max(told.first, told.last))
+    offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in needs.rows_per_second}
+    wanted = {query: rows / offered[query] for query, rows in needs.rows_per_second.items() if offered[query] > 0}
+    return work.useful_to(wanted, needed)
+
+
+def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:
+    """What is decided on windows, and which rows nobody needs who is fed; in advisory mode all are delivered."""
+    drops = NOTHING_DROPPED if applied.windows is None else applied.windows.drops
+    unneeded = {} if settings.advisory else unneeded_by_definition(network.queries, upcoming.needs.unneeded)
+    return replace(drops, elsewhere=unneeded)
+
+
 def _nothing_made_room_for(work: ComingWork) -> ComingWork:
     """The work as if state had no limit."""
     drops = replace(work.upcoming.drops, pressure=Pressure.NONE)
@@ -229,7 +267,9 @@ def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, 
     return plan.least_shares if decision is None else decision.plan.least_shares
 
 
-def _explanation(allowed: GuardedPlan, planned: QueryRates, use: StateUse, *, advisory: bool) -> str:
+def _explanation(
+    allowed: GuardedPlan, planned: QueryRates, use: StateUse, useful: Mapping[str, float], *, advisory: bool
+) -> str:
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
     goals = planned.missed_goals
     missed = f"; the load leaves too little for the max_error of {', '.join(goals)}" if goals else ""
@@ -239,6 +279,10 @@ def _explanation(allowed: GuardedPlan, planned: QueryRates, use: StateUse, *, ad
         cause = "state has to be kept within its limit" if makes_room else _NO_ROOM
         missed += f"; shut down, as {cause}: {', '.join(shut)}"
     missed += _about_state(use, makes_room=makes_room)
+    missed += "".join(
+        f"; of {query} no more than {share:.3g} of the rows are of use to those it feeds"
+        for query, share in useful.items()
+    )
     return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from streamshed.network.document_feeds import check_feeds
 from streamshed.network.document_joins import read_joined
 from streamshed.network.document_operators import OperatorReader
 from streamshed.network.document_order import dependence_order
@@ -113,7 +114,9 @@ class _DocumentReader:
         if self._place.findings.count:
             return None
         network = self._network([query for query in queries if query is not None])
-        return None if network is None else NetworkDocument(network, run)
+        if network is None or not check_feeds(self._place.at("run", "feeds"), run.feeds, network):
+            return None
+        return NetworkDocument(network, run)
 
     def _network(self, queries: list[Query]) -> QueryNetwork | None:
         max_depth = self._usable.get("max_depth", 1)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streamshed.network.document_elastic import read_elastic
+from streamshed.network.document_feeds import read_feeds
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_values import byte_size_at, duration_at, mapping_at, path_in, text_at
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
@@ -28,6 +29,9 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
     checkpoint = text_at(body, "checkpoint")
     if checkpoint is not None:
         settings["checkpoint"] = path_in(folder, checkpoint)
+    if (needs := text_at(body, "publish_needs")) is not None:
+        settings["publish_needs"] = path_in(folder, needs)
+    settings["feeds"] = read_feeds(mapping_at(body, "feeds"), folder)
     settings["sink"] = _sink(body.get("sink"), folder)
     for key in ("trigger", "latency"):
         length = duration_at(place, body, key)

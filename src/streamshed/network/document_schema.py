@@ -8,6 +8,7 @@ first required key of a form tells it from the others.
 import json
 
 from streamshed.network.document_elastic import ELASTIC
+from streamshed.network.document_feeds import FEED
 from streamshed.network.schema_forms import (
     Schema,
     by_name,
@@ -68,6 +69,14 @@ _RUN = mapping(
             examples=["2 GiB"],
         ),
         "elastic": reference("elastic"),
+        "publish_needs": text(
+            "A file that tells, with every decision, what is needed of the streams: networks that feed them may shed"
+            " what is not. Relative paths begin at the document's folder. By default there is none.",
+            examples=["out/needs.json"],
+        ),
+        "feeds": by_name(
+            "Queries for rows that are streams of other networks, by query.", reference("feed"), default={}
+        ),
     },
 )
 _OPERATOR = {
@@ -123,6 +132,7 @@ DOCUMENT_SCHEMA: Schema = {
         "window": WINDOW,
         "run": _RUN,
         "elastic": ELASTIC,
+        "feed": FEED,
         "console": {"type": "string", "const": "console", "description": "Answers are printed."},
         "parquet_sink": mapping(
             "Answers are written as Parquet.",

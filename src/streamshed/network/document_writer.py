@@ -9,6 +9,7 @@ from streamshed.network.aggregate import AggregateCall
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.columns import Column, format_schema
 from streamshed.network.document_elastic import written_elastic
+from streamshed.network.document_feeds import written_feeds
 from streamshed.network.document_schema import DOCUMENT_VERSION
 from streamshed.network.document_values import changed
 from streamshed.network.document_written_joins import join_body, unwritable_join
@@ -253,6 +254,8 @@ def _run(run: RunSettings) -> _Body:
         "confidence": run.confidence,
         **({} if run.state_limit_bytes is None else {"state_limit": format_byte_size(run.state_limit_bytes)}),
         **({} if run.elastic is None else {"elastic": written_elastic(run.elastic)}),
+        **changed({"publish_needs": run.publish_needs}, {"publish_needs": None}),
+        **({"feeds": written_feeds(run.feeds)} if run.feeds else {}),
     }
 
 

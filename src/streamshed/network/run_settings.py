@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.duration import format_duration
+from streamshed.network.feed import Feed
 
 Unscalable: TypeAlias = Literal["refuse", "keep"]
 
@@ -53,6 +54,8 @@ class RunSettings:
         state_limit_bytes: How much state may take, more than 0, before queries that tolerate gaps make room; None: as
             much as there is.
         elastic: How workers are added and released; None: their number is not changed.
+        publish_needs: The file in which it is told what is needed of the network's streams; None: that is not told.
+        feeds: Queries for rows that are streams of other networks, one for each.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -75,6 +78,8 @@ class RunSettings:
     confidence: float = 0.95
     state_limit_bytes: int | None = None
     elastic: ElasticSettings | None = None
+    publish_needs: str | None = None
+    feeds: tuple[Feed, ...] = ()
 
     def __post_init__(self) -> None:
         problems = []

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.coming_work import ComingWork, coming_work
 from streamshed.planning.demand import Demand
 from streamshed.planning.policies import Policy
-from streamshed.planning.query_rates import ComingWork, coming_work
 from streamshed.planning.replanning import RatePlanner
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.statistics.alike import are_alike

@@ -63,6 +63,7 @@ class NetworkLoad:
         addresses: Of each node of the tree, `Node.address` of its stream or operator; None: it is a query's own work.
         unsheddable_seconds: Fixed cost and reading.
         sized: Queries whose rows are chosen by size, and how.
+        reach: Per query, which share of its stream's rows comes to it.
     """
 
     tree: WorkTree
@@ -70,6 +71,7 @@ class NetworkLoad:
     addresses: tuple[str | None, ...]
     unsheddable_seconds: float
     sized: Mapping[str, SizedSampling] = field(default_factory=dict)
+    reach: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unshed_seconds(self) -> float:
@@ -158,6 +160,7 @@ class _Builder:
             addresses=tuple(self._addresses),
             unsheddable_seconds=self._known.fixed_seconds + reading,
             sized={query: sampling for query, (sampling, _) in sized.items()},
+            reach={query.name: self._reach[query.rows] for query in self._network.queries},
         )
 
     def _add_operator(self, node: Node) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from streamshed.errors import near_miss
 from streamshed.network.network import QueryNetwork
-from streamshed.planning.query_rates import ComingWork, QueryRates, spread, uniform_spread
+from streamshed.planning.coming_work import ComingWork
+from streamshed.planning.query_rates import QueryRates, spread, uniform_spread
 from streamshed.planning.rate_policies import BY_SIZE, COUNTING, RATE_POLICIES, RatePolicy
 from streamshed.planning.scalability import check_scalable
 from streamshed.planning.work_codes import work_shares

@@ -121,7 +121,8 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
     plan = admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried})
-    return Admission(plan, size_columns, whole_words(work) if work.may_drop_windows else (), work.cohort_keys)
+    leaves_out = work.may_drop_windows or admission.drops_rows
+    return Admission(plan, size_columns, whole_words(work) if leaves_out else (), work.cohort_keys)
 
 
 def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from pyspark.accumulators import Accumulator
@@ -32,6 +32,7 @@ from streamshed.spark.compiled_network import (
 )
 from streamshed.spark.count_partials import streaming_count_partials
 from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
 from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
@@ -49,6 +50,7 @@ from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import plan_table
 from streamshed.spark.planning_ahead import PlanningAhead, Questions
 from streamshed.spark.progress import MicroBatchReport, last_report
+from streamshed.spark.query_names import free_name
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
@@ -79,6 +81,7 @@ class DomainSettings:
         partitions: State partitions of a new checkpoint.
         layout: What state is reserved for, beyond what the queries need.
         workers: Those it shares, and how their number is decided; None: that is fixed.
+        needs: How it and other networks tell each other what they need.
     """
 
     checkpoint: str
@@ -87,6 +90,7 @@ class DomainSettings:
     partitions: int
     layout: StateLayout
     workers: DomainWorkers | None = None
+    needs: NeedsSettings = field(default_factory=NeedsSettings)
 
 
 class DomainRun:
@@ -128,6 +132,7 @@ class DomainRun:
         self._loop = self._restored_loop()
         workers = settings.workers
         self._scaling = None if workers is None else DomainScaling(workers, self._loop, self.manifest.partitions)
+        self._needs = DomainNeeds(settings.needs, domain.clock, self._loop)
         self._planner = MicroBatchPlanner(
             self._facts(),
             self._loop if self._scaling is None else self._scaling.loop,
@@ -137,6 +142,8 @@ class DomainRun:
             reports=self._last_report,
             on_outcome=self._journal,
             joins=self._joins,
+            needs=self._needs.known,
+            on_decision=self._needs.tell,
         )
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
@@ -202,7 +209,8 @@ class DomainRun:
         writer = answers.writeStream.outputMode("append").option(
             "checkpointLocation", f"{self._settings.checkpoint}/spark"
         )
-        writer = writer.queryName(f"streamshed {self.domain.clock}").foreachBatch(self._writer)
+        name = free_name(f"streamshed {self.domain.clock}", [query.name for query in self._spark.streams.active])
+        writer = writer.queryName(name).foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
 
     def close(self) -> None:
@@ -277,13 +285,14 @@ class DomainRun:
             stream.name: plan_table(self._spark, client, stream, self._works[stream.name].gating)
             for stream in self.domain.streams
         }
+        left_out = self._needs.streams_left_out
         streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, plans)
         return compile_network(
             self._network,
             self.domain,
             with_joined(self._spark, self.domain, self._sources, self._network.queries, streaming),
             self._spark,
-            admissions=[Admission(plan) for plan in plans.values()],
+            admissions=[Admission(plan, drops_rows=name in left_out) for name, plan in plans.items()],
             depth=self.manifest.max_depth,
             costs=self._call_costs,
         )

@@ -42,6 +42,9 @@ def journal_row(
         "counting_rates": (
             {} if decision is None else {query: sampling_rate_of(code) for query, code in decision.counting.items()}
         ),
+        "useful_rates": {} if decision is None else dict(decision.useful_rates),
+        "needed_rows_per_second": {} if decision is None else dict(decision.needs.rows_per_second),
+        "ignored_needs": "" if decision is None else "; ".join(decision.needs.ignored),
         "late_pairs": sum(query.late_pairs for query in status.queries.values()),
         "unreadable_rows": status.unreadable_rows,
         "joins": {name: asdict(join) for name, join in status.joins.items()},

@@ -9,6 +9,7 @@ from dataclasses import replace
 from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.elastic_loop import ElasticLoop
+from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.directive import JoinDirective
 from streamshed.network.stream import Stream
@@ -49,9 +50,11 @@ class MicroBatchPlanner:
         reports: Returns the report of the micro-batch that finished last, None before the first.
         on_outcome: Told of each finished micro-batch: report, outcome, and what each stream was told.
         joins: Plans joins; None: there are none.
+        needs: Returns what is needed of queries that feed other networks, at some time.
+        on_decision: Told of each decision once its plan is written.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
         self,
         facts: DomainFacts,
         loop: ControlLoop | ElasticLoop,
@@ -62,6 +65,8 @@ class MicroBatchPlanner:
         reports: Callable[[], MicroBatchReport | None],
         on_outcome: Callable[[MicroBatchReport, MicroBatchOutcome, Mapping[str, StreamPlan]], None],
         joins: JoinPlanner | None = None,
+        needs: Callable[[float], KnownNeeds] = lambda _now: NOTHING_KNOWN,
+        on_decision: Callable[[Decision], None] = lambda _decision: None,
     ) -> None:
         self._facts = facts
         self._loop = loop
@@ -71,6 +76,7 @@ class MicroBatchPlanner:
         self._clock = clock
         self._reports = reports
         self._on_outcome = on_outcome
+        self._needs, self._on_decision = needs, on_decision
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
         self._last_started: float | None = None
         self.joined: Mapping[str, JoinOutcome] = {}
@@ -91,10 +97,11 @@ class MicroBatchPlanner:
                 return self._known(micro_batch_id, known)
             if self._recorded < micro_batch_id - 1:
                 self._record_last()
-            row = self._decided(micro_batch_id)
+            row, decision = self._decided(micro_batch_id)
             text = row.to_json()
             self._plans.write_text(_file(micro_batch_id), text)
             self._own.add(micro_batch_id)
+            self._on_decision(decision)
             self._forget(micro_batch_id - _KEPT_PLANS)
             return text
 
@@ -130,7 +137,7 @@ class MicroBatchPlanner:
         """The watermark at which all windows are closed, microseconds; None: nobody asked to drain."""
         return self._carrier.drained_at
 
-    def _decided(self, micro_batch_id: int) -> PlanRow:
+    def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
         now = self._clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self._sizes)
         self._upcoming[micro_batch_id] = upcoming
@@ -147,6 +154,7 @@ class MicroBatchPlanner:
                 now_seconds=now,
                 windows=self._windows(upcoming, opened, last),
                 work_per_row=self._facts.of_those_asked(self._joins.work_per_row(rows)),
+                needs=self._needs(now),
             )
         )
         codes = {
@@ -162,7 +170,7 @@ class MicroBatchPlanner:
             if (sampled := {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE})
             for start, until in [self._shed_times(upcoming.get(name), opened, now)]
         ]
-        return PlanRow(
+        row = PlanRow(
             micro_batch_id=micro_batch_id,
             open=opened,
             streams={
@@ -195,6 +203,7 @@ class MicroBatchPlanner:
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
         )
+        return row, decision
 
     def _directives(self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int]) -> dict[str, JoinDirective]:
         """What is done of the joins that are not done fully."""

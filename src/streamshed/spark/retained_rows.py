@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from streamshed.network.cohorts import COHORTS, Part, part_of
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import MOST_SLOTS, retention_table
 from streamshed.sharing.gating import NEVER, Gating, words_of
 from streamshed.sharing.intake import Share
@@ -63,6 +64,9 @@ def retained_rows(
         for name, one in drops.queries.items()
         if part_of(name)[0] in asking and (intervals := one.unneeded)
     }
+    for definition, times in drops.elsewhere.items():
+        if definition in asking:
+            unneeded[definition, None] = [NeededRows(start, end) for start, end in times]
     if not unneeded:
         return None
     parts = list(unneeded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -14,11 +15,14 @@ from pyspark.sql import SparkSession
 from streamshed.control.settings import Unscalable
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.feed import Feed, refuse_bad_feeds
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import DEFAULT_POLICY
+from streamshed.spark.domain_needs import NeedsSettings
 from streamshed.spark.domain_run import DomainRun, DomainSettings
 from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
+from streamshed.spark.needs_files import NeedsFile
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.session import require_utc, settings_for_queries, use_this_python
@@ -151,6 +155,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     partitions: int | None = None,
     reserve: Sequence[str] = (),
     elastic: ElasticSettings | None = None,
+    publish_needs: str | os.PathLike[str] | None = None,
+    feeds: Sequence[Feed] = (),
     host: str = "127.0.0.1",
     port: int = 0,
 ) -> Run:
@@ -183,6 +189,9 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             "quantiles", "distincts", "collected", "rows", "count_windows".
         elastic: How workers (executors) are added and released, before and beside shedding; None: their number is not
             changed.
+        publish_needs: Path or URI of a file that tells, with every decision, what is needed of the network's streams:
+            networks that feed them may shed what is not; None: nothing is told.
+        feeds: Queries for rows that are streams of other networks, and where those publish what they need.
         host: Address on which the driver hands out plans; executors must reach it.
         port: Its port; 0: any that is free.
 
@@ -210,6 +219,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         partitions=partitions,
         reserve=reserve,
         elastic=elastic,
+        publish_needs=publish_needs,
+        feeds=feeds,
         host=host,
         port=port,
     )
@@ -218,6 +229,11 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     require_utc(spark)
     folder = absolute_location(checkpoint)
     use_this_python(spark)
+    refuse_bad_feeds(feeds, network)
+    needs = NeedsSettings(
+        tuple(replace(feed, needs=absolute_location(feed.needs)) for feed in feeds),
+        None if publish_needs is None else NeedsFile(absolute_location(publish_needs)),
+    )
     control = settings.control(len(network.time_domains))
     storage = Storage.at(folder)
     refuse_other_checkpoint(storage)
@@ -235,7 +251,15 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             network,
             domain,
             spark,
-            DomainSettings(f"{folder}/{domain.clock}", control, confidence, cores, layout, workers.get(domain.clock)),
+            DomainSettings(
+                f"{folder}/{domain.clock}",
+                control,
+                confidence,
+                cores,
+                layout,
+                workers.get(domain.clock),
+                needs,
+            ),
             target,
         )
         for domain in network.time_domains

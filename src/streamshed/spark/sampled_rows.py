@@ -72,12 +72,14 @@ class Admission:
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
+        drops_rows: Whether rows may be left out by their times although no window is dropped.
     """
 
     plan: DataFrame | None = None
     size_columns: tuple[str, ...] = ()
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()
+    drops_rows: bool = False
 
 
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:

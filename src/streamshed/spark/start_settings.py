@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -12,6 +13,7 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import problems_of
 from streamshed.network.duration import parse_duration
+from streamshed.network.feed import Feed
 from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
 from streamshed.network.run_settings import RunSettings
 from streamshed.planning.policies import DEFAULT_POLICY, POLICIES
@@ -51,6 +53,8 @@ class StartSettings:
     partitions: int | None = None
     reserve: Sequence[str] = ()
     elastic: ElasticSettings | None = None
+    publish_needs: str | os.PathLike[str] | None = None
+    feeds: Sequence[Feed] = ()
     host: str = "127.0.0.1"
     port: int = 0
 
@@ -86,6 +90,8 @@ def _type_problems(settings: StartSettings) -> Iterator[str]:
         yield f"the prior must be a LoadPrior(...), got {settings.prior!r}"
     if not (settings.statistics is None or is_a(settings.statistics, NetworkStatistics)):
         yield f"the statistics must be a NetworkStatistics(...), got {settings.statistics!r}"
+    if not all(is_a(feed, Feed) for feed in settings.feeds):
+        yield f"feeds are Feed(...) values, got {list(settings.feeds)!r}"
     if not (settings.elastic is None or is_a(settings.elastic, ElasticSettings)):
         yield f"elastic must be an ElasticSettings(...), got {settings.elastic!r}"
 
@@ -136,6 +142,8 @@ def _unknown(kind: str, name: object, known: Collection[str]) -> Iterator[str]:
 
 
 def _place_problems(settings: StartSettings) -> Iterator[str]:
+    if not (settings.publish_needs is None or is_a(settings.publish_needs, str, os.PathLike)):
+        yield f'needs are published at a path or URI, such as "out/needs.json", got {settings.publish_needs!r}'
     if settings.partitions is not None and not is_whole_number(settings.partitions, at_least=1):
         yield f"partitions must be a whole number of at least 1, got {settings.partitions!r}"
     if not is_filled_text(settings.host):

@@ -24,6 +24,8 @@ from tests.spark.streaming.files import EPOCH_MICROSECONDS, seconds_of, write_pa
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 
+pytestmark = pytest.mark.cluster
+
 FILE_SECONDS = 60
 ROWS_PER_FILE = 24_000
 CODES = (0, 16, 40, 0)

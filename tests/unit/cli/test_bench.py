@@ -67,6 +67,15 @@ def test_the_benchmark_gets_its_options(tmp_path: Path) -> None:
     assert (options.quick, options.seed, options.trace) == (True, 7, None)
 
 
+def test_a_cluster_is_for_those_that_run_on_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = streamshed("bench", "throughput", "--cluster", "--json", tmp_path / "r.json")
+    assert outcome.code == ExitCode.USAGE
+    assert "throughput does not run on a cluster of its own; burst does" in outcome.errors
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"burst": measured}))
+    assert streamshed("bench", "burst", "--cluster", "--json", tmp_path / "r.json").code == ExitCode.DONE
+    assert [options.cluster for options in ASKED] == [True]
+
+
 def test_an_unknown_benchmark_gets_a_question(tmp_path: Path) -> None:
     outcome = streamshed("bench", "troughput", "--json", tmp_path / "r.json")
     assert outcome.code == ExitCode.USAGE

@@ -58,6 +58,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
     said += ["--state-limit", "2 GiB", "--workers", "2..6", "--controller", "thresholds"]
+    said += ["--publish-needs", "needs.json"]
     said += ["--master", "spark://there:7077", "--host", "10.0.0.7"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
@@ -74,6 +75,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "state_limit_bytes": 2 * 2**30,
         "workers": (2, 6),
         "controller": "thresholds",
+        "publish_needs": "needs.json",
     }
     assert request.place == RunPlace(master="spark://there:7077", host="10.0.0.7", cores=1, memory="2g")
     assert (request.duration_seconds, request.as_json) == (60.0, True)

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.network.document import load_network
+from streamshed.network.feed import Feed, feed_problems
 from streamshed.network.identity import Identity, IdentityKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.validation import validate_document
@@ -70,3 +71,10 @@ def test_known_hosts_are_the_same_as_csv_and_parquet() -> None:
 def test_joined_alerts_are_the_same_in_python_and_as_a_document() -> None:
     written = runpy.run_path(str(EXAMPLES / "joined_alerts.py"))["alerts_network"]
     assert example("alerts_joined") == written(EXAMPLES.parent / "out" / "alerts")
+
+
+def test_two_applications_fit_each_other(tmp_path: Path) -> None:
+    example = runpy.run_path(str(EXAMPLES / "two_applications.py"))
+    picking, judging = example["picking"](), example["judging"](tmp_path)
+    assert feed_problems([Feed(query="alerts", needs="needs.json", stream="alerts")], picking) == []
+    assert [stream.name for stream in judging.streams] == ["alerts"]

@@ -37,6 +37,7 @@ SECTIONS = {
     "window": "Window",
     "run": "Run",
     "elastic": "Run: elastic",
+    "feed": "Run: feed",
     "parquet_sink": "Sink: Parquet",
     "memory_sink": "Sink: memory",
 }

@@ -10,11 +10,12 @@ from streamshed.network.node import Node
 from streamshed.network.query import Query
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
+from streamshed.planning.coming_work import coming_work
 from streamshed.planning.explanation import explain
 from streamshed.planning.network_load import network_load
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.query_rates import QueryRates, coming_work
+from streamshed.planning.query_rates import QueryRates
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior

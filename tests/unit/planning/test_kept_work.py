@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.network import QueryNetwork, network
+from streamshed.planning.coming_work import ComingWork, coming_work
 from streamshed.planning.kept_work import STEADY, KeptWork
 from streamshed.planning.policies import POLICIES, Policy, policy_named
-from streamshed.planning.query_rates import ComingWork, QueryRates, coming_work
+from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.statistics.alike import are_alike
 from streamshed.statistics.forecast import Statistics

@@ -12,10 +12,11 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import network
 from streamshed.planning.budget import Budget
+from streamshed.planning.coming_work import coming_work
 from streamshed.planning.plan import Remedy, SheddingPlan
 from streamshed.planning.policies import POLICIES, Policy, policy_named
 from streamshed.planning.quantization import SMALLEST, WHOLE, sampling_rate_of
-from streamshed.planning.query_rates import QueryRates, coming_work
+from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import guessed_statistics

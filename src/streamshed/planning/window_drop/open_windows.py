@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streamshed.network.window import WindowSpecification
@@ -258,12 +258,14 @@ class WindowDrops:
         pressed: How many micro-batches in a row the bounds of gaps left too much to do.
         eased: How many in a row all queries could run that are shut down.
         pressure: What state asked of queries that tolerate gaps.
+        elsewhere: By `Query.definition_id` of queries for rows, event times of which nobody needs any who is fed.
     """
 
     queries: Mapping[str, QueryDrops]
     pressed: int = 0
     eased: int = 0
     pressure: Pressure = Pressure.NONE
+    elsewhere: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -274,7 +276,17 @@ class WindowDrops:
         """Read what JSON kept of `to_document`."""
         queries = {name: _query_drops(told) for name, told in document["queries"].items()}
         pressure = Pressure(document.get("pressure", Pressure.NONE))
-        return cls(queries=queries, pressed=document["pressed"], eased=document["eased"], pressure=pressure)
+        elsewhere = {
+            int(definition): tuple((start, end) for start, end in told)
+            for definition, told in document.get("elsewhere", {}).items()
+        }
+        return cls(
+            queries=queries,
+            pressed=document["pressed"],
+            eased=document["eased"],
+            pressure=pressure,
+            elsewhere=elsewhere,
+        )
 
 
 def following(own: QueryDrops | None, others: Sequence[QueryDrops]) -> QueryDrops:

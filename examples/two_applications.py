@@ -1,0 +1,116 @@
+"""Two applications on one machine: one picks alerts out of events, the other judges them, which takes it long.
+
+The second can judge hardly two hundred alerts a second. It says so in a file (`publish_needs`), and the first, which
+reads that file (`feeds`), delivers no more than those: what the second would have to drop is not parsed, written and
+read for nothing. Each alert that is delivered says how many it stands for, so that counts come out right all the same.
+When the second application stops telling, the first delivers everything again, and its journal says why.
+
+    python examples/two_applications.py judge FOLDER &     # starts first: it makes the folder
+    python examples/two_applications.py pick FOLDER
+
+Both run until Ctrl-C, or for the number of seconds given as a third argument.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import streamshed as ss
+from streamshed.network.feed import Feed
+from streamshed.spark import each_micro_batch, local_session
+
+EVENTS_PER_SECOND = 1_000
+SECONDS_PER_JUDGMENT = 0.004
+TRIGGER = "5 seconds"
+
+
+def judged(severities: pd.Series) -> pd.Series:
+    """Judge each alert, which takes as long as asking somebody else."""
+    time.sleep(SECONDS_PER_JUDGMENT * len(severities))
+    return severities >= 3
+
+
+def picking() -> ss.QueryNetwork:
+    """Every second event is an alert."""
+    events = ss.stream("events", ss.rate(EVENTS_PER_SECOND), time="timestamp")
+    alerts = events.filter("value % 2 = 0").map(severity="cast(value % 5 as int)")
+    return ss.network(
+        alerts.query("alerts"),
+        events.window("10 seconds").agg(n="count(*)").query("events"),
+    )
+
+
+def judging(folder: Path) -> ss.QueryNetwork:
+    """How many of the alerts are severe, each counted as often as it stands for others."""
+    source = ss.folder(
+        folder / "alerts",
+        "parquet",
+        schema="value bigint, timestamp timestamp, severity int, stands_for double",
+    )
+    alerts = ss.stream("alerts", source, time="timestamp", watermark="5 seconds", identity=["value"])
+    severe = alerts.apply(judged, columns=["severity"], into="is_severe", returns="boolean").filter("is_severe")
+    return ss.network(
+        severe.window("10 seconds").agg(n="sum(stands_for)").query("severe"),
+        alerts.window("10 seconds").agg(n="sum(stands_for)", judged="count(*)").query("alerts"),
+    )
+
+
+def delivered_to(folder: Path) -> Callable[..., None]:
+    """Return what lets the alerts of a micro-batch appear in a folder at once."""
+
+    def deliver(answers: Any, micro_batch_id: int) -> None:
+        rows = answers.where("kind = 'row' AND query = 'alerts'").selectExpr(
+            "from_json(value_text, 'value bigint, timestamp timestamp, severity int') AS alert",
+            "rows_estimated AS stands_for",
+        )
+        alerts = rows.select("alert.*", "stands_for").toPandas()
+        if len(alerts):
+            draft = folder / f".{micro_batch_id:08d}.parquet"
+            alerts.to_parquet(draft, coerce_timestamps="us")
+            draft.replace(folder / f"{micro_batch_id:08d}.parquet")
+
+    return deliver
+
+
+def printed(answers: Any, _micro_batch_id: int) -> None:
+    """Print the answers of a micro-batch."""
+    columns = ["query", "window_start", "aggregate", "value", "sampling_rate"]
+    for row in answers.where("kind = 'answer'").select(*columns).collect():
+        print(*row)
+
+
+def main(part: str, folder: Path, seconds: float | None) -> None:
+    """Run one of the two applications, and print what becomes of it."""
+    (folder / "alerts").mkdir(parents=True, exist_ok=True)
+    needs = folder / "needs.json"
+    with local_session(part, cores=1, memory="1g") as spark:
+        if part == "judge":
+            run = judging(folder).start(
+                spark,
+                checkpoint=folder / "judge",
+                sink=each_micro_batch(printed),
+                publish_needs=needs,
+                trigger=TRIGGER,
+            )
+        else:
+            run = picking().start(
+                spark,
+                checkpoint=folder / "pick",
+                sink=each_micro_batch(delivered_to(folder / "alerts")),
+                trigger=TRIGGER,
+                feeds=[Feed(query="alerts", needs=str(needs), stream="alerts", same_time=True)],
+            )
+        with run:
+            run.await_termination(seconds)
+            shown = ["started_at_seconds", "reason", "offered_rows", "effective_sampling_rates", "ignored_needs"]
+            print(run.journal()[shown].tail(10).to_string())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]) if sys.argv[3:] else None)

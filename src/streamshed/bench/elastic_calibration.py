@@ -1,0 +1,203 @@
+"""The simulator beside the real runs of the benchmark `elastic`: the same load on what was measured of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from streamshed.bench.elastic_network import waiting_network
+from streamshed.bench.elastic_runs import READ_SHARE, elastic_settings
+from streamshed.bench.elastic_sizes import (
+    CALM_DEMAND,
+    GOAL_TRIGGERS,
+    LOADS,
+    MOST_WORKERS,
+    PARTITIONS,
+    WAYS,
+    ElasticSizes,
+)
+from streamshed.control.settings import ControlSettings
+from streamshed.elasticity.parallelism import effective_workers
+from streamshed.simulator.cluster import ClusterSettings
+from streamshed.simulator.costs import RowCost, TrueCosts
+from streamshed.simulator.course import Course
+from streamshed.simulator.profiles import steps
+from streamshed.simulator.scenario import Scenario, run_scenario
+from streamshed.statistics.load_prior import LoadPrior
+
+Row = Mapping[str, Any]
+
+_WARM_TRIGGERS = 2
+_NOISE = 0.03
+_EARLY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was measured of a run.
+
+    Attributes:
+        fixed_seconds: What a micro-batch took beside waiting for its rows, at the median.
+        held_up_seconds: How much longer than expected the one took during which workers started.
+    """
+
+    fixed_seconds: float
+    held_up_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How far a simulation is off a run.
+
+    Attributes:
+        steps: Per load step, the medians of the run and of the simulation, by name: delay, sampling rate, load.
+        p95_delay_seconds: The 95th percentile of delays, of the run and of the simulation.
+    """
+
+    steps: Sequence[Mapping[str, tuple[float, float]]]
+    p95_delay_seconds: tuple[float, float]
+
+    @property
+    def step_error(self) -> float:
+        """The largest relative difference of any of the medians."""
+        return max(_difference(*pair) for step in self.steps for pair in step.values())
+
+    @property
+    def p95_error(self) -> float:
+        """The relative difference of the 95th percentiles."""
+        return _difference(*self.p95_delay_seconds)
+
+
+def calibration(rows: Sequence[Row], sizes: ElasticSizes, way: str) -> Calibration:
+    """Simulate what was run, and compare.
+
+    Args:
+        rows: The run's journal, from the first fed trigger interval on.
+        sizes: What was fed.
+        way: Who decided.
+    """
+    course = simulated(facts_of(rows, sizes, sheds=WAYS[way][1]), sizes, way)
+    base, warm = rows[0]["started_at_seconds"], (_WARM_TRIGGERS + 1) * sizes.trigger_seconds
+    run = [
+        (row["started_at_seconds"] - base, row["delay_seconds"], _rate(row, sheds=WAYS[way][1]), _load(row))
+        for row in rows
+    ]
+    simulation = [
+        (one.started_at_seconds - warm, one.latency_seconds, 1 - one.shed_share, one.offered_utilization)
+        for one in course.moments
+        if one.started_at_seconds >= warm - _EARLY_SECONDS
+    ]
+    return Calibration(
+        steps=[
+            {
+                name: (_median(run, place, start, end), _median(simulation, place, start, end))
+                for place, name in enumerate(("delay_seconds", "sampling_rate", "load"), start=1)
+            }
+            for start, end in _edges(sizes)
+        ],
+        p95_delay_seconds=(_p95(run), _p95(simulation)),
+    )
+
+
+def facts_of(rows: Sequence[Row], sizes: ElasticSizes, *, sheds: bool) -> Facts:
+    """Return what a run tells of the cluster: of micro-batches whose workers neither changed nor were about to."""
+    steady = [
+        row
+        for before, row in pairwise(rows)
+        if row["workers_running"] == before["workers_running"] == row["workers_wanted"]
+    ]
+    fixed = [row["processing_seconds"] - _waited(row, sizes, sheds=sheds) for row in steady]
+    held_up = [
+        row["processing_seconds"] - row["expected_seconds"]
+        for row in rows
+        if row["workers_wanted"] > row["workers_running"] + row["workers_starting"]
+    ]
+    return Facts(fixed_seconds=max(0.01, median(fixed)), held_up_seconds=max([0.0, *held_up]))
+
+
+def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
+    """Simulate the load steps on a cluster of which these facts are true, without rows at first."""
+    controller, sheds = WAYS[way]
+    trigger, seconds_per_row = float(sizes.trigger_seconds), sizes.seconds_per_row
+    elastic = elastic_settings(sizes, controller)
+    begins = _WARM_TRIGGERS * trigger
+    of_steps = zip(_edges(sizes), LOADS, strict=True)
+    points = [(0.0, 0.0), *((begins + start, load * CALM_DEMAND / seconds_per_row) for (start, _), load in of_steps)]
+    read = READ_SHARE * seconds_per_row
+    costs = TrueCosts(
+        fixed_seconds=facts.fixed_seconds,
+        rows={"events": RowCost(read_seconds=read, work_seconds=seconds_per_row - read)},
+        noise_deviation=_NOISE,
+    )
+    prior = LoadPrior(fixed_seconds=facts.fixed_seconds, seconds_per_row=seconds_per_row, read_share=READ_SHARE)
+    scenario = Scenario(
+        network=waiting_network(Path("events"), sizes),
+        load={"events": steps(tuple(points))},
+        seconds=begins + (sizes.triggers + 1) * trigger,
+        costs=costs,
+        control=ControlSettings(
+            trigger_interval_seconds=trigger,
+            latency_seconds=GOAL_TRIGGERS * trigger,
+            advisory=not sheds,
+            prior=prior,
+        ),
+        elastic=replace(elastic, limits=replace(elastic.limits, partitions=PARTITIONS)),
+        cluster=ClusterSettings(
+            running=1,
+            most=MOST_WORKERS,
+            partitions=PARTITIONS,
+            start_seconds=sizes.start_seconds,
+            move_seconds=facts.held_up_seconds,
+        ),
+        controller=controller,
+    )
+    return run_scenario(scenario)
+
+
+def _edges(sizes: ElasticSizes) -> Iterator[tuple[float, float]]:
+    start = 0.0
+    for count in sizes.step_triggers:
+        end = start + count * sizes.trigger_seconds
+        yield start, end
+        start = end
+
+
+def _rate(row: Row, *, sheds: bool) -> float:
+    return float(row["sampling_rate"]) if sheds else 1.0
+
+
+def _load(row: Row) -> float:
+    return float(row["offered_utilization"])
+
+
+def _waited(row: Row, sizes: ElasticSizes, *, sheds: bool) -> float:
+    """How long the busiest worker waited for rows."""
+    rows = row["offered_rows"] * _rate(row, sheds=sheds)
+    return float(rows * sizes.seconds_per_row / effective_workers(int(row["workers_running"]), PARTITIONS))
+
+
+def _median(told: Sequence[tuple[float, ...]], place: int, start: float, end: float) -> float:
+    return median(one[place] for one in told if start - _EARLY_SECONDS <= one[0] < end - _EARLY_SECONDS)
+
+
+def _p95(told: Sequence[tuple[float, ...]]) -> float:
+    return float(np.quantile([one[1] for one in told], 0.95))
+
+
+def _difference(one: float, other: float) -> float:
+    return abs(other / one - 1)
+
+
+def calibration_figures(found: Mapping[str, Calibration]) -> dict[str, float]:
+    """Return the figures of all ways."""
+    figures = {}
+    for way, one in found.items():
+        figures[f"{way}_simulated_step_error"] = one.step_error
+        figures[f"{way}_simulated_p95_error"] = one.p95_error
+    return figures

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamshed.joins.expected_comparisons import ExpectedComparisons
-from streamshed.joins.plan import JoinPlan
+from streamshed.joins.memory_shares import MemoryShares
+from streamshed.joins.plan import JoinPlan, MemoryLimit
 from streamshed.joins.policies import join_policy_named, plan_within
 from streamshed.joins.selection import CellWork, Prices
 from streamshed.joins.yields import Yields
@@ -27,6 +28,7 @@ class JoinDirective:
         prices: What comparisons, results and reads cost.
         sampling: γ: of r, the share of new rows that is compared over all lags.
         seed: Of what chance decides.
+        memory: How much of the windows partitions may keep; None: all.
 
     Example:
         >>> from streamshed.joins.join_windows import JoinWindows
@@ -49,6 +51,16 @@ class JoinDirective:
     prices: Prices
     sampling: float
     seed: int
+    memory: MemoryShares | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything that the windows hold is to be compared."""
+        return self.work_share >= 1.0
+
+    def memory_limit(self, label: int) -> MemoryLimit | None:
+        """Return how much of the windows a partition may keep."""
+        return None if self.memory is None else MemoryLimit(bytes=self.memory.of(label), yields=self.yields)
 
     def cell_work(self, expected: ExpectedComparisons) -> CellWork:
         """Return what there is to choose from."""
@@ -94,12 +106,14 @@ class JoinDirective:
             "prices": [self.prices.comparison, self.prices.result, self.prices.read],
             "sampling": self.sampling,
             "seed": self.seed,
+            "memory": None if self.memory is None else self.memory.to_document(),
         }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> JoinDirective:
         """Read what `to_document` wrote."""
         comparison, result, read = document["prices"]
+        memory = document.get("memory")
         return cls(
             policy=document["policy"],
             work_share=document["work_share"],
@@ -107,4 +121,5 @@ class JoinDirective:
             prices=Prices(comparison=comparison, result=result, read=read),
             sampling=document["sampling"],
             seed=document["seed"],
+            memory=None if memory is None else MemoryShares.from_document(memory),
         )

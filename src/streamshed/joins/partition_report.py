@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from streamshed.joins.arrays import Floats
 from streamshed.joins.expected_comparisons import ExpectedComparisons
+from streamshed.joins.forgotten import EventTimes
 from streamshed.joins.join_result import JoinResult
 from streamshed.joins.learned_prices import MicroBatchWork
 
@@ -27,6 +28,10 @@ class PartitionReport:
         stored_bytes: How large they are.
         basic_windows: How many there are.
         released_rows: Rows that left the windows early, for memory.
+        missed_comparisons: Per cell, comparisons with rows that left so earlier.
+        forgotten_rows: Rows that left so and would still be in the windows.
+        forgotten_bytes: How large they were.
+        missing_times: The first and the last event times of results that are missing for them from now on.
     """
 
     work: MicroBatchWork
@@ -41,6 +46,10 @@ class PartitionReport:
     stored_bytes: int
     basic_windows: int
     released_rows: int
+    missed_comparisons: tuple[float, ...]
+    forgotten_rows: int
+    forgotten_bytes: int
+    missing_times: tuple[EventTimes, ...]
 
     @classmethod
     def of(cls, found: JoinResult, expected: ExpectedComparisons | None, seconds: float) -> PartitionReport:
@@ -65,6 +74,10 @@ class PartitionReport:
             stored_bytes=state.bytes,
             basic_windows=state.basic_windows,
             released_rows=state.released_rows,
+            missed_comparisons=_told(found.forgotten.comparisons),
+            forgotten_rows=found.forgotten.rows,
+            forgotten_bytes=found.forgotten.bytes,
+            missing_times=found.forgotten.times,
         )
 
 

@@ -50,6 +50,7 @@ class JoinStatus:
         stored_rows: Rows in the windows.
         stored_bytes: How large they are.
         released_rows: Rows that left the windows early, for memory.
+        missed_results: How many results rows that had left so would have given, by what comparisons yield.
     """
 
     work_share: float
@@ -62,6 +63,7 @@ class JoinStatus:
     stored_rows: int
     stored_bytes: int
     released_rows: int
+    missed_results: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +133,7 @@ class RunStatus:
     def is_shedding(self) -> bool:
         """Whether the latest micro-batch lost rows, or results of joins."""
         of_joins = (join.work_share for join in self.joins.values())
-        return any(
+        of_memory = any(join.released_rows or join.missed_results for join in self.joins.values())
+        return of_memory or any(
             kept < 1 for kept in (*self.sampling_rates.values(), *self.effective_sampling_rates.values(), *of_joins)
         )

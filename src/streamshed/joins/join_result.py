@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from streamshed.joins.arrays import Floats, Ints
+from streamshed.joins.forgotten import EventTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +41,15 @@ class CellCounts:
         weight: What these are worth; the same as `results` where they have no weight.
         seen_comparisons: Comparisons that say what the cell as a whole yields: by rows that were compared over all
             lags, or over all of the cell.
-        seen_weight: What those gave.
+        seen_results: Those of them that join.
+        seen_weight: What these are worth.
     """
 
     comparisons: Floats
     results: Floats
     weight: Floats
     seen_comparisons: Floats
+    seen_results: Floats
     seen_weight: Floats
 
 
@@ -73,6 +76,23 @@ class StateCounts:
     expired_rows: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenCounts:
+    """What is missing because rows were released for memory, in this micro-batch or earlier ones.
+
+    Args:
+        comparisons: Per cell, how many this micro-batch would have made with such rows.
+        rows: How many of them the windows would still hold.
+        bytes: How large they were.
+        times: The first and the last event times of results that they would have, from the next micro-batch on.
+    """
+
+    comparisons: Floats
+    rows: int
+    bytes: int
+    times: tuple[EventTimes, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JoinResult:
     """Pairs that join, and what was counted on the way.
@@ -88,6 +108,7 @@ class JoinResult:
         left_counts: New rows of the left side.
         right_counts: Those of the right side.
         state: What became of the state.
+        forgotten: What is missing because of earlier releases.
         weight: What a pair stands for in totals over the join: 1/P where keys are sampled, else 1.
     """
 
@@ -101,6 +122,7 @@ class JoinResult:
     left_counts: SideCounts
     right_counts: SideCounts
     state: StateCounts
+    forgotten: ForgottenCounts
     weight: float
 
     def __len__(self) -> int:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.joins.arrays import Floats
 from streamshed.joins.coins import DROPPED, chosen_rows
 from streamshed.joins.comparable import check_comparable
 from streamshed.joins.conditions import Equality
-from streamshed.joins.directory import Directory, Stored
+from streamshed.joins.directory import Directory
 from streamshed.joins.expected_comparisons import ExpectedComparisons, expected_comparisons
-from streamshed.joins.join_result import JoinResult, SideCounts, StateCounts
+from streamshed.joins.forgotten import missing_times
+from streamshed.joins.join_result import ForgottenCounts, JoinResult, SideCounts, StateCounts
 from streamshed.joins.kernel import Kernel
 from streamshed.joins.matching import Clock, kernel_of
 from streamshed.joins.plan import EVERYTHING, JoinPlan
@@ -115,6 +118,7 @@ class JoinPartition:
         probe = Probe(self._specification, self._kernel, plan, kept, state)
         found = probe.pairs()
         read = state.read
+        missed = self._missed(kept, state)
         freed = self._keep(kept, state, plan)
         lefts, rights = probe.rows[Side.LEFT], probe.rows[Side.RIGHT]
         return JoinResult(
@@ -136,6 +140,12 @@ class JoinPartition:
                 released_bytes=freed.bytes,
                 expired_rows=expired.rows,
             ),
+            forgotten=ForgottenCounts(
+                comparisons=missed,
+                rows=state.forgotten.rows,
+                bytes=state.forgotten.bytes,
+                times=missing_times(state.forgotten, self._windows, plan.watermark_microseconds),
+            ),
             weight=1.0 / plan.key_share,
         )
 
@@ -144,21 +154,20 @@ class JoinPartition:
         tables = {Side.LEFT: left, Side.RIGHT: right}
         return {side: prepared(self._specification, side, table, watermark) for side, table in tables.items()}
 
+    def _missed(self, rows: Mapping[Side, Rows], state: WindowState) -> Floats:
+        """The comparisons with rows that were released, per cell."""
+        if not state.forgotten.entries:
+            return np.zeros(self._windows.cells)
+        of_sides = (rows[side].times for side in Side)
+        return np.array(expected_comparisons(self._windows, state.forgotten, *of_sides).with_stored)
+
     def _keep(self, rows: Mapping[Side, Rows], state: WindowState, plan: JoinPlan) -> Directory:
         """Take new rows into the windows; return what had to be released for it."""
         for side, new in rows.items():
             state.add(side, new)
-        gone: tuple[Stored, ...] = ()
-        if plan.memory is not None and state.directory.entries:
-            latest = max(one.last_microseconds for one in state.directory.entries)
-            gone = released(
-                state.directory,
-                self._windows,
-                plan.memory.yields,
-                now_microseconds=latest,
-                limit_bytes=plan.memory.bytes,
-            )
-        freed = state.remove(gone)
+        freed = Directory()
+        if plan.memory is not None:
+            freed = state.release(released(state.directory, state.forgotten, self._windows, plan.memory))
         state.save()
         return freed
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from streamshed.joins.arrays import Floats
 from streamshed.joins.expected_comparisons import ExpectedComparisons
+from streamshed.joins.forgotten import EventTimes
 from streamshed.joins.join_result import JoinResult
 from streamshed.joins.learned_prices import MicroBatchWork
 
@@ -20,13 +21,19 @@ class PartitionReport:
         expected: Per cell, the comparisons of the full join.
         comparisons: Per cell, those that were made.
         results: Per cell, what they gave.
+        weight: Per cell, the same by weight.
         seen_comparisons: Per cell, comparisons that say what it yields.
-        seen_weight: What those gave, by weight.
+        seen_results: What those gave.
+        seen_weight: The same by weight.
         late_rows: New rows older than the watermark, neither compared nor kept.
         stored_rows: Rows in the windows after it.
         stored_bytes: How large they are.
         basic_windows: How many there are.
         released_rows: Rows that left the windows early, for memory.
+        missed_comparisons: Per cell, comparisons with rows that left so earlier.
+        forgotten_rows: Rows that left so and would still be in the windows.
+        forgotten_bytes: How large they were.
+        missing_times: The first and the last event times of results that are missing for them from now on.
     """
 
     work: MicroBatchWork
@@ -34,13 +41,19 @@ class PartitionReport:
     expected: tuple[float, ...]
     comparisons: tuple[float, ...]
     results: tuple[float, ...]
+    weight: tuple[float, ...]
     seen_comparisons: tuple[float, ...]
+    seen_results: tuple[float, ...]
     seen_weight: tuple[float, ...]
     late_rows: int
     stored_rows: int
     stored_bytes: int
     basic_windows: int
     released_rows: int
+    missed_comparisons: tuple[float, ...]
+    forgotten_rows: int
+    forgotten_bytes: int
+    missing_times: tuple[EventTimes, ...]
 
     @classmethod
     def of(cls, found: JoinResult, expected: ExpectedComparisons | None, seconds: float) -> PartitionReport:
@@ -58,13 +71,19 @@ class PartitionReport:
             expected=_told(cells.comparisons if expected is None else expected.comparisons),
             comparisons=_told(cells.comparisons),
             results=_told(cells.results),
+            weight=_told(cells.weight),
             seen_comparisons=_told(cells.seen_comparisons),
+            seen_results=_told(cells.seen_results),
             seen_weight=_told(cells.seen_weight),
             late_rows=found.left_counts.late + found.right_counts.late,
             stored_rows=state.rows,
             stored_bytes=state.bytes,
             basic_windows=state.basic_windows,
             released_rows=state.released_rows,
+            missed_comparisons=_told(found.forgotten.comparisons),
+            forgotten_rows=found.forgotten.rows,
+            forgotten_bytes=found.forgotten.bytes,
+            missing_times=found.forgotten.times,
         )
 
 

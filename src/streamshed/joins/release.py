@@ -2,64 +2,120 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamshed.joins.arrays import Floats, Ints
 from streamshed.joins.directory import Directory, Stored
 from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.plan import MemoryLimit
+from streamshed.joins.promise import promises
 from streamshed.joins.side import Side
-from streamshed.joins.yields import Yields
+
+_WORTH_CUTTING = 0.05
+"""Of the limit: where giving up a whole basic window would leave more of it unused, a part is given up."""
 
 
-def released(
-    directory: Directory, windows: JoinWindows, yields: Yields, *, now_microseconds: int, limit_bytes: int
-) -> tuple[Stored, ...]:
-    """Return the basic windows to release, least remaining yield per byte first, until the rest fits.
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A basic window of which a part is given up.
 
-    What a row of W_i still yields is Σ o_ij over the cells that it has not passed yet, each by the share that is left.
-    This is the age-based memory shedding of [G05] §2, by learned yields: rows leave when they have passed the peak.
+    Args:
+        of: The basic window.
+        bytes: What may stay of it.
+        keeps_younger: Whether that is its younger rows.
+    """
+
+    of: Stored
+    bytes: int
+    keeps_younger: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What is given up.
+
+    Args:
+        whole: Basic windows.
+        cut: One of which a part stays; None: there is none.
+    """
+
+    whole: tuple[Stored, ...] = ()
+    cut: Cut | None = None
+
+
+def released(directory: Directory, forgotten: Directory, windows: JoinWindows, limit: MemoryLimit) -> Release:
+    """Return what to release, least promise per byte first, until the rest fits.
+
+    What a basic window promises is its rows times the `promises` of its last one, times the rate of the other side's
+    rows. Of equals the older goes first; all are while nothing is known of yields. Now is as far as both sides have
+    come, so that a clock that is ahead on one side makes no row of the other look old.
 
     Args:
         directory: What is stored.
+        forgotten: What was released before, and would be stored.
         windows: The windows.
-        yields: What comparisons yield.
-        now_microseconds: The latest time seen.
-        limit_bytes: What may stay.
+        limit: What may stay.
 
     Example:
+        >>> from streamshed.joins.yields import Yields
         >>> windows = JoinWindows(20, 20, 10)
         >>> older, left, right = (1, 0, 5, 100, 0, 9), (1, 1, 5, 100, 10, 19), (2, 1, 5, 100, 10, 19)
         >>> directory = Directory(tuple(Stored(*one) for one in (older, left, right)))
         >>> late_peak = Yields((1000.0,) * 4, (1.0, 90.0, 1.0, 1.0))
-        >>> gone = released(directory, windows, late_peak, now_microseconds=20, limit_bytes=200)
-        >>> [(one.side, one.number) for one in gone]
-        [(2, 1)]
-        >>> gone = released(directory, windows, late_peak, now_microseconds=29, limit_bytes=100)
-        >>> [(one.side, one.number) for one in gone]
-        [(2, 1), (1, 0)]
+        >>> gone = released(directory, Directory(), windows, MemoryLimit(bytes=100, yields=late_peak))
+        >>> [(one.side, one.number) for one in gone.whole]
+        [(2, 1), (1, 1)]
+        >>> gone = released(directory, Directory(), windows, MemoryLimit(bytes=150, yields=late_peak))
+        >>> gone.whole, gone.cut.of[:2], gone.cut.bytes, gone.cut.keeps_younger
+        ((Stored(side=2, number=1, rows=5, bytes=100, first_microseconds=10, last_microseconds=19),), (1, 1), 50, False)
     """
-    excess = directory.bytes - limit_bytes
-    gone: list[Stored] = []
-
-    def worth(one: Stored) -> tuple[float, int]:
-        left = remaining_yield(windows, yields, Side(one.side), now_microseconds - one.last_microseconds)
-        return left * one.rows / one.bytes, one.last_microseconds
-
-    for one in sorted(directory.entries, key=worth):
+    excess = directory.bytes - limit.bytes
+    if excess <= 0:
+        return Release()
+    now = _now(directory)
+    entries = directory.entries
+    first, last = (np.array([one[place] for one in entries], np.int64) for place in (4, 5))
+    known = limit.yields.per_comparison
+    per_comparison = known if any(known) else (1.0,) * windows.cells
+    of_first, of_last = (_per_row(directory, forgotten, windows, per_comparison, now - at) for at in (first, last))
+    density = of_last * [one.rows / one.bytes for one in entries]
+    whole: list[Stored] = []
+    for place in np.lexsort((last, density)).tolist():
+        one = entries[place]
+        if one.bytes > excess + _WORTH_CUTTING * limit.bytes:
+            younger = bool(of_last[place] >= of_first[place])
+            return Release(tuple(whole), Cut(one, one.bytes - excess, younger))
+        whole.append(one)
+        excess -= one.bytes
         if excess <= 0:
             break
-        gone.append(one)
-        excess -= one.bytes
-    return tuple(gone)
+    return Release(tuple(whole))
 
 
-def remaining_yield(windows: JoinWindows, yields: Yields, side: Side, age_microseconds: int) -> float:
-    """Return what a row of some age still yields, per row a microsecond on the other side.
+def _now(directory: Directory) -> int:
+    """As far as both sides have come."""
+    latest = [max(one.last_microseconds for one in own) for side in Side if (own := directory.of(side))]
+    return min(latest)
 
-    Example:
-        >>> round(remaining_yield(JoinWindows(20, 0, 10), Yields((1e5, 1e5), (1e4, 2e4)), Side.LEFT, 15), 3)
-        1.2
-    """
-    per_comparison = yields.per_comparison
-    total = 0.0
-    for cell in windows.cells_of_side(side):
-        lo, hi = sorted(abs(lag) for lag in windows.cell_intervals[cell])
-        total += per_comparison[cell] * max(0, hi - max(lo, age_microseconds) + 1)
-    return total
+
+def _per_row(
+    directory: Directory, forgotten: Directory, windows: JoinWindows, per_comparison: tuple[float, ...], ages: Ints
+) -> Floats:
+    """What a row of each basic window promises a microsecond, by its age."""
+    sides = np.array([one.side for one in directory.entries])
+    found = np.zeros(len(ages))
+    for side in Side:
+        rate = _rows_per_microsecond(side.opposite, directory, forgotten, windows)
+        own = sides == side
+        found[own] = rate * promises(windows, per_comparison, side, ages[own])
+    return found
+
+
+def _rows_per_microsecond(side: Side, directory: Directory, forgotten: Directory, windows: JoinWindows) -> float:
+    now = _now(directory)
+    length = max(windows.length(side), windows.basic_microseconds)
+    ends = np.array([now - length, now]) + 1
+    before = directory.rows_before(side, ends) + forgotten.rows_before(side, ends)
+    return float(before[1] - before[0]) / length

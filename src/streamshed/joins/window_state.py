@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from streamshed.joins.arrays import Ints
 from streamshed.joins.directory import Directory, Stored
+from streamshed.joins.forgotten import apart, together, with_released
 from streamshed.joins.join_windows import JoinWindows, LagInterval
+from streamshed.joins.release import Cut, Release
 from streamshed.joins.rows import Rows
 from streamshed.joins.side import Side
 from streamshed.joins.store import DIRECTORY_KEY, BasicWindowStore
@@ -31,7 +33,9 @@ class WindowState:
         self._windows = windows
         self._store = store
         self._read: dict[tuple[int, int], Rows] = {}
-        self.directory = Directory.from_blob(store.get(DIRECTORY_KEY), windows.basic_microseconds)
+        self.directory, self.forgotten = apart(
+            Directory.from_blob(store.get(DIRECTORY_KEY), windows.basic_microseconds)
+        )
 
     @property
     def read(self) -> int:
@@ -56,6 +60,7 @@ class WindowState:
         """Forget the basic windows that nothing can join any more; return what they were."""
         if watermark_microseconds is None:
             return Directory()
+        self.forgotten = self.forgotten.without(self.forgotten.expired(self._windows, watermark_microseconds))
         return self.remove(self.directory.expired(self._windows, watermark_microseconds))
 
     def remove(self, gone: Sequence[Stored]) -> Directory:
@@ -64,6 +69,14 @@ class WindowState:
             self._store.remove((one.side, one.number))
         self.directory = self.directory.without(gone)
         return Directory(tuple(gone))
+
+    def release(self, gone: Release) -> Directory:
+        """Give up basic windows, one of them in part, and remember that; return what they were."""
+        freed = list(self.remove(gone.whole).entries)
+        if gone.cut is not None:
+            freed.append(self._cut(gone.cut))
+        self.forgotten = with_released(self.forgotten, freed)
+        return Directory(tuple(freed))
 
     def add(self, side: Side, rows: Rows) -> None:
         """Take rows into their basic windows."""
@@ -79,13 +92,30 @@ class WindowState:
                 part = _in_order(Rows.joined([self._rows(known[number]), part]))
             blob = part.to_blob()
             self._store.put((int(side), number), blob)
-            first, last = int(part.times[0]), int(part.times[-1])
-            changed.append(Stored(int(side), number, len(part), len(blob), first, last))
+            changed.append(Stored(int(side), number, len(part), len(blob), int(part.times[0]), int(part.times[-1])))
         self.directory = self.directory.updated(changed)
 
     def save(self) -> None:
         """Write the directory."""
-        self._store.put(DIRECTORY_KEY, self.directory.to_blob(self._windows.basic_microseconds))
+        stored = together(self.directory, self.forgotten)
+        self._store.put(DIRECTORY_KEY, stored.to_blob(self._windows.basic_microseconds))
+
+    def _cut(self, cut: Cut) -> Stored:
+        """Leave of a basic window what may stay; return what is given up."""
+        one, key = cut.of, cut.of[:2]
+        self._read.pop(key, None)
+        rows, blob = self._rows(one), b""
+        left = len(rows) * cut.bytes // one.bytes
+        while left and len(blob := _end(rows, left, is_younger=cut.keeps_younger).to_blob()) > cut.bytes:
+            left = min(left - 1, left * cut.bytes // len(blob))
+        if not left:
+            self.remove([one])
+            return one
+        kept = _end(rows, left, is_younger=cut.keeps_younger)
+        gone = _end(rows, len(rows) - left, is_younger=not cut.keeps_younger)
+        self._store.put(key, blob)
+        self.directory = self.directory.updated([_entry(one, kept, len(blob))])
+        return _entry(one, gone, one.bytes - len(blob))
 
     def _rows(self, one: Stored) -> Rows:
         key = (one.side, one.number)
@@ -95,6 +125,16 @@ class WindowState:
                 raise KeyError(f"basic window {key} of a join is in the directory but not in its store")
             self._read[key] = Rows.from_blob(blob)
         return self._read[key]
+
+
+def _end(rows: Rows, count: int, *, is_younger: bool) -> Rows:
+    return rows.part(len(rows) - count, len(rows)) if is_younger else rows.part(0, count)
+
+
+def _entry(one: Stored, rows: Rows, size: int) -> Stored:
+    return one._replace(
+        rows=len(rows), bytes=size, first_microseconds=int(rows.times[0]), last_microseconds=int(rows.times[-1])
+    )
 
 
 def _in_order(rows: Rows) -> Rows:

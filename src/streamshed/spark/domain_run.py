@@ -16,7 +16,6 @@ from streamshed.answering.answering import Answering
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
@@ -37,7 +36,7 @@ from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.join_frame import StreamingJoin, with_joined
-from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
+from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.journal_row import journal_row, rows_admitted
 from streamshed.spark.known_drops import KnownDrops
@@ -107,7 +106,7 @@ class DomainRun:
         settings: DomainSettings,
         sink: Sink,
     ) -> None:
-        refuse_what_joins_cannot(domain)
+        refuse_what_joins_cannot(domain, protected_streams(network.foundation))
         self.domain = domain
         self._network = network
         self._spark = spark
@@ -126,7 +125,12 @@ class DomainRun:
         self._call_costs = new_call_costs(spark)
         self._join_reports = new_join_reports(spark)
         self._joins = JoinPlanner(
-            domain.streams, self._partly_joinable(), self._take_join_reports, self._folder.read_text(_JOINS_FILE)
+            domain.streams,
+            partly_joinable(domain, protected_streams(network.foundation)),
+            self._take_join_reports,
+            self._folder.read_text(_JOINS_FILE),
+            partitions=self.manifest.partitions,
+            is_advisory=settings.control.advisory,
         )
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
@@ -223,15 +227,6 @@ class DomainRun:
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
         if self.domain.joined:
             self._folder.write_text(_JOINS_FILE, self._joins.to_json())
-
-    def _partly_joinable(self) -> frozenset[str]:
-        """The joined streams all of whose queries may be answered from a part of the join."""
-        whole = protected_streams(self._network.foundation)
-        return frozenset(
-            stream.name
-            for stream in self.domain.joined
-            if stream.name not in whole and stream.joined is not None and stream.joined.shedding.mode is JoinMode.SUBSET
-        )
 
     def _take_join_reports(self) -> JoinReports:
         taken, self._join_reports.value = self._join_reports.value, {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from streamshed.network.join_source import JoinSource
 from streamshed.spark.internal_names import TIME
 from streamshed.spark.join_reports import JoinReports, ReportKey
 from streamshed.spark.join_rows import join_condition_of, pieces, to_blob, unpacked_side
+from streamshed.spark.join_weight import JoinWeight
 from streamshed.spark.late_processor import MapStateNeeded
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
@@ -47,18 +48,25 @@ class JoinWork:
         join: The join.
         sides: The columns of either side's rows: `TIME`, then those that results have.
         schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
+        weight: What results are worth; None: all the same.
     """
 
     name: str
     join: JoinSource
     sides: Mapping[Side, pa.Schema]
     schema: pa.Schema
+    weight: JoinWeight | None = None
 
     @property
     def specification(self) -> JoinSpecification:
         """The join over those columns."""
         return JoinSpecification(
-            windows=windows_of(self.join), condition=join_condition_of(self.join), left_time=TIME, right_time=TIME
+            windows=windows_of(self.join),
+            condition=join_condition_of(self.join),
+            left_time=TIME,
+            right_time=TIME,
+            weight=self.weight,
+            weight_columns=None if self.weight is None else self.weight.columns,
         )
 
     def tables(self, packed: Mapping[Side, list[bytes | None]]) -> tuple[pa.Table, pa.Table]:
@@ -131,7 +139,7 @@ class JoinOperator(StatefulProcessor):
         left, right = self._work.tables(packed_by_side(come["side"].tolist(), come["rows"].tolist()))
         # Before there is a watermark, no row is late.
         watermark = plan.open if plan.open > 0 else None
-        found, expected = self._joined(left, right, plan.streams[self._work.name].join, watermark)
+        found, expected = self._joined(left, right, plan.streams[self._work.name].join, watermark, int(key[0]))
         blobs = [(_latest(piece), to_blob(piece)) for piece in pieces(self._work.rows(found))]
         report = PartitionReport.of(found, expected, time.process_time() - begun)
         self._reports.add({ReportKey(self._work.name, number, int(key[0])): report})
@@ -141,13 +149,17 @@ class JoinOperator(StatefulProcessor):
             yield pd.DataFrame({JOINED_AT: pd.to_datetime([at], unit="us"), "rows": [blob]})
 
     def _joined(
-        self, left: pa.Table, right: pa.Table, directive: JoinDirective | None, watermark: int | None
+        self, left: pa.Table, right: pa.Table, directive: JoinDirective | None, watermark: int | None, label: int
     ) -> tuple[JoinResult, ExpectedComparisons | None]:
         """The results; where the join is not done fully, what that would have compared."""
         if directive is None:
             return self._partition.join(left, right, JoinPlan(watermark_microseconds=watermark)), None
+        memory = directive.memory_limit(label)
+        if directive.is_full:
+            plan = JoinPlan(watermark_microseconds=watermark, seed=directive.seed, memory=memory)
+            return self._partition.join(left, right, plan), None
         expected = self._partition.expected_comparisons(left, right, watermark_microseconds=watermark)
-        plan = directive.plan(expected, watermark_microseconds=watermark)
+        plan = replace(directive.plan(expected, watermark_microseconds=watermark), memory=memory)
         return self._partition.join(left, right, plan), expected
 
     def close(self) -> None:

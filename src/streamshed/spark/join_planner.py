@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.arrays import Floats
 from streamshed.joins.directive import JoinDirective
+from streamshed.joins.forgotten import EventTimes
 from streamshed.joins.knowledge import JoinKnowledge, total
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.side import Side
@@ -17,6 +20,7 @@ from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import TimeDomain
 from streamshed.network.stream import Stream
+from streamshed.spark.join_memory import HeldWindows
 from streamshed.spark.join_operator import windows_of
 from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.run_status import JoinStatus
@@ -24,10 +28,15 @@ from streamshed.spark.run_status import JoinStatus
 UNIT_SECONDS = 1e-6
 """A unit of work of a join, that rows of joined streams are counted in: what takes a microsecond of a core."""
 _FULL = 0.999
+_MEMORY = "memory"
 
 
-def refuse_what_joins_cannot(domain: TimeDomain) -> None:
-    """Refuse settings of joins that a network can say, but no run heeds so far.
+def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
+    """Refuse settings of joins that a network can say, but no run can heed.
+
+    Args:
+        domain: Its joins.
+        whole: By stream, the queries that need all of its rows.
 
     Raises:
         InvalidNetworkError: Listing them.
@@ -35,19 +44,33 @@ def refuse_what_joins_cannot(domain: TimeDomain) -> None:
     problems = []
     for stream in domain.joined:
         shedding = JoinShedding() if stream.joined is None else stream.joined.shedding
-        said = {
-            'mode="sample"': shedding.mode is JoinMode.SAMPLE,
-            "weight": shedding.weight is not None,
-            "memory": shedding.memory_bytes is not None,
-        }
-        problems += [
-            f'stream "{stream.name}": {name} of a join is not heeded by a run so far: leave it out, and it is shed'
-            " by how many results comparisons give"
-            for name, is_said in said.items()
-            if is_said
-        ]
+        if shedding.mode is JoinMode.SAMPLE:
+            problems.append(
+                f'stream "{stream.name}": mode="sample" of a join is not heeded by a run so far: leave it out, and it'
+                " is shed by how many results comparisons give"
+            )
+        if shedding.memory_bytes is not None and stream.name in whole:
+            queries = ", ".join(f'"{name}"' for name in whole[stream.name])
+            problems.append(
+                f'stream "{stream.name}": with memory its join forgets rows, but {queries} cannot be answered from'
+                " a part of it: leave memory out, or give such queries another mode or other aggregates?"
+            )
     if problems:
         raise InvalidNetworkError(*problems)
+
+
+def partly_joinable(domain: TimeDomain, whole: Collection[str]) -> frozenset[str]:
+    """Return the joined streams all of whose queries may be answered from a part of the join.
+
+    Args:
+        domain: Its joins.
+        whole: Streams with queries that need all of their rows.
+    """
+    return frozenset(
+        stream.name
+        for stream in domain.joined
+        if stream.name not in whole and stream.joined is not None and stream.joined.shedding.mode is JoinMode.SUBSET
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +94,8 @@ class JoinPlanner:
         sheddable: Names of joined streams whose queries all may be answered from a part of the join.
         take_reports: Returns what partitions told since it was last asked.
         known: What `to_json` wrote before a restart; None: nothing is known.
+        partitions: Of state.
+        is_advisory: Whether nothing is shed, and limits of memory are not heeded.
     """
 
     def __init__(
@@ -79,13 +104,20 @@ class JoinPlanner:
         sheddable: AbstractSet[str],
         take_reports: Callable[[], JoinReports],
         known: str | None = None,
+        *,
+        partitions: int = 1,
+        is_advisory: bool = False,
     ) -> None:
         self._joins = {stream.name: stream.joined for stream in streams if stream.joined is not None}
         self._sheddable = sheddable
         self._take_reports = take_reports
         self._told: JoinReports = {}
-        written = {} if known is None else json.loads(known)
+        written: Mapping[str, Mapping[str, Any]] = {} if known is None else json.loads(known)
         self._known = {name: _restored(join, written.get(name)) for name, join in self._joins.items()}
+        self._held = {
+            name: HeldWindows.of(join, partitions, written.get(name, {}).get(_MEMORY), is_limited=not is_advisory)
+            for name, join in self._joins.items()
+        }
 
     def sheds(self, stream: str) -> bool:
         """Return whether it is the join of a stream that may be done in part."""
@@ -104,7 +136,13 @@ class JoinPlanner:
         }
 
     def directive(
-        self, stream: str, work_share: float, *, micro_batch_id: int, rows: Mapping[str, int]
+        self,
+        stream: str,
+        work_share: float,
+        *,
+        micro_batch_id: int,
+        rows: Mapping[str, int],
+        last: JoinDirective | None = None,
     ) -> JoinDirective | None:
         """Return what the partitions of a join are to do; None: all of it.
 
@@ -113,18 +151,39 @@ class JoinPlanner:
             work_share: The share of the work on its rows that there is time for.
             micro_batch_id: Which.
             rows: As in `work_per_row`.
+            last: What they were told in the micro-batch before.
         """
-        if not self.sheds(stream) or work_share >= _FULL:
+        if stream not in self._joins:
+            return None
+        self._take()
+        memory = self._held[stream].shares(last)
+        is_full = not self.sheds(stream) or work_share >= _FULL
+        if is_full and memory is None:
             return None
         offered = self._offered(stream, rows) or self._known[stream].last_rows
         shedding = self._joins[stream].shedding
-        return self._known[stream].directive(
+        directive = self._known[stream].directive(
             shedding.policy,
-            work_share,
+            1.0 if is_full else work_share,
             micro_batch_id=micro_batch_id,
             offered_rows=offered,
             sampling=shedding.sampling,
         )
+        return replace(directive, memory=memory)
+
+    def missing(
+        self, stream: str, micro_batch_id: int, last: JoinDirective | None, *, opened: int
+    ) -> tuple[tuple[EventTimes, ...], float]:
+        """Return the event times of results that are missing for rows that were released, and the share that is not.
+
+        Args:
+            stream: The joined stream.
+            micro_batch_id: The micro-batch that is planned.
+            last: What partitions were told in the one before.
+            opened: The watermark, microseconds.
+        """
+        held = self._held[stream]
+        return held.missing_times(micro_batch_id, last, opened=opened), held.delivered_share
 
     def delivered_share(self, stream: str, directive: JoinDirective, rows: Mapping[str, int]) -> float:
         """Return the share of the results of a join that is to be expected."""
@@ -138,7 +197,7 @@ class JoinPlanner:
             rows: By source, what was offered.
             elapsed_seconds: Since the one before.
         """
-        self._told |= self._take_reports()
+        self._take()
         # Tasks of the next micro-batch may have told already.
         reports = {key: one for key, one in self._told.items() if key.micro_batch_id == micro_batch_id}
         self._told = {key: one for key, one in self._told.items() if key.micro_batch_id > micro_batch_id}
@@ -154,23 +213,38 @@ class JoinPlanner:
 
     def to_json(self) -> str:
         """Write down what is known, for a restart."""
-        return json.dumps({name: known.to_document() for name, known in self._known.items()})
+        self._take()
+        return json.dumps(
+            {
+                name: {**known.to_document(), _MEMORY: self._held[name].to_document()}
+                for name, known in self._known.items()
+            }
+        )
+
+    def _take(self) -> None:
+        taken = self._take_reports()
+        self._told |= taken
+        for name, held in self._held.items():
+            self._held[name] = held.taken(name, taken, self._known[name].results_per_comparison)
 
     def _offered(self, stream: str, rows: Mapping[str, int]) -> int:
         join = self._joins[stream]
         return sum(rows.get(name, 0) for name in {side.stream.name for side in (join.left, join.right)})
 
 
-def _restored(join: JoinSource, written: Mapping[str, object] | None) -> JoinKnowledge:
+def _restored(join: JoinSource, written: Mapping[str, Any] | None) -> JoinKnowledge:
     windows = windows_of(join)
-    return JoinKnowledge.initial(windows) if written is None else JoinKnowledge.from_document(written, windows)
+    weight = None if join.shedding.weight is None else join.shedding.weight.canonical
+    if written is None:
+        return JoinKnowledge.initial(windows, weight)
+    return JoinKnowledge.from_document(written, windows, weight)
 
 
 def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[PartitionReport], offered: int) -> JoinOutcome:
     expected, made = total(reports, "expected"), total(reports, "comparisons")
     missed = (expected - made).clip(0.0)
     prices, results = known.choice_prices, float(total(reports, "results").sum())
-    missed_results = float((missed * known.yields.per_comparison).sum())
+    missed_results = float((missed * known.results_per_comparison).sum())
     missed_seconds = prices.comparison * float(missed.sum()) + prices.result * missed_results
     made_seconds = prices.comparison * float(made.sum()) + prices.result * results
     full_seconds = sum(report.seconds for report in reports) + missed_seconds
@@ -182,10 +256,12 @@ def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[Partition
         yields=known.yields.per_comparison,
         comparisons=float(made.sum()),
         results=results,
+        weight=float(total(reports, "weight").sum()),
         late_rows=sum(report.late_rows for report in reports),
         stored_rows=sum(report.stored_rows for report in reports),
         stored_bytes=sum(report.stored_bytes for report in reports),
         released_rows=sum(report.released_rows for report in reports),
+        missed_results=float((total(reports, "missed_comparisons") * known.results_per_comparison).sum()),
     )
     return JoinOutcome(work_per_row=full_seconds / UNIT_SECONDS / offered if offered else 0.0, status=status)
 

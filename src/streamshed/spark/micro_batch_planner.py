@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
@@ -22,6 +22,7 @@ from streamshed.spark.checkpoint_reader import watermark_milliseconds
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.event_times import event_times
 from streamshed.spark.join_planner import JoinOutcome, JoinPlanner
+from streamshed.spark.partly_joined_times import ComingRows, lasting, partly_joined_times
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.share_codes import share_codes, sized_shares
@@ -163,7 +164,7 @@ class MicroBatchPlanner:
             # Of a join that is done in part, what it gives is not sampled besides.
             if not self._joins.sheds(name)
         }
-        directives = self._directives(decision, micro_batch_id, rows)
+        directives = self._directives(decision, micro_batch_id, rows, last)
         shed = [
             ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
             for name, of_stream in codes.items()
@@ -190,13 +191,7 @@ class MicroBatchPlanner:
                 for stream in self._facts.streams
             },
             shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
-            partly_joined=remembered(
-                (
-                    *(() if last is None else last.partly_joined),
-                    *self._partly_joined(directives, upcoming, opened, now),
-                ),
-                since=opened - self._facts.longest_window,
-            ),
+            partly_joined=self._partly_joined(directives, upcoming, opened, last, micro_batch_id=micro_batch_id),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
@@ -205,14 +200,18 @@ class MicroBatchPlanner:
         )
         return row, decision
 
-    def _directives(self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int]) -> dict[str, JoinDirective]:
+    def _directives(
+        self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
+    ) -> dict[str, JoinDirective]:
         """What is done of the joins that are not done fully."""
+        before = {} if last is None else last.streams
         found = {
             stream.name: self._joins.directive(
                 stream.name,
                 decision.work_shares.get(stream.name, 1.0),
                 micro_batch_id=micro_batch_id,
                 rows=rows,
+                last=before[stream.name].join if stream.name in before else None,
             )
             for stream in self._facts.streams
         }
@@ -223,25 +222,28 @@ class MicroBatchPlanner:
         directives: Mapping[str, JoinDirective],
         upcoming: Mapping[str, StreamRows],
         opened: int,
-        now: float,
-    ) -> Iterator[ShedInterval]:
-        """Event times of results that may be missing: from the earliest new row on, to the latest of all."""
-        rows = rows_by_name(upcoming)
-        for stream in self._facts.streams:
-            directive = directives.get(stream.name)
-            if directive is None or stream.joined is None:
-                continue
-            names = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
-            times = [self._shed_times(upcoming.get(name), opened, now) for name in names]
-            latest = [self._carrier.latest_event[name] for name in names if name in self._carrier.latest_event]
-            delivered = self._joins.delivered_share(stream.name, directive, rows)
-            shares = {share_name(*share): delivered for one in self._facts.intakes[stream.name] for share in one.shares}
-            yield ShedInterval(
-                stream=stream.name,
-                start=min(start for start, _ in times),
-                until=max([*latest, *(until for _, until in times)]),
-                sampling_rates=shares,
+        last: PlanRow | None,
+        *,
+        micro_batch_id: int,
+    ) -> tuple[ShedInterval, ...]:
+        """Event times of results of joins that may be missing, of this micro-batch and those before."""
+        latest, now = self._carrier.latest_event, self._clock()
+        times = {one.name: self._shed_times(upcoming.get(one.name), opened, now) for one in self._facts.sources}
+        coming = ComingRows(
+            micro_batch_id=micro_batch_id,
+            rows=rows_by_name(upcoming),
+            times={name: (start, max(until, latest.get(name, until))) for name, (start, until) in times.items()},
+            opened=opened,
+        )
+        found = [
+            interval
+            for stream in self._facts.streams
+            for interval in partly_joined_times(
+                self._joins, stream, self._facts.intakes[stream.name], directives.get(stream.name), coming, last
             )
+        ]
+        since = opened - self._facts.longest_window
+        return lasting(() if last is None else last.partly_joined, found, since=since)
 
     def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
         return UpcomingWindows(

@@ -42,14 +42,16 @@ class JoinStatus:
         work_share: The share of the cost of the full join that was spent, by what comparisons and results cost.
         left_share: r1, that of the comparisons with the window of left rows.
         right_share: r2, that of the comparisons with the window of right rows.
-        yields: Results per comparison of each cell, as known now: of the window of left rows, youngest first, then of
-            the other.
+        yields: Results per comparison of each cell, or their weight where they have one, as known now: of the window of
+            left rows, youngest first, then of the other.
         comparisons: How many were made.
         results: How many there were.
+        weight: What these were worth; their number where they have no weight.
         late_rows: Rows that came too late to be joined.
         stored_rows: Rows in the windows.
         stored_bytes: How large they are.
         released_rows: Rows that left the windows early, for memory.
+        missed_results: How many results rows that had left so would have given, by what comparisons yield.
     """
 
     work_share: float
@@ -58,10 +60,12 @@ class JoinStatus:
     yields: tuple[float, ...]
     comparisons: float
     results: float
+    weight: float
     late_rows: int
     stored_rows: int
     stored_bytes: int
     released_rows: int
+    missed_results: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +135,7 @@ class RunStatus:
     def is_shedding(self) -> bool:
         """Whether the latest micro-batch lost rows, or results of joins."""
         of_joins = (join.work_share for join in self.joins.values())
-        return any(
+        of_memory = any(join.released_rows or join.missed_results for join in self.joins.values())
+        return of_memory or any(
             kept < 1 for kept in (*self.sampling_rates.values(), *self.effective_sampling_rates.values(), *of_joins)
         )

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from streamshed.answering.shed_interval import UNSETTLED
 from streamshed.errors import InvalidNetworkError
+from streamshed.joins.directive import JoinDirective
 from streamshed.joins.learned_prices import MicroBatchWork
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.network.network import network
 from streamshed.network.sources import rate
 from streamshed.network.stream import Stream, stream
+from streamshed.planning.scalability import protected_streams
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, ReportKey
 
@@ -25,13 +28,19 @@ FULL = PartitionReport(
     expected=(100_000.0, 150_000.0, 50_000.0),
     comparisons=(100_000.0, 150_000.0, 50_000.0),
     results=(0.0, 2_900.0, 100.0),
+    weight=(0.0, 2_900.0, 100.0),
     seen_comparisons=(100_000.0, 150_000.0, 50_000.0),
+    seen_results=(0.0, 2_900.0, 100.0),
     seen_weight=(0.0, 2_900.0, 100.0),
     late_rows=2,
     stored_rows=1_000,
     stored_bytes=50_000,
     basic_windows=5,
     released_rows=1,
+    missed_comparisons=(0.0, 0.0, 0.0),
+    forgotten_rows=0,
+    forgotten_bytes=0,
+    missing_times=(),
 )
 FEW = MicroBatchWork(rows=700, reads=4, comparisons=1_000.0, results=10.0)
 PART = replace(FULL, comparisons=(0.0, 150_000.0, 0.0), results=(0.0, 2_900.0, 0.0))
@@ -133,13 +142,128 @@ def test_what_is_known_outlives_a_restart() -> None:
 
 
 def test_settings_that_no_run_heeds_are_refused() -> None:
-    joined = CALLS.join(ALERTS, on="value", within="2 s", memory="1 MB", weight="calls_value", name="weighed")
     sampled = CALLS.join(ALERTS, on="value", within="2 s", mode="sample", name="sampled")
-    (domain,) = network(joined.query("a"), sampled.query("b")).time_domains
+    (domain,) = network(sampled.query("b")).time_domains
     with pytest.raises(InvalidNetworkError) as refused:
         refuse_what_joins_cannot(domain)
     assert [problem.split(" of a join")[0] for problem in refused.value.problems] == [
         'stream "sampled": mode="sample"',
-        'stream "weighed": weight',
-        'stream "weighed": memory',
     ]
+
+
+HELD: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s", memory="1 MB", name="held")
+
+
+def held_planner(told: Told, known: str | None = None, *, is_advisory: bool = False) -> JoinPlanner:
+    (domain,) = network(HELD.query("pairs")).time_domains
+    refuse_what_joins_cannot(domain, {})
+    return JoinPlanner(domain.streams, {"held"}, told.take, known, partitions=2, is_advisory=is_advisory)
+
+
+def directive_of(
+    joins: JoinPlanner, number: int, *, share: float = 1.0, last: JoinDirective | None = None
+) -> JoinDirective:
+    found = joins.directive("held", share, micro_batch_id=number, rows=ROWS, last=last)
+    assert found is not None
+    return found
+
+
+def test_a_limit_of_memory_holds_whether_there_is_time_or_not() -> None:
+    told = Told()
+    joins = held_planner(told)
+    first = directive_of(joins, 0)
+    assert first.is_full
+    assert [first.memory and first.memory.of(label) for label in (3, 4)] == [500_000, 500_000]
+    released = replace(FULL, released_rows=9, forgotten_rows=9, forgotten_bytes=150_000, missing_times=((5, 8),))
+    told.reports = {ReportKey("held", 0, 3): FULL, ReportKey("held", 0, 4): released}
+    later = directive_of(joins, 1, share=0.5)
+    assert not later.is_full
+    assert later.memory is not None
+    assert later.memory.of(4) - later.memory.of(3) == 150_000
+    assert sum(later.memory.of(label) for label in (3, 4)) <= 1_000_000
+    assert JoinDirective.from_document(later.to_document()) == later
+
+
+def test_what_is_missing_for_rows_that_were_released_is_told_at_once() -> None:
+    told = Told()
+    joins = held_planner(told)
+    first = directive_of(joins, 0)
+    assert joins.missing("held", 0, None, opened=0)[0] == ()
+    gone = replace(FULL, released_rows=500, forgotten_rows=500, forgotten_bytes=1_000, missing_times=((5, 8),))
+    told.reports = {ReportKey("held", 0, 3): FULL, ReportKey("held", 0, 4): gone}
+    directive_of(joins, 1)
+    times, share = joins.missing("held", 1, first, opened=3)
+    assert times == ((5, 8),)
+    assert share == pytest.approx(0.8)
+    joins.learn(0, ROWS, elapsed_seconds=1.0)
+    missed = replace(gone, missed_comparisons=(0.0, 150_000.0, 0.0))
+    told.reports = {ReportKey("held", 1, 3): FULL, ReportKey("held", 1, 4): missed}
+    status = joins.learn(1, ROWS, elapsed_seconds=1.0)["held"].status
+    assert 2_500 < status.missed_results < 3_500
+    assert 0.6 < joins.missing("held", 2, first, opened=3)[1] < 0.75
+
+
+def test_after_a_crash_nobody_knows_what_was_released_last() -> None:
+    told = Told()
+    joins = held_planner(told)
+    directive_of(joins, 0)
+    skewed = replace(FULL, stored_bytes=600_000)
+    told.reports = {ReportKey("held", 0, 3): FULL, ReportKey("held", 0, 4): skewed}
+    last = directive_of(joins, 1)
+    crashed = held_planner(Told())
+    again = directive_of(crashed, 2, last=last)
+    assert last.memory is not None
+    assert again.memory == last.memory
+    halved = replace(last.memory, limit=2_000_000, by_label={3: 500_000, 4: 1_500_000})
+    again = directive_of(crashed, 2, last=replace(last, memory=halved))
+    assert again.memory is not None
+    assert again.memory.by_label == pytest.approx({3: 275_000, 4: 725_000}, rel=0.01)
+    assert crashed.missing("held", 2, last, opened=7)[0] == ((7, UNSETTLED),)
+    assert crashed.missing("held", 2, None, opened=7)[0] == ()
+    told.reports = {ReportKey("held", 1, 3): FULL, ReportKey("held", 1, 4): skewed}
+    stopped = held_planner(Told(), joins.to_json())
+    assert stopped.missing("held", 2, last, opened=7)[0] == ()
+    assert directive_of(stopped, 2).memory == last.memory
+
+
+def test_a_limit_of_memory_is_refused_where_a_query_needs_the_whole_join() -> None:
+    queries = network(HELD.query("pairs"), HELD.query("all_of_them", mode="exact"))
+    (domain,) = queries.time_domains
+    with pytest.raises(
+        InvalidNetworkError, match=r'stream "held": with memory .* but "all_of_them" cannot be answered'
+    ):
+        refuse_what_joins_cannot(domain, protected_streams(queries))
+
+
+def test_advice_releases_nothing() -> None:
+    assert held_planner(Told(), is_advisory=True).directive("held", 1.0, micro_batch_id=0, rows=ROWS) is None
+
+
+def test_weights_are_learned_beside_results_and_costs_go_by_results() -> None:
+    weighed = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s", weight="calls_value", name=NAME)
+    (domain,) = network(weighed.query("pairs")).time_domains
+    told, plain_told = Told(), Told()
+    plain = planner(plain_told)
+    joins = JoinPlanner(domain.streams, {NAME}, told.take)
+    heavy = replace(FULL, weight=(0.0, 2_900.0, 1e9), seen_weight=(0.0, 2_900.0, 1e9))
+    learned(told, [heavy], joins)
+    learned(plain_told, [FULL], plain)
+    directive, other = (one.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS) for one in (joins, plain))
+    assert directive is not None
+    assert other is not None
+    assert directive.found == other.yields
+    best = [one.yields.per_comparison.index(max(one.yields.per_comparison)) for one in (directive, other)]
+    assert best == [2, 1]
+    assert joins.work_per_row(ROWS) == plain.work_per_row(ROWS)
+    assert JoinDirective.from_document(directive.to_document()) == directive
+    told.reports = {ReportKey(NAME, 20, 0): heavy}
+    status = joins.learn(20, ROWS, elapsed_seconds=1.0)[NAME].status
+    assert (status.results, status.weight) == (3_000.0, 1e9 + 2_900.0)
+    again = JoinPlanner(domain.streams, {NAME}, Told().take, joins.to_json())
+    assert again.to_json() == joins.to_json()
+    back = planner(Told(), joins.to_json()).directive(NAME, 0.4, micro_batch_id=1, rows=ROWS)
+    directive = joins.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS)
+    assert back is not None
+    assert directive is not None
+    assert back.yields == directive.found
+    assert back.found is None

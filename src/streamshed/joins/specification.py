@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -26,6 +26,8 @@ class JoinSpecification:
         left_time: The left side's time column: a timestamp, or microseconds as a whole number.
         right_time: The right side's.
         weight: What a result is worth; None: all are worth 1. Negative values and NaN are worth 0.
+        columns: Of sides whose columns may change, those of now: stored rows that lack some have nulls there, and
+            lose others. None may be what the join itself looks at.
     """
 
     windows: JoinWindows
@@ -33,6 +35,7 @@ class JoinSpecification:
     left_time: str
     right_time: str
     weight: PairWeight | None = None
+    columns: Mapping[Side, pa.Schema] = field(default_factory=dict)
 
     def time_of(self, side: Side) -> str:
         """Return the time column of a side."""

@@ -44,6 +44,7 @@ class CompiledStream:
         outputs: What its queries answer, from slices and rows.
         plan: What a micro-batch is told, one row; None: nothing, as in batch mode.
         count_outputs: What its queries answer whose windows hold so many rows.
+        summed: Of a joined stream, the sharing classes of which results may be summed up already.
     """
 
     work: StreamWork
@@ -52,10 +53,11 @@ class CompiledStream:
     outputs: tuple[Output, ...]
     plan: DataFrame | None = None
     count_outputs: tuple[Output, ...] = ()
+    summed: frozenset[int] = frozenset()
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
-        return stream_rows(self.line, self.work, self.values, layout)
+        return stream_rows(self.line, self.work, self.values, layout, self.summed)
 
 
 def compile_stream(
@@ -64,6 +66,7 @@ def compile_stream(
     source: DataFrame,
     admission: Admission,
     costs: Accumulator[CallCosts] | None = None,
+    summed: frozenset[int] = frozenset(),
 ) -> CompiledStream:
     """Lay the queries over a stream out on a DataFrame of its source.
 
@@ -73,6 +76,7 @@ def compile_stream(
         source: Its rows.
         admission: How they are admitted.
         costs: Told what user functions take; None: nobody is.
+        summed: See `CompiledStream`.
 
     Raises:
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
@@ -105,7 +109,8 @@ def compile_stream(
         *(_row_output(query) for query in work.set_valued),
     )
     count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
-    return CompiledStream(work, line, ValueTypes(types, presence_only(slots)), outputs, told.plan, count_outputs)
+    values = ValueTypes(types, presence_only(slots))
+    return CompiledStream(work, line, values, outputs, told.plan, count_outputs, summed)
 
 
 def _admission(admission: Admission, work: StreamWork) -> Admission:

@@ -113,7 +113,7 @@ class DomainRun:
         self._spark_folder = self._folder.below("spark")
         self._sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
         self._before = read_manifest(self._folder)
-        trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network.queries), spark)
+        trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network), spark)
         read_relations(trial.instructions)
         self._works = {compiled.work.stream.name: compiled.work for compiled in trial.streams}
         self.manifest = self._continued(trial)
@@ -281,7 +281,7 @@ class DomainRun:
         return compile_network(
             self._network,
             self.domain,
-            with_joined(self._spark, self.domain, self._sources, self._network.queries, streaming),
+            with_joined(self._spark, self.domain, self._sources, self._network, streaming),
             self._spark,
             admissions=[Admission(plan) for plan in plans.values()],
             depth=self.manifest.max_depth,

@@ -22,6 +22,7 @@ from streamshed.spark.compiled_network import (
     needed_layout,
 )
 from streamshed.spark.fixed_drops import FixedDrops
+from streamshed.spark.join_frame import DomainRows
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_row import StreamPlan
@@ -109,7 +110,7 @@ def _compiled(
     return compile_network(
         network,
         domain,
-        [streaming_frame(spark, stream) for stream in domain.streams],
+        DomainRows([streaming_frame(spark, stream) for stream in domain.streams], {}),
         spark,
         admissions=[
             Admission(_plan(spark, stream_work(stream, queries), sampling, dropping), sized)

@@ -46,6 +46,7 @@ from streamshed.spark.internal_names import (
     SAMPLING_RATE,
     SIZE_COLUMN,
     SIZE_THRESHOLD,
+    SUMS,
     TEXT,
     TIME,
     UNREADABLE,
@@ -57,6 +58,8 @@ NO_NUMBER = "number is null"
 NUMBER_TOO_LARGE = f"number is beyond {LARGEST_NUMBER}"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
+IN_SUMS = "stands for many"
+"""Of what results of a join were summed up to: to its queries it is no row."""
 
 _UNIT = 2.0**-53
 _ALWAYS_OPEN = -(2**62)
@@ -100,6 +103,8 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     if stream.is_numbered:
         why = F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
+    if SUMS in rows.columns:
+        reason = F.coalesce(reason, F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed

@@ -21,6 +21,7 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark import answers, query_view
+from streamshed.spark.internal_names import TIME
 from streamshed.spark.join_sums import join_sums
 from streamshed.spark.join_work import JoinSums
 from tests.spark.streaming.files import at, write_parquet
@@ -153,7 +154,9 @@ RESIDUAL = Asked(
     keys=("calls_host",),
     is_summed=False,
 )
-SUMS = Asked("sums", 6, 6, {"total": ("sum(calls_n + 1)", "sum(calls_n + 1)")}, ("calls_n < 1000",), is_summed=False)
+SUMS = Asked(
+    "sums", 6, 6, {"total": ("sum(calls_n + 1)", "sum(calls_n + 1)")}, ("calls_n BETWEEN 0 AND 1000",), is_summed=False
+)
 COSTS = Asked("costs", 10, 10, {"cost": ("sum(alerts_cost)", "sum(alerts_cost)")}, is_summed=False)
 SPREAD = Asked(
     "spread", 10, 5, {"s": ("stddev(calls_n % 9)", "stddev(calls_n % 9)")}, ("calls_n > 0",), is_summed=False
@@ -221,10 +224,10 @@ def _summed(spark: SparkSession, path: Path, asked: Sequence[Asked], *, rows: bo
     """What of some queries is summed up where pairs are found."""
     pairs = _pairs(path)
     queries = [one.query(pairs) for one in asked] + ([pairs.query("pairs")] if rows else [])
-    sides = {
-        side: spark.createDataFrame([], ", ".join(f"{prefix}_{column}" for column in DDL.split(", ")))
-        for side, prefix in zip(Side, ("calls", "alerts"), strict=True)
-    }
+    sides = {}
+    for side, prefix in zip(Side, ("calls", "alerts"), strict=True):
+        columns = [f"{TIME} bigint", *(f"{prefix}_{column}" for column in DDL.split(", "))]
+        sides[side] = spark.createDataFrame([], ", ".join(columns))
     return join_sums(stream_work(pairs, network(*queries).foundation.queries), sides)[0]
 
 

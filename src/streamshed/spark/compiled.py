@@ -22,6 +22,7 @@ from streamshed.spark.analysis import refused_instruction
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
 from streamshed.spark.passing import passes
+from streamshed.spark.plan_columns import Plan
 from streamshed.spark.retained_rows import whole_words
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.slice_columns import slice_start
@@ -42,7 +43,7 @@ class CompiledStream:
         line: How.
         values: Types of keys and values.
         outputs: What its queries answer, from slices and rows.
-        plan: What a micro-batch is told, one row; None: nothing, as in batch mode.
+        plan: What a micro-batch is told; None: nothing, as in batch mode.
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
     """
@@ -51,7 +52,7 @@ class CompiledStream:
     line: StraightLine
     values: ValueTypes
     outputs: tuple[Output, ...]
-    plan: DataFrame | None = None
+    plan: Plan | None = None
     count_outputs: tuple[Output, ...] = ()
     summed: frozenset[int] = frozenset()
 
@@ -125,11 +126,13 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     grid = common_grid(classes)
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
-    plan = admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried})
+    plan = admission.plan
+    if plan.part is None:
+        plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried}))
     return Admission(plan, size_columns, whole_words(work) if work.may_drop_windows else (), work.cohort_keys)
 
 
-def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
+def _gates(work: StreamWork, plan: Plan | None) -> dict[str, Column]:
     """The samplers before those instructions that are worth one."""
     if plan is None:
         return {}

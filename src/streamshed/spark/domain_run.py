@@ -273,10 +273,7 @@ class DomainRun:
         return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval, asked)
 
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
-        plans = {
-            stream.name: plan_table(self._spark, client, stream, self._works[stream.name].gating)
-            for stream in self.domain.streams
-        }
+        plans = plan_table(self._spark, client, self._works)
         streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, plans)
         return compile_network(
             self._network,

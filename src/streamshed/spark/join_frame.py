@@ -33,7 +33,7 @@ from streamshed.spark.join_unpacking import SUMS_TYPE, unpacking
 from streamshed.spark.join_work import NO_SUMS, PIECE_DDL, JoinSums, JoinWork
 from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
-from streamshed.spark.plan_columns import with_plan
+from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.straight_line import run_instructions
 
@@ -48,13 +48,13 @@ class StreamingJoin:
         client: Asks for the plan of a micro-batch.
         reports: Told what was done.
         partitions: Of state.
-        plans: By stream, what a micro-batch is told of it, one row.
+        plans: By stream, what a micro-batch is told of it.
     """
 
     client: PlanClient
     reports: Accumulator[JoinReports]
     partitions: int
-    plans: Mapping[str, DataFrame] = field(default_factory=dict)
+    plans: Mapping[str, Plan] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from streamshed.spark.internal_names import (
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.plan_columns import with_plan
+from streamshed.spark.plan_columns import Plan, with_plan
 
 NO_TIME = "event time is null"
 NO_NUMBER = "number is null"
@@ -70,14 +70,14 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
-            in batch mode.
+        plan: What `PLAN_SCHEMA` names, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as in batch
+            mode.
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
     """
 
-    plan: DataFrame | None = None
+    plan: Plan | None = None
     size_columns: tuple[str, ...] = ()
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()

@@ -113,7 +113,7 @@ class JoinPartition:
             side: one.rows.chosen(chosen_rows(one.rows.times, plan.keep_share, salt=DROPPED + side, seed=plan.seed))
             for side, one in new.items()
         }
-        state = WindowState(self._windows, self._store)
+        state = WindowState(self._windows, self._store, self._specification.columns)
         expired = state.expire(plan.watermark_microseconds)
         probe = Probe(self._specification, self._kernel, plan, kept, state)
         found = probe.pairs()

@@ -92,6 +92,21 @@ class Rows:
         """Return the rows from one place to another."""
         return Rows(self.table.slice(start, stop - start).combine_chunks())
 
+    def with_columns(self, columns: pa.Schema) -> Rows:
+        """Return the rows with just those columns of the user's; null where they lack one.
+
+        >>> rows = Rows(pa.table({"a": [1], "b": [2], "#time": [3]}))
+        >>> rows.with_columns(pa.schema([("a", pa.int64()), ("c", pa.bool_())])).table.to_pylist()
+        [{'a': 1, 'c': None, '#time': 3}]
+        """
+        if self.payload.schema.equals(columns):
+            return self
+        there = set(self.table.column_names)
+        own = [self.table.column(one.name) if one.name in there else pa.nulls(len(self), one.type) for one in columns]
+        ours = [one for one in self.table.schema if one.name.startswith("#")]
+        schema = pa.schema([*columns, *ours])
+        return Rows(pa.Table.from_arrays([*own, *(self.table.column(one.name) for one in ours)], schema=schema))
+
     def _numbers(self, name: str) -> Ints:
         return np.asarray(self._one(name))
 

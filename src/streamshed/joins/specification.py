@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -27,6 +27,8 @@ class JoinSpecification:
         right_time: The right side's.
         weight: What a result is worth; None: all are worth 1. Negative values, infinite ones and NaN are worth 0.
         weight_columns: The columns of left and of right rows that it is given; None: all.
+        columns: Of sides whose columns may change, those of now: stored rows that lack some have nulls there, and
+            lose others. None may be what the join itself looks at.
     """
 
     windows: JoinWindows
@@ -35,6 +37,7 @@ class JoinSpecification:
     right_time: str
     weight: PairWeight | None = None
     weight_columns: tuple[Sequence[str], Sequence[str]] | None = None
+    columns: Mapping[Side, pa.Schema] = field(default_factory=dict)
 
     def time_of(self, side: Side) -> str:
         """Return the time column of a side."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,13 +24,17 @@ class WindowState:
     Args:
         windows: The windows of the join.
         store: Where they are kept.
+        columns: See `JoinSpecification`.
 
     Raises:
         IncompatibleCheckpointError: What is stored are basic windows of another size.
     """
 
-    def __init__(self, windows: JoinWindows, store: BasicWindowStore) -> None:
+    def __init__(
+        self, windows: JoinWindows, store: BasicWindowStore, columns: Mapping[Side, pa.Schema] | None = None
+    ) -> None:
         self._windows = windows
+        self._columns = columns or {}
         self._store = store
         self._read: dict[tuple[int, int], Rows] = {}
         self.directory, self.forgotten = apart(
@@ -123,7 +127,8 @@ class WindowState:
             blob = self._store.get(key)
             if blob is None:
                 raise KeyError(f"basic window {key} of a join is in the directory but not in its store")
-            self._read[key] = Rows.from_blob(blob)
+            rows, columns = Rows.from_blob(blob), self._columns.get(Side(one.side))
+            self._read[key] = rows if columns is None else rows.with_columns(columns)
         return self._read[key]
 
 

@@ -29,11 +29,12 @@ def is_total(sql: str, types: Mapping[str, str | None]) -> bool:
     (False, False)
     """
     lowered = {name.lower(): kind for name, kind in types.items()}
-    return _is_total(_parsed(sql), lowered)
+    return _is_total(parsed(sql), lowered)
 
 
 @lru_cache(maxsize=16384)
-def _parsed(sql: str) -> exp.Expr:
+def parsed(sql: str) -> exp.Expr:
+    """Read an expression."""
     return sqlglot.parse_one(sql, dialect="spark")
 
 

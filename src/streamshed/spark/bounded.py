@@ -48,7 +48,7 @@ def _domain_answers(
     network: QueryNetwork, domain: TimeDomain, spark: SparkSession, given: Mapping[str, DataFrame]
 ) -> DataFrame:
     sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
-    compiled = compile_network(network, domain, with_joined(spark, domain, sources, network.queries), spark)
+    compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
     read_relations(compiled.instructions)
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled.streams for sharing_class in stream.work.classes]

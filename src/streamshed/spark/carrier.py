@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.spark.internal_names import CARRIER_OPENED, CARRIER_TIME, CARRIER_UNTIL
-from streamshed.spark.plan_columns import with_plan
+from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.set_apart import CARRIER_CLASS, NO_TIME_YET
 
 _TOLD = (CARRIER_TIME, CARRIER_OPENED, CARRIER_UNTIL)
@@ -27,7 +27,7 @@ def carrier_frame(spark: SparkSession) -> DataFrame:
     return reader.option("rowsPerBatch", 1).option("numPartitions", 1).load()
 
 
-def with_carrier(rows: DataFrame, carrier: DataFrame, plan: DataFrame | None, stream_name: str) -> DataFrame:
+def with_carrier(rows: DataFrame, carrier: DataFrame, plan: Plan | None, stream_name: str) -> DataFrame:
     """Put the carrier's row among a stream's rows on their way into slices.
 
     It shows its own event time to the watermark, but goes into the slice in which the stream was before. Here and not
@@ -36,7 +36,7 @@ def with_carrier(rows: DataFrame, carrier: DataFrame, plan: DataFrame | None, st
     Args:
         rows: What `stream_rows` returns.
         carrier: A `carrier_frame`.
-        plan: What a micro-batch is told, one row; None: the carrier knows no time, and shows the epoch.
+        plan: What a micro-batch is told; None: the carrier knows no time, and shows the epoch.
         stream_name: The stream.
     """
     told = _without_plan(carrier) if plan is None else with_plan(carrier, plan, _TOLD)

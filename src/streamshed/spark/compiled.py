@@ -22,6 +22,7 @@ from streamshed.spark.analysis import refused_instruction
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
 from streamshed.spark.passing import passes
+from streamshed.spark.plan_columns import Plan
 from streamshed.spark.retained_rows import whole_words
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.slice_columns import slice_start
@@ -42,20 +43,22 @@ class CompiledStream:
         line: How.
         values: Types of keys and values.
         outputs: What its queries answer, from slices and rows.
-        plan: What a micro-batch is told, one row; None: nothing, as in batch mode.
+        plan: What a micro-batch is told; None: nothing, as in batch mode.
         count_outputs: What its queries answer whose windows hold so many rows.
+        summed: Of a joined stream, the sharing classes of which results may be summed up already.
     """
 
     work: StreamWork
     line: StraightLine
     values: ValueTypes
     outputs: tuple[Output, ...]
-    plan: DataFrame | None = None
+    plan: Plan | None = None
     count_outputs: tuple[Output, ...] = ()
+    summed: frozenset[int] = frozenset()
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
-        return stream_rows(self.line, self.work, self.values, layout)
+        return stream_rows(self.line, self.work, self.values, layout, self.summed)
 
 
 def compile_stream(
@@ -64,6 +67,7 @@ def compile_stream(
     source: DataFrame,
     admission: Admission,
     costs: Accumulator[CallCosts] | None = None,
+    summed: frozenset[int] = frozenset(),
 ) -> CompiledStream:
     """Lay the queries over a stream out on a DataFrame of its source.
 
@@ -73,6 +77,7 @@ def compile_stream(
         source: Its rows.
         admission: How they are admitted.
         costs: Told what user functions take; None: nobody is.
+        summed: See `CompiledStream`.
 
     Raises:
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
@@ -105,7 +110,8 @@ def compile_stream(
         *(_row_output(query) for query in work.set_valued),
     )
     count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
-    return CompiledStream(work, line, ValueTypes(types, presence_only(slots)), outputs, told.plan, count_outputs)
+    values = ValueTypes(types, presence_only(slots))
+    return CompiledStream(work, line, values, outputs, told.plan, count_outputs, summed)
 
 
 def _admission(admission: Admission, work: StreamWork) -> Admission:
@@ -120,12 +126,14 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     grid = common_grid(classes)
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
-    plan = admission.plan.withColumns({OPENED: opened, CARRIER_OPENED: carried})
+    plan = admission.plan
+    if plan.part is None:
+        plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried}))
     leaves_out = work.may_drop_windows or admission.drops_rows
     return Admission(plan, size_columns, whole_words(work) if leaves_out else (), work.cohort_keys)
 
 
-def _gates(work: StreamWork, plan: DataFrame | None) -> dict[str, Column]:
+def _gates(work: StreamWork, plan: Plan | None) -> dict[str, Column]:
     """The samplers before those instructions that are worth one."""
     if plan is None:
         return {}

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.output import Output
@@ -27,6 +28,9 @@ from streamshed.spark.bounded_count_partials import bounded_count_partials
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.finished_answers import Listener
+from streamshed.spark.internal_names import SUMS
+from streamshed.spark.join_frame import DomainRows
+from streamshed.spark.join_unpacking import SUMS_TYPE
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import Routed
 from streamshed.spark.nested_levels import CompiledLevel, Types, compile_levels
@@ -144,7 +148,7 @@ class CompiledNetwork:
 def compile_network(
     network: QueryNetwork,
     domain: TimeDomain,
-    sources: Sequence[DataFrame],
+    sources: DomainRows,
     spark: SparkSession,
     *,
     admissions: Sequence[Admission] = (),
@@ -156,7 +160,7 @@ def compile_network(
     Args:
         network: The network.
         domain: Whose streams.
-        sources: Their rows, in order.
+        sources: Their rows.
         spark: The session.
         admissions: How they are admitted, in order; none: as they come.
         depth: How many aggregates may follow one another, if that is more than those of the network.
@@ -167,10 +171,10 @@ def compile_network(
         InvalidExpressionError: As `compile_stream`.
     """
     queries = network.foundation.queries
-    told = admissions or [Admission()] * len(sources)
+    told = admissions or [Admission()] * len(sources.frames)
     streams = [
-        compile_stream(stream, queries, source, admission, costs)
-        for stream, source, admission in zip(domain.streams, sources, told, strict=True)
+        compile_stream(stream, queries, source, admission, costs, sources.summed.get(stream.name, frozenset()))
+        for stream, source, admission in zip(domain.streams, sources.frames, told, strict=True)
     ]
     first = {stream.work.stream.name: (stream.work.slots, stream.values.types) for stream in streams}
     levels = compile_levels(spark, network.queries, first, max(depth, network.depth))
@@ -225,6 +229,9 @@ def compiled_partials(
     ]
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
+    if any(stream.work.stream.joined is not None for stream in streams):
+        # Also where nothing is summed up: queries come and go, the schema of state stays.
+        kept = [one if SUMS in one.columns else one.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE)) for one in kept]
     united = functools.reduce(DataFrame.unionByName, kept)
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
     spreads = any(output.shape.function in DISPERSIONS for output in outputs)

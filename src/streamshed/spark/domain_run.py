@@ -116,7 +116,7 @@ class DomainRun:
         self._spark_folder = self._folder.below("spark")
         self._sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
         self._before = read_manifest(self._folder)
-        trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network.queries), spark)
+        trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network), spark)
         read_relations(trial.instructions)
         self._works = {compiled.work.stream.name: compiled.work for compiled in trial.streams}
         self.manifest = self._continued(trial)
@@ -276,16 +276,13 @@ class DomainRun:
         return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval, asked)
 
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
-        plans = {
-            stream.name: plan_table(self._spark, client, stream, self._works[stream.name].gating)
-            for stream in self.domain.streams
-        }
+        plans = plan_table(self._spark, client, self._works)
         left_out = self._needs.streams_left_out
         streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, plans)
         return compile_network(
             self._network,
             self.domain,
-            with_joined(self._spark, self.domain, self._sources, self._network.queries, streaming),
+            with_joined(self._spark, self.domain, self._sources, self._network, streaming),
             self._spark,
             admissions=[Admission(plan, drops_rows=name in left_out) for name, plan in plans.items()],
             depth=self.manifest.max_depth,

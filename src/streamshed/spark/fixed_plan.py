@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.answering.answering import Answering
@@ -22,8 +22,10 @@ from streamshed.spark.compiled_network import (
     needed_layout,
 )
 from streamshed.spark.fixed_drops import FixedDrops
+from streamshed.spark.join_frame import DomainRows
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
+from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.sampled_rows import Admission
@@ -109,7 +111,7 @@ def _compiled(
     return compile_network(
         network,
         domain,
-        [streaming_frame(spark, stream) for stream in domain.streams],
+        DomainRows([streaming_frame(spark, stream) for stream in domain.streams], {}),
         spark,
         admissions=[
             Admission(_plan(spark, stream_work(stream, queries), sampling, dropping), sized)
@@ -120,10 +122,10 @@ def _compiled(
 
 def _plan(
     spark: SparkSession, work: StreamWork, sampling: FixedSampling | None, dropping: FixedDrops | None
-) -> DataFrame | None:
+) -> Plan | None:
     if dropping is not None:
         values = plan_values(StreamPlan(), 0, work.gating, dropping.drops, place=dropping.retained)
-        return spark.createDataFrame([values], PLAN_SCHEMA)
+        return Plan(spark.createDataFrame([values], PLAN_SCHEMA))
     if sampling is None:
         return None
     code = code_of(sampling.sampling_rate)
@@ -134,4 +136,4 @@ def _plan(
         share_codes=codes,
         sized=sized_shares(work.intakes, query_codes, sampling.sized),
     )
-    return spark.createDataFrame([plan_values(plan, 0, work.gating)], PLAN_SCHEMA)
+    return Plan(spark.createDataFrame([plan_values(plan, 0, work.gating)], PLAN_SCHEMA))

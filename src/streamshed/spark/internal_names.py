@@ -13,6 +13,13 @@ TIME = "__time"
 UNREADABLE = "__unreadable"
 """Why a row is not one for the queries, else null."""
 
+EVENT_TIME = "event_time"
+"""The same as a time, of which Spark knows the watermark."""
+IS_SUMMED = "__is_summed"
+"""Of a result of a join, whether it has been summed up where it was found."""
+SUMS = "__sums"
+"""What has been summed up there, of many results; null: this row is a result."""
+
 PLAN = "__plan"
 """The plan's one row, all of it."""
 OPEN = "__open"

@@ -15,22 +15,26 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from streamshed.joins.comparable import check_comparable
 from streamshed.joins.side import Side
 from streamshed.network.join_source import JoinSource
-from streamshed.network.network import TimeDomain
+from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.node import Node
 from streamshed.network.query import Query
 from streamshed.network.selection import stream_columns_used
 from streamshed.network.stream import Stream
+from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
-from streamshed.spark.internal_names import CARRIER_TIME, TIME
-from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator, JoinWork
+from streamshed.spark.internal_names import CARRIER_TIME, EVENT_TIME, IS_SUMMED, SUMS, TIME
+from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
 from streamshed.spark.join_reports import JoinReports
-from streamshed.spark.join_rows import PACKED_DDL, join_condition_of, packing, unpacking
+from streamshed.spark.join_rows import PACKED_DDL, join_condition_of, packing
+from streamshed.spark.join_sums import join_sums
+from streamshed.spark.join_unpacking import SUMS_TYPE, unpacking
 from streamshed.spark.join_weight import JoinWeight, join_weight, with_worth
+from streamshed.spark.join_work import NO_SUMS, PIECE_DDL, JoinSums, JoinWork
 from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
-from streamshed.spark.plan_columns import with_plan
+from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.straight_line import run_instructions
 
@@ -45,40 +49,56 @@ class StreamingJoin:
         client: Asks for the plan of a micro-batch.
         reports: Told what was done.
         partitions: Of state.
-        plans: By stream, what a micro-batch is told of it, one row.
+        plans: By stream, what a micro-batch is told of it.
     """
 
     client: PlanClient
     reports: Accumulator[JoinReports]
     partitions: int
-    plans: Mapping[str, DataFrame] = field(default_factory=dict)
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DomainRows:
+    """The rows of a time domain's streams.
+
+    Attributes:
+        frames: Of each stream, in order: those of sources as they are, joined ones as results.
+        summed: By joined stream, the sharing classes of which results may be summed up already.
+    """
+
+    frames: Sequence[DataFrame]
+    summed: Mapping[str, frozenset[int]]
 
 
 def with_joined(
     spark: SparkSession,
     domain: TimeDomain,
     sources: Mapping[str, DataFrame],
-    queries: Sequence[Query],
+    network: QueryNetwork,
     streaming: StreamingJoin | None = None,
-) -> list[DataFrame]:
-    """Return the rows of all streams of a time domain, in order: those of sources as they are, joined ones as results.
+) -> DomainRows:
+    """Return the rows of all streams of a time domain.
 
     Args:
         spark: The session.
         domain: The time domain.
         sources: The rows of its sources, by name.
-        queries: Of the network.
+        network: Whose queries are over them.
         streaming: How joins stream; None: all rows are there.
 
     Raises:
         InvalidNetworkError: As `joined_frame`.
     """
-    return [
-        sources[one.name]
-        if one.joined is None
-        else joined_frame(spark, one, sources, _columns_asked(one, queries), streaming)
-        for one in domain.streams
-    ]
+    frames, summed = [], {}
+    for one in domain.streams:
+        if one.joined is None:
+            frames.append(sources[one.name])
+            continue
+        asked = _columns_asked(one, network.queries)
+        frame, summed[one.name] = joined_frame(spark, one, sources, asked, network, streaming)
+        frames.append(frame)
+    return DomainRows(frames, summed)
 
 
 def joined_frame(
@@ -86,11 +106,18 @@ def joined_frame(
     joined: Stream,
     sources: Mapping[str, DataFrame],
     asked: AbstractSet[str],
+    network: QueryNetwork,
     streaming: StreamingJoin | None = None,
-) -> DataFrame:
-    """Return the results of a join, with the columns of the joined stream; those that nobody asks for are null.
+) -> tuple[DataFrame, frozenset[int]]:
+    """Return the results of a join, and the sharing classes of which they may be summed up already.
 
-    The windows of the join keep all columns of its sides: queries that come later may ask for others.
+    Results have the columns of the joined stream; those that nobody asks for are null. The windows of the join keep
+    all columns of its sides: queries that come later may ask for others.
+
+    What can be is summed up where results are found, see `join_sums`: then there are rows among them with what many
+    results sum up to, `SUMS`, and `IS_SUMMED` tells of results that are in there. Those that nothing else needs do not
+    come. Sums are made only while nobody takes a sample, and of rows that say what they need: not of those that were
+    stored for other queries.
 
     Every row of both sides is joined: what queries over them sample has no effect here. Rows go in pieces of many by
     labels, one per partition of state; those of joins that are not by equality, to one.
@@ -100,6 +127,7 @@ def joined_frame(
         joined: A joined stream.
         sources: The rows of the streams that it joins, by their names.
         asked: The columns of results that anybody asks for.
+        network: Whose queries are over them.
         streaming: How it streams; None: all rows are there, as in batch mode.
 
     Raises:
@@ -108,20 +136,22 @@ def joined_frame(
     join = joined.source
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
-    lines = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
+    own = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
+    sums, summed = _summed(joined, own, network)
+    told = _result_type(join, own)
     weight = None if streaming is None else join_weight(join)
-    weighed = {side: with_worth(rows, weight, side) for side, rows in lines.items()}
-    work = _work(joined.name, join, lines, asked, weighed, weight)
+    lines = {side: with_worth(rows, weight, side) for side, rows in summed.items()}
+    work = _work(joined.name, join, lines, told, asked, sums, weight)
     condition = join_condition_of(join)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     labels = list(range(_BOUNDED_LABELS)) if streaming is None else labels_of(spark, streaming.partitions)
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
-        rows = weighed[side] if streaming is None else _watermarked(spark, weighed[side], node.stream, streaming)
-        packed.append(rows.drop("event_time").mapInArrow(packing(condition, side, labels), PACKED_DDL))
+        rows = lines[side] if streaming is None else _watermarked(spark, lines[side], node.stream, streaming)
+        packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
-        found = by_label.applyInArrow(work.all_at_once(), "rows binary")
+        found = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
     else:
         found = by_label.transformWithStateInPandas(
             LateProcessor(JoinOperator(work, streaming.client, streaming.reports), [BASIC_WINDOWS]),
@@ -130,16 +160,25 @@ def joined_frame(
             "EventTime",
             eventTimeColumnName=JOINED_AT,
         )
-    told = _result_type(join, lines)
-    rows = found.mapInArrow(
-        unpacking(work.schema), T.StructType([one for one in told if one.name in work.schema.names])
-    )
-    return rows.select(
-        *[
-            F.col(f"`{one.name}`") if one.name in rows.columns else F.lit(None).cast(one.dataType).alias(one.name)
-            for one in told
-        ]
-    )
+    return _unpacked(found, work, told), sums.class_ids
+
+
+def _summed(
+    joined: Stream, own: Mapping[Side, DataFrame], network: QueryNetwork
+) -> tuple[JoinSums, Mapping[Side, DataFrame]]:
+    return join_sums(stream_work(joined, network.foundation.queries), own)
+
+
+def _unpacked(found: DataFrame, work: JoinWork, told: T.StructType) -> DataFrame:
+    is_summed = work.sums != NO_SUMS
+    kinds = [one for one in told if one.name in work.schema.names]
+    added = [T.StructField(IS_SUMMED, T.BooleanType()), T.StructField(SUMS, SUMS_TYPE)] if is_summed else []
+    rows = found.mapInArrow(unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
+    columns = [
+        F.col(f"`{one.name}`") if one.name in rows.columns else F.lit(None).cast(one.dataType).alias(one.name)
+        for one in told
+    ]
+    return rows.select(*columns, *[one.name for one in added])
 
 
 def _columns_asked(joined: Stream, queries: Sequence[Query]) -> frozenset[str]:
@@ -160,28 +199,28 @@ def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
     place = program.places[node]
     columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
     wanted = line.rows.where(line.pass_all(place.conditions))
-    return wanted.select(F.timestamp_micros(TIME).alias("event_time"), F.col(TIME), *columns)
+    return wanted.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *columns)
 
 
 def _work(
     name: str,
     join: JoinSource,
     lines: Mapping[Side, DataFrame],
+    told: T.StructType,
     asked: AbstractSet[str],
-    weighed: Mapping[Side, DataFrame],
+    sums: JoinSums,
     weight: JoinWeight | None,
 ) -> JoinWork:
     sides = {
-        side: to_arrow_schema(_nullable(rows.drop("event_time").schema), timezone="UTC")
-        for side, rows in weighed.items()
+        side: to_arrow_schema(_nullable(rows.drop(EVENT_TIME).schema), timezone="UTC") for side, rows in lines.items()
     }
     lower = {one.lower() for one in asked}
-    told = T.StructType([one for one in _result_type(join, lines) if one.name.lower() in lower])
-    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(told, timezone="UTC"), weight)
+    results = T.StructType([one for one in told if one.name.lower() in lower])
+    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(results, timezone="UTC"), sums, weight)
 
 
-def _result_type(join: JoinSource, lines: Mapping[Side, DataFrame]) -> T.StructType:
-    of_sides = (f for rows in lines.values() for f in rows.drop("event_time", TIME).schema.fields)
+def _result_type(join: JoinSource, own: Mapping[Side, DataFrame]) -> T.StructType:
+    of_sides = (f for rows in own.values() for f in rows.drop(EVENT_TIME, TIME).schema.fields)
     return _nullable(T.StructType([T.StructField(join.time, T.TimestampType()), *of_sides]))
 
 
@@ -193,8 +232,8 @@ def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, streaming
     """A side's rows and its stream's carrier, which has no time of its own and goes to every label."""
     carrier = with_plan(carrier_frame(spark), streaming.plans[stream.name], (CARRIER_TIME,))
     told = carrier.where(F.col(CARRIER_TIME).isNotNull())
-    shown = {"event_time": F.timestamp_micros(CARRIER_TIME)}
+    shown = {EVENT_TIME: F.timestamp_micros(CARRIER_TIME)}
     carried = told.select(
         *[shown.get(one.name, F.lit(None)).cast(one.dataType).alias(one.name) for one in rows.schema.fields]
     )
-    return rows.unionByName(carried).withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
+    return rows.unionByName(carried).withWatermark(EVENT_TIME, f"{stream.watermark_microseconds} microseconds")

@@ -3,109 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.accumulators import Accumulator
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from streamshed.joins.arrays import one_chunk
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_result import JoinResult
-from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.partition_report import PartitionReport
-from streamshed.joins.plan import EVERYTHING, JoinPlan
-from streamshed.joins.side import Side
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.network.join_source import JoinSource
-from streamshed.spark.internal_names import TIME
+from streamshed.joins.plan import JoinPlan
 from streamshed.spark.join_reports import JoinReports, ReportKey
-from streamshed.spark.join_rows import join_condition_of, pieces, to_blob, unpacked_side
-from streamshed.spark.join_weight import JoinWeight
+from streamshed.spark.join_work import PIECE_DDL, JoinWork, packed_by_side
 from streamshed.spark.late_processor import MapStateNeeded
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
 
 JOINED_AT = "joined_at"
-OUTPUT_DDL = f"{JOINED_AT} timestamp, rows binary"
-"""Results in pieces; the time is what Spark checks against the watermark."""
+OUTPUT_DDL = f"{JOINED_AT} timestamp, {PIECE_DDL}"
+"""What came of it in pieces; the time is what Spark checks against the watermark."""
 BASIC_WINDOWS = MapStateNeeded("basic_windows", "side int, number bigint", "rows binary")
-
-
-@dataclass(frozen=True)
-class JoinWork:
-    """What the tasks of a join are told.
-
-    Attributes:
-        name: Of the joined stream.
-        join: The join.
-        sides: The columns of either side's rows: `TIME`, then those that results have.
-        schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
-        weight: What results are worth; None: all the same.
-    """
-
-    name: str
-    join: JoinSource
-    sides: Mapping[Side, pa.Schema]
-    schema: pa.Schema
-    weight: JoinWeight | None = None
-
-    @property
-    def specification(self) -> JoinSpecification:
-        """The join over those columns."""
-        return JoinSpecification(
-            windows=windows_of(self.join),
-            condition=join_condition_of(self.join),
-            left_time=TIME,
-            right_time=TIME,
-            weight=self.weight,
-            weight_columns=None if self.weight is None else self.weight.columns,
-        )
-
-    def tables(self, packed: Mapping[Side, list[bytes | None]]) -> tuple[pa.Table, pa.Table]:
-        """Return the rows of both sides."""
-        left, right = (unpacked_side(packed[side], self.sides[side]) for side in Side)
-        return left, right
-
-    def rows(self, found: JoinResult) -> pa.Table:
-        """Return the results: the later of the two times, and what is asked for of both rows."""
-        later = np.maximum(found.left_microseconds, found.right_microseconds)
-        times = pa.array(later).cast(self.schema.field(0).type)
-        sides = ((found.left, found.left_places), (found.right, found.right_places))
-        columns = [
-            rows.column(name).take(pa.array(places))
-            for rows, places in sides
-            for name in rows.column_names
-            if name in self.schema.names
-        ]
-        return pa.Table.from_arrays([times, *columns], schema=self.schema)
-
-    def all_at_once(self) -> Callable[[pa.Table], pa.Table]:
-        """Return what joins all rows of a label, in batch mode."""
-
-        def joined(packed: pa.Table) -> pa.Table:
-            by_side = packed_by_side(packed.column("side").to_pylist(), packed.column("rows").to_pylist())
-            found = JoinPartition(self.specification, MemoryStore()).join(*self.tables(by_side), EVERYTHING)
-            return pa.table({"rows": pa.array([to_blob(piece) for piece in pieces(self.rows(found))], pa.binary())})
-
-        return joined
-
-
-def windows_of(join: JoinSource) -> JoinWindows:
-    """Return the windows of a join, cut into cells."""
-    return JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
-
-
-def packed_by_side(sides: list[int], blobs: list[bytes | None]) -> dict[Side, list[bytes | None]]:
-    """Return packed rows by their side."""
-    return {side: [blob for one, blob in zip(sides, blobs, strict=True) if one == side] for side in Side}
 
 
 class JoinOperator(StatefulProcessor):
@@ -139,14 +61,15 @@ class JoinOperator(StatefulProcessor):
         left, right = self._work.tables(packed_by_side(come["side"].tolist(), come["rows"].tolist()))
         # Before there is a watermark, no row is late.
         watermark = plan.open if plan.open > 0 else None
-        found, expected = self._joined(left, right, plan.streams[self._work.name].join, watermark, int(key[0]))
-        blobs = [(_latest(piece), to_blob(piece)) for piece in pieces(self._work.rows(found))]
+        own = plan.streams[self._work.name]
+        found, expected = self._joined(left, right, own.join, watermark, int(key[0]))
+        told = list(self._work.pieces(found, is_summed=self._work.sums_all_of(own)))
+        # What is as old as the watermark is late to Spark, and not to us.
+        at = pd.Timestamp(max(plan.open + 1, _latest(found)), unit="us")
         report = PartitionReport.of(found, expected, time.process_time() - begun)
         self._reports.add({ReportKey(self._work.name, number, int(key[0])): report})
-        for latest, blob in blobs:
-            # What is as old as the watermark is late to Spark, and not to us.
-            at = max(plan.open + 1, latest)
-            yield pd.DataFrame({JOINED_AT: pd.to_datetime([at], unit="us"), "rows": [blob]})
+        for one in told:
+            yield pd.DataFrame({JOINED_AT: [at], "kind": [one.kind], "rows": [one.blob]})
 
     def _joined(
         self, left: pa.Table, right: pa.Table, directive: JoinDirective | None, watermark: int | None, label: int
@@ -166,8 +89,8 @@ class JoinOperator(StatefulProcessor):
         """Do nothing: all there is to close is Spark's."""
 
 
-def _latest(results: pa.Table) -> int:
-    return int(np.asarray(one_chunk(results.column(0)).cast(pa.int64())).max())
+def _latest(found: JoinResult) -> int:
+    return int(max(found.left_microseconds.max(initial=0), found.right_microseconds.max(initial=0)))
 
 
 @dataclass(frozen=True)

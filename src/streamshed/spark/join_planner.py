@@ -21,8 +21,8 @@ from streamshed.network.join_source import JoinSource
 from streamshed.network.network import TimeDomain
 from streamshed.network.stream import Stream
 from streamshed.spark.join_memory import HeldWindows
-from streamshed.spark.join_operator import windows_of
 from streamshed.spark.join_reports import JoinReports
+from streamshed.spark.join_work import windows_of
 from streamshed.spark.run_status import JoinStatus
 
 UNIT_SECONDS = 1e-6

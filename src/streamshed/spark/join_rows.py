@@ -104,23 +104,7 @@ def unpacked_side(blobs: Iterable[bytes | None], schema: pa.Schema) -> pa.Table:
     )
 
 
-def pieces(rows: pa.Table) -> Iterator[pa.Table]:
+def slices_of(rows: pa.Table) -> Iterator[pa.Table]:
     """Return rows in pieces that Spark can hand on."""
     for start in range(0, rows.num_rows, _MOST_PACKED):
         yield rows.slice(start, _MOST_PACKED).combine_chunks()
-
-
-def unpacking(schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what unpacks results.
-
-    Args:
-        schema: Of results.
-    """
-
-    def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for blob in batch.column(batch.schema.get_field_index("rows")):
-                table = pa.ipc.open_stream(blob.as_buffer()).read_all()
-                yield from pa.Table.from_arrays(table.columns, schema=schema).to_batches()
-
-    return unpacked

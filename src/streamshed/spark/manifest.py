@@ -20,7 +20,7 @@ from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 
 FILE = "manifest.json"
-_VERSION = 4
+_VERSION = 5
 _NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -10,7 +11,20 @@ from pyspark.sql import functions as F
 from streamshed.spark.internal_names import PLAN
 
 
-def with_plan(rows: DataFrame, plan: DataFrame, names: Sequence[str]) -> DataFrame:
+@dataclass(frozen=True)
+class Plan:
+    """What a stream is told in a micro-batch.
+
+    Attributes:
+        row: One row, which may tell other streams as well: what many are told is asked for once.
+        part: The column that is for this stream, a struct; None: all columns are.
+    """
+
+    row: DataFrame
+    part: str | None = None
+
+
+def with_plan(rows: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
     """Tell every row what the plan's one row says: as the value of a subquery, which costs a row nothing.
 
     Spark would copy the subquery to wherever one of its columns is asked for, and look each copy up for every row. It
@@ -19,8 +33,9 @@ def with_plan(rows: DataFrame, plan: DataFrame, names: Sequence[str]) -> DataFra
 
     Args:
         rows: The rows.
-        plan: The plan's one row.
+        plan: The plan.
         names: What of it to tell.
     """
-    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.select(F.struct("*")).scalar()))
-    return whole.withColumns({name: F.col(PLAN).getField(name) for name in names}).drop(PLAN)
+    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.row.select(F.struct("*")).scalar()))
+    own = F.col(PLAN) if plan.part is None else F.col(PLAN).getField(plan.part)
+    return whole.withColumns({name: own.getField(name) for name in names}).drop(PLAN)

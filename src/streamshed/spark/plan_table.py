@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
 
-from streamshed.network.stream import IdentityKind, Stream
+from streamshed.network.stream import IdentityKind
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.gating import Gating, gates
+from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.internal_names import (
     BY_LEVEL,
     CARRIER_FROM,
+    CARRIER_OPENED,
     CARRIER_TIME,
     CARRIER_UNTIL,
     CODES_BY_SIZE,
     FIRST_LEVEL,
     LARGEST_SIZE,
     OPEN,
+    OPENED,
     RATES_BY_SIZE,
     RETAINED_BASE,
     RETAINED_RATES,
@@ -32,9 +38,11 @@ from streamshed.spark.internal_names import (
 )
 from streamshed.spark.one_partition import one_partition
 from streamshed.spark.plan_client import PlanClient
-from streamshed.spark.plan_row import StreamPlan
+from streamshed.spark.plan_columns import Plan
+from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.running_task import micro_batch_id
+from streamshed.spark.slice_placement import common_grid, has_one_grid
 
 PLAN_SCHEMA = (
     f"{OPEN} bigint, {SAMPLING_RATE} double, {FIRST_LEVEL} int, {SAMPLING_CODES} string,"
@@ -45,25 +53,54 @@ PLAN_SCHEMA = (
     f" {RETAINED_RATES} array<double>"
 )
 """What a stream is told in a micro-batch."""
+_PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
 
 
-def plan_table(spark: SparkSession, client: PlanClient, stream: Stream, gating: Gating) -> DataFrame:
-    """Return what a stream is told in each micro-batch, one row.
+@dataclass(frozen=True)
+class _Told:
+    """What a task has to know of a stream to tell it its plan."""
+
+    name: str
+    gating: Gating
+    is_reproducible: bool
+    grid: SliceGrid
+    has_one_grid: bool
+
+    @classmethod
+    def of(cls, work: StreamWork) -> _Told:
+        is_reproducible = work.stream.identity.kind is not IdentityKind.NONE
+        grid = common_grid(work.classes)
+        return cls(work.stream.name, work.gating, is_reproducible, grid, has_one_grid(work.classes))
+
+    def values(self, row: PlanRow) -> dict[str, object]:
+        """What the stream is told, with the slices that the instants of the plan lie in."""
+        plan = row.streams[self.name]
+        values = plan_values(plan, row.open, self.gating, row.drops, is_reproducible=self.is_reproducible)
+        carried = row.open if plan.carrier_from is None else max(row.open, plan.carrier_from)
+        return {
+            **dict(zip(_PLAN_NAMES, values, strict=True)),
+            OPENED: self.grid.slice_of(row.open)[0] if self.has_one_grid else row.open,
+            CARRIER_OPENED: self.grid.slice_of(carried)[0],
+        }
+
+
+def plan_table(spark: SparkSession, client: PlanClient, works: Mapping[str, StreamWork]) -> dict[str, Plan]:
+    """Return what streams are told in each micro-batch, by name: one row for all of them, asked for once.
 
     Args:
         spark: The session.
         client: Asks the driver.
-        stream: The stream.
-        gating: Where its intakes are.
+        works: What the streams of a time domain contribute to the network, by name.
     """
-    name, is_reproducible = stream.name, stream.identity.kind is not IdentityKind.NONE
+    parts = {f"stream_{number}": _Told.of(work) for number, work in enumerate(works.values())}
 
     def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
-        values = plan_values(row.streams[name], row.open, gating, row.drops, is_reproducible=is_reproducible)
-        yield pa.RecordBatch.from_pylist([dict(zip(schema.names, values, strict=True))], schema)
+        yield pa.RecordBatch.from_pylist([{part: one.values(row) for part, one in parts.items()}], schema)
 
-    return one_partition(spark, told, PLAN_SCHEMA)
+    kind = T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint").simpleString()
+    row = one_partition(spark, told, ", ".join(f"{part} {kind}" for part in parts))
+    return {one.name: Plan(row, part) for part, one in parts.items()}
 
 
 def plan_values(

@@ -46,17 +46,20 @@ from streamshed.spark.internal_names import (
     SAMPLING_RATE,
     SIZE_COLUMN,
     SIZE_THRESHOLD,
+    SUMS,
     TEXT,
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.plan_columns import with_plan
+from streamshed.spark.plan_columns import Plan, with_plan
 
 NO_TIME = "event time is null"
 NO_NUMBER = "number is null"
 NUMBER_TOO_LARGE = f"number is beyond {LARGEST_NUMBER}"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
+IN_SUMS = "stands for many"
+"""Of what results of a join were summed up to: to its queries it is no row."""
 
 _UNIT = 2.0**-53
 _ALWAYS_OPEN = -(2**62)
@@ -67,15 +70,15 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: A one-row DataFrame of `PLAN_SCHEMA`, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as
-            in batch mode.
+        plan: What `PLAN_SCHEMA` names, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as in batch
+            mode.
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
     """
 
-    plan: DataFrame | None = None
+    plan: Plan | None = None
     size_columns: tuple[str, ...] = ()
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()
@@ -102,6 +105,8 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     if stream.is_numbered:
         why = F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
+    if SUMS in rows.columns:
+        reason = F.coalesce(reason, F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)))
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.spark.eviction import closing_time
+from streamshed.spark.internal_names import SUMS
 from streamshed.spark.sketches import Sketches
 from streamshed.spark.state_key import held
 from streamshed.spark.state_layout import StateLayout
@@ -27,7 +28,8 @@ def slice_partials(
 
     Args:
         rows: Columns close_end (microseconds), those of `SLICE_KEY` but closes, and those of a
-            `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing.
+            `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing. `SUMS`,
+            where streams are joined, is what many rows were summed up to that one is in the place of.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
         spreads: Whether any asks for a variance or deviation: the extremes of sampled rows tell how few carry it.
@@ -43,30 +45,42 @@ def slice_partials(
     keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
     others = [name for name in rows.columns if name not in {"close_end", *keys}]
     keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
-    partials = _partials(layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
+    sums = SUMS in rows.columns
+    partials = _partials(layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches, sums=sums)
     return keyed.groupBy(*SLICE_KEY).agg(*partials)
 
 
-def _partials(layout: StateLayout, *, extremes: bool, spreads: bool, sizes: bool, sketches: Sketches) -> list[Column]:
+def _partials(
+    layout: StateLayout, *, extremes: bool, spreads: bool, sizes: bool, sketches: Sketches, sums: bool
+) -> list[Column]:
     number, long = F.col("number"), F.col("long")
     square, is_sampled = number * number, F.col("sampling_codes") != ""
     of_sample = F.when(is_sampled, number) if spreads else _never(number)
     ordered_number = number if extremes else of_sample
     ordered_long = long if extremes else _never(long)
+
+    def or_sums(name: str, of_row: Column) -> Column:
+        """What a row adds: its own, or what many results of a join were summed up to."""
+        return F.coalesce(F.col(SUMS).getField(name), of_row) if sums else of_row
+
+    def count(name: str, of_row: str) -> Column:
+        is_there = F.col(of_row).isNotNull().cast("bigint")
+        return (F.sum(or_sums(name, is_there)) if sums else F.count(of_row)).alias(name)
+
     partials = [
-        F.count("counted").alias("rows"),
-        F.count(number).alias("present"),
-        F.sum(number).alias("total"),
-        F.sum(square).alias("squares"),
-        F.sum(F.abs(number) if sizes else _never(number)).alias("sizes"),
+        count("rows", "counted"),
+        count("present", "number"),
+        F.sum(or_sums("total", number)).alias("total"),
+        F.sum(or_sums("squares", square)).alias("squares"),
+        F.sum(or_sums("sizes", F.abs(number)) if sizes else _never(number)).alias("sizes"),
         F.sum(F.when(is_sampled, square * number)).alias("cubes"),
         F.sum(F.when(is_sampled, square * square)).alias("quads"),
-        F.min(ordered_number).alias("least_number"),
-        F.max(ordered_number).alias("greatest_number"),
-        F.sum(long.bitwiseAND(F.lit(_LOW_BITS))).alias("sum_low"),
-        F.sum(F.shiftright(long, 32)).alias("sum_high"),
-        F.min(ordered_long).alias("least_long"),
-        F.max(ordered_long).alias("greatest_long"),
+        F.min(or_sums("least_number", ordered_number)).alias("least_number"),
+        F.max(or_sums("greatest_number", ordered_number)).alias("greatest_number"),
+        F.sum(or_sums("sum_low", long.bitwiseAND(F.lit(_LOW_BITS)))).alias("sum_low"),
+        F.sum(or_sums("sum_high", F.shiftright(long, 32))).alias("sum_high"),
+        F.min(or_sums("least_long", ordered_long)).alias("least_long"),
+        F.max(or_sums("greatest_long", ordered_long)).alias("greatest_long"),
     ]
     if layout.dispersions:
         partials.append(F.var_pop(number).alias("variance"))

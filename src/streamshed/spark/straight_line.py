@@ -18,7 +18,7 @@ from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import layers
 from streamshed.spark.call_costs import CallCosts
-from streamshed.spark.internal_names import TIME, UNREADABLE
+from streamshed.spark.internal_names import SUMS, TIME, UNREADABLE
 from streamshed.spark.relation_frame import relation_frame
 from streamshed.spark.unfused import unfused
 from streamshed.spark.user_function import guarded_call
@@ -63,8 +63,13 @@ class StraightLine:
         """Whether a row reaches an instruction; None: all do."""
         gate = self.gates.get(instruction.matched if isinstance(instruction, Match) else instruction.column)
         if gate is None:
-            return self.pass_all(instruction.guard) if instruction.guard else None
+            return self.pass_all(instruction.guard) if instruction.guard or self._has_sums else None
         return gate & self.pass_all(instruction.guard)
+
+    @property
+    def _has_sums(self) -> bool:
+        """Whether there are rows that have no columns: nothing is to be computed of them."""
+        return SUMS in self.rows.columns
 
     def columns(self, conditions: Sequence[str]) -> list[Column]:
         """The conditions, each as a column that is never null."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -15,7 +16,8 @@ from streamshed.answering.value_kind import Carriage
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.group_keys import key_columns
-from streamshed.spark.internal_names import OPENED, SAMPLING_CODES, TIME, UNREADABLE
+from streamshed.spark.internal_names import IS_SUMMED, OPENED, SAMPLING_CODES, SUMS, TIME, UNREADABLE
+from streamshed.spark.join_unpacking import SUMS_TYPE
 from streamshed.spark.passing import passed_bits
 from streamshed.spark.set_apart import UNREADABLE_CLASS, unreadable_text
 from streamshed.spark.state_layout import StateLayout
@@ -53,7 +55,13 @@ def entry_columns(layout: StateLayout, *, numbers: bool) -> tuple[tuple[str, str
     return tuple(columns)
 
 
-def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout: StateLayout) -> DataFrame:
+def stream_rows(
+    line: StraightLine,
+    work: StreamWork,
+    values: ValueTypes,
+    layout: StateLayout,
+    summed: AbstractSet[int] = frozenset(),
+) -> DataFrame:
     """Turn the rows of a straight line into what their classes are told.
 
     Args:
@@ -61,6 +69,7 @@ def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout
         work: What is to be done.
         values: The types of keys and values.
         layout: The state layout.
+        summed: The classes that want no result of a join that `IS_SUMMED`.
 
     Returns:
         The columns of `HEAD`, and `entry_columns` where the stream has one class, else `entries`,
@@ -69,11 +78,15 @@ def stream_rows(line: StraightLine, work: StreamWork, values: ValueTypes, layout
     fused = work.expression_count <= MOST_FUSED
     rows = line.rows
     if work.classes:
-        rows = rows.withColumns(_masks(work, line) | ({} if fused else {TIME: unfused(F.col(TIME))}))
+        rows = rows.withColumns(_masks(work, line, summed) | ({} if fused else {TIME: unfused(F.col(TIME))}))
     entries = [_class_entry(values, index, work) for index in range(len(work.classes))]
     first, *others = entries or [_nothing()]
     first = _or_unreadable(first, work)
     schema = entry_columns(layout, numbers=any(_has_numbers(values, one) for one in work.classes))
+    if summed:
+        first = _or_sums(first)
+        schema = (*schema, (SUMS, SUMS_TYPE.simpleString()))
+        others = [one | {SUMS: F.lit(None)} for one in others]
     if not others:
         return rows.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
     structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
@@ -96,8 +109,15 @@ def _head(*, fused: bool) -> list[Column]:
     ]
 
 
-def _masks(work: StreamWork, line: StraightLine) -> dict[str, Column]:
-    return {f"__mask_{index}": _mask(index, sharing_class, line) for index, sharing_class in enumerate(work.classes)}
+def _masks(work: StreamWork, line: StraightLine, summed: AbstractSet[int]) -> dict[str, Column]:
+    found = {}
+    for index, one in enumerate(work.classes):
+        mask = _mask(index, one, line)
+        if one.class_id in summed:
+            is_in_sums = F.coalesce(F.col(IS_SUMMED), F.lit(False))
+            mask = F.when(is_in_sums, F.lit(0).cast("bigint")).otherwise(mask)
+        found[f"__mask_{index}"] = mask
+    return found
 
 
 def _mask(index: int, sharing_class: SharingClass, line: StraightLine) -> Column:
@@ -170,6 +190,13 @@ def _or_unreadable(entry: dict[str, Column], work: StreamWork) -> dict[str, Colu
         "key_long": F.when(readable, entry["key_long"]),
         "key_text": F.when(readable, entry["key_text"]).otherwise(unreadable_text(work.stream)),
     }
+
+
+def _or_sums(entry: dict[str, Column]) -> dict[str, Column]:
+    """Let the first entry also say what results were summed up to, of whichever class they are."""
+    sums, named = F.col(SUMS), ("class_id", "mask", "key_long", "key_text")
+    told = {name: F.when(sums.isNotNull(), sums.getField(name)).otherwise(entry[name]) for name in named}
+    return entry | told | {SUMS: sums}
 
 
 def _wanted_struct(entry: dict[str, Column], schema: Sequence[tuple[str, str]]) -> Column:

@@ -52,7 +52,7 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
     spark, alone = answers.sparkSession, QueryNetwork((query,))
     domain = alone.time_domains[0]
     sources = {stream.name: empty_frame(spark, stream) for stream in domain.sources}
-    compiled = compile_network(alone, domain, with_joined(spark, domain, sources, alone.queries), spark)
+    compiled = compile_network(alone, domain, with_joined(spark, domain, sources, alone), spark)
     own = answers.where(F.col("query") == query_name)
     if query.aggregate is None:
         return _row_view(own, query, next(one for one in compiled.streams if one.work.stream == query.stream))

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, parse_json, stream
 from streamshed.sharing.gating import Gating
 from streamshed.spark.internal_names import OPEN, OPENED
+from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.sampled_rows import Admission, sampled_rows
@@ -35,9 +36,9 @@ def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
     return lines
 
 
-def _plan(spark: SparkSession) -> DataFrame:
+def _plan(spark: SparkSession) -> Plan:
     row = spark.createDataFrame([plan_values(StreamPlan(sampling_code=9), 0, Gating((), {}, ()))], PLAN_SCHEMA)
-    return row.withColumn(OPENED, F.col(OPEN))
+    return Plan(row.withColumn(OPENED, F.col(OPEN)))
 
 
 def _place(lines: list[str], word: str) -> int:

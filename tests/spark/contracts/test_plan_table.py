@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.one_partition import one_partition
-from streamshed.spark.plan_columns import with_plan
+from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.running_task import micro_batch_id
 
 
@@ -23,9 +23,13 @@ def asking_table(spark: SparkSession, asked: Path) -> DataFrame:
         number = micro_batch_id()
         with asked.open("a") as log:
             log.write(f"{number}\n")
-        yield pa.RecordBatch.from_pylist([{"told": number, "too": number}], schema)
+        yield pa.RecordBatch.from_pylist(
+            [{"plain": {"told": number, "too": number}, "other": {"told": -1, "too": number}}], schema
+        )
 
-    return one_partition(spark, told, "told bigint, too bigint")
+    return one_partition(
+        spark, told, "plain struct<told: bigint, too: bigint>, other struct<told: bigint, too: bigint>"
+    )
 
 
 def test_each_micro_batch_is_told_its_number_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -37,9 +41,11 @@ def test_each_micro_batch_is_told_its_number_once(spark: SparkSession, tmp_path:
         told.append((number, [row.told for row in rows.collect()]))
 
     for upto in (2, 4):
-        # Two rows of different streams, told different columns of one plan.
-        first = with_plan(carrier_frame(spark), table, ["told", "too"]).where("told = too").select("told")
-        second = with_plan(carrier_frame(spark), table, ["too"]).selectExpr("too AS told")
+        # Two rows of different streams, told different parts of one plan.
+        first = (
+            with_plan(carrier_frame(spark), Plan(table, "plain"), ["told", "too"]).where("told = too").select("told")
+        )
+        second = with_plan(carrier_frame(spark), Plan(table, "other"), ["too"]).selectExpr("too AS told")
         writer = first.unionByName(second).writeStream.foreachBatch(keep)
         running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
         try:

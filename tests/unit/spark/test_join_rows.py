@@ -10,7 +10,7 @@ import pytest
 from streamshed.joins.conditions import Condition, Equality, Overlap
 from streamshed.joins.side import Side
 from streamshed.spark.internal_names import TIME
-from streamshed.spark.join_rows import packing, pieces, to_blob, unpacked_side, unpacking
+from streamshed.spark.join_rows import packing, slices_of, unpacked_side
 
 LABELS = (7, 3, 12)
 SCHEMA = pa.schema([(TIME, pa.int64()), ("a_n", pa.int64()), ("a_host", pa.string()), ("a_tags", pa.list_(pa.int64()))])
@@ -73,11 +73,6 @@ def test_rows_that_join_by_no_key_go_to_one_label() -> None:
     assert unpacked_side(packed["rows"].to_pylist(), SCHEMA).equals(ROWS)
 
 
-def test_results_are_unpacked_as_they_were() -> None:
-    blobs = pa.array([to_blob(piece) for piece in pieces(ROWS)], pa.binary())
-    batch = pa.RecordBatch.from_arrays([pa.nulls(len(blobs), pa.timestamp("us")), blobs], ["joined_at", "rows"])
-    assert pa.Table.from_batches(list(unpacking(SCHEMA)([batch]))).equals(ROWS)
-
-
-def test_no_results_are_no_pieces() -> None:
-    assert list(pieces(SCHEMA.empty_table())) == []
+def test_rows_are_cut_into_pieces_and_nothing_into_none() -> None:
+    assert pa.concat_tables(list(slices_of(ROWS))).equals(ROWS)
+    assert list(slices_of(SCHEMA.empty_table())) == []

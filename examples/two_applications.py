@@ -89,7 +89,7 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
     """Run one of the two applications, and print what becomes of it."""
     (folder / "alerts").mkdir(parents=True, exist_ok=True)
     needs = folder / "needs.json"
-    with local_session(part, cores=1, memory="1g") as spark:
+    with local_session(part, cores=2, memory="1g") as spark:
         if part == "judge":
             run = judging(folder).start(
                 spark,

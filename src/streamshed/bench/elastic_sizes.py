@@ -78,7 +78,7 @@ FULL = ElasticSizes(
 )
 QUICK = ElasticSizes(
     trigger_seconds=10,
-    step_triggers=(2, 5, 5, 6),
+    step_triggers=(2, 5, 5, 8),
     seconds_per_row=0.002,
     start_seconds=10.0,
     rescale_price_seconds=8.0,

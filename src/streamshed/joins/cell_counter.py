@@ -29,7 +29,8 @@ class CellCounter:
 
     def __init__(self, windows: JoinWindows) -> None:
         self._windows = windows
-        self._comparisons, self._results, self._weight, self._seen, self._seen_weight = np.zeros((5, windows.cells))
+        self._comparisons, self._results, self._weight = np.zeros((3, windows.cells))
+        self._seen, self._seen_results, self._seen_weight = np.zeros((3, windows.cells))
 
     def add(
         self, left: Ints, right: Ints, parts: Sequence[LagInterval | None], lags: Ints, weights: Floats | None
@@ -52,6 +53,7 @@ class CellCounter:
         self._results += found
         self._weight += weight
         self._seen += np.where(whole, compared, 0)
+        self._seen_results += np.where(whole, found, 0.0)
         self._seen_weight += np.where(whole, weight, 0.0)
 
     def counts(self) -> CellCounts:
@@ -61,5 +63,6 @@ class CellCounter:
             results=self._results,
             weight=self._weight,
             seen_comparisons=self._seen,
+            seen_results=self._seen_results,
             seen_weight=self._seen_weight,
         )

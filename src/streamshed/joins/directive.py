@@ -24,11 +24,12 @@ class JoinDirective:
     Args:
         policy: The name of a shedding policy.
         work_share: r, the share of the cost of the full join that is to be spent, in [0, 1].
-        yields: What cells were seen to yield.
+        yields: What cells were seen to yield, by weight where results have one.
         prices: What comparisons, results and reads cost.
         sampling: γ: of r, the share of new rows that is compared over all lags.
         seed: Of what chance decides.
         memory: How much of the windows partitions may keep; None: all.
+        found: Results per comparison, where they have a weight; None: `yields` are.
 
     Example:
         >>> from streamshed.joins.join_windows import JoinWindows
@@ -52,6 +53,7 @@ class JoinDirective:
     sampling: float
     seed: int
     memory: MemoryShares | None = None
+    found: Yields | None = None
 
     @property
     def is_full(self) -> bool:
@@ -64,7 +66,7 @@ class JoinDirective:
 
     def cell_work(self, expected: ExpectedComparisons) -> CellWork:
         """Return what there is to choose from."""
-        return CellWork(expected=expected, yields=self.yields, prices=self.prices)
+        return CellWork(expected=expected, yields=self.yields, prices=self.prices, found=self.found)
 
     def plan(self, expected: ExpectedComparisons, *, watermark_microseconds: int | None) -> JoinPlan:
         """Return what a partition does.
@@ -88,7 +90,7 @@ class JoinDirective:
         Args:
             expected: What the full join would compare.
         """
-        results = expected.comparisons * self.yields.per_comparison
+        results = expected.comparisons * (self.found or self.yields).per_comparison
         total = float(results.sum())
         if not total:
             return self.work_share
@@ -101,8 +103,8 @@ class JoinDirective:
         return {
             "policy": self.policy,
             "work_share": self.work_share,
-            "comparisons": list(self.yields.comparisons),
-            "results": list(self.yields.results),
+            **self.yields.to_document(),
+            "found": None if self.found is None else self.found.to_document(),
             "prices": [self.prices.comparison, self.prices.result, self.prices.read],
             "sampling": self.sampling,
             "seed": self.seed,
@@ -113,11 +115,12 @@ class JoinDirective:
     def from_document(cls, document: Mapping[str, Any]) -> JoinDirective:
         """Read what `to_document` wrote."""
         comparison, result, read = document["prices"]
-        memory = document.get("memory")
+        memory, found = document.get("memory"), document.get("found")
         return cls(
             policy=document["policy"],
             work_share=document["work_share"],
-            yields=Yields(tuple(document["comparisons"]), tuple(document["results"])),
+            yields=Yields.from_document(document),
+            found=None if found is None else Yields.from_document(found),
             prices=Prices(comparison=comparison, result=result, read=read),
             sampling=document["sampling"],
             seed=document["seed"],

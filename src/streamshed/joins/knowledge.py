@@ -31,7 +31,7 @@ class JoinKnowledge:
 
     Args:
         windows: The windows of the join.
-        yields: What cells yield.
+        yields: What cells yield, by weight where results have one.
         prices: What everything takes.
         density: d, comparisons per n·(s + n/2).
         taken_share: Rows that come to the join ÷ rows that its streams were offered.
@@ -40,6 +40,8 @@ class JoinKnowledge:
         cells: Per cell, its share of the comparisons of the full join.
         partitions: How many were called in a micro-batch.
         last_rows: Rows that its streams were offered in the last micro-batch.
+        weight: What results are worth, as a text that says the same by the same; None: all the same.
+        found: Results per comparison, where they have a weight; None: `yields` are.
 
     Example:
         >>> known = JoinKnowledge.initial(JoinWindows(20, 0, 10))
@@ -57,12 +59,20 @@ class JoinKnowledge:
     cells: tuple[float, ...]
     partitions: int = 1
     last_rows: int = 0
+    weight: str | None = None
+    found: Yields | None = None
 
     @classmethod
-    def initial(cls, windows: JoinWindows) -> JoinKnowledge:
+    def initial(cls, windows: JoinWindows, weight: str | None = None) -> JoinKnowledge:
         """Return what is known before anything was compared."""
-        even = (1.0 / windows.cells,) * windows.cells
-        return cls(windows=windows, yields=Yields.unknown(windows.cells), cells=even)
+        even, unknown = (1.0 / windows.cells,) * windows.cells, Yields.unknown(windows.cells)
+        found = None if weight is None else unknown
+        return cls(windows=windows, yields=unknown, cells=even, weight=weight, found=found)
+
+    @property
+    def results_per_comparison(self) -> Floats:
+        """Of each cell, whatever they are worth."""
+        return np.array((self.found or self.yields).per_comparison)
 
     def full_seconds(self, offered_rows: int) -> float:
         """Return what the full join of a micro-batch takes of a core.
@@ -77,7 +87,7 @@ class JoinKnowledge:
             + learned["row"] * rows
             + learned["read"] * self.basic_windows
             + learned["comparison"] * comparisons.sum()
-            + learned["result"] * (comparisons * np.array(self.yields.per_comparison)).sum()
+            + learned["result"] * (comparisons * self.results_per_comparison).sum()
         )
 
     @property
@@ -117,6 +127,7 @@ class JoinKnowledge:
             prices=self.choice_prices,
             sampling=budget.sampling(micro_batch_id, sampling),
             seed=micro_batch_id,
+            found=self.found,
         )
 
     def expected(self, offered_rows: int) -> ExpectedComparisons:
@@ -147,14 +158,13 @@ class JoinKnowledge:
         for report in reports:
             prices = prices.update(report.work, seconds=report.seconds)
         rows = sum(report.work.rows for report in reports)
-        expected = total(reports, "expected")
+        expected, seen = total(reports, "expected"), total(reports, "seen_comparisons")
         could = rows * (self.stored_rows + rows / 2)
         tells = bool(rows and expected.sum())
         return replace(
             self,
-            yields=self.yields.update(
-                total(reports, "seen_comparisons"), total(reports, "seen_weight"), seconds=elapsed_seconds
-            ),
+            yields=self.yields.update(seen, total(reports, "seen_weight"), seconds=elapsed_seconds),
+            found=self.found and self.found.update(seen, total(reports, "seen_results"), seconds=elapsed_seconds),
             prices=prices,
             density=float(expected.sum()) / could if tells else self.density,
             taken_share=rows / offered_rows if offered_rows else self.taken_share,
@@ -168,8 +178,9 @@ class JoinKnowledge:
     def to_document(self) -> dict[str, Any]:
         """Return it as what JSON can hold; windows are left out."""
         return {
-            "comparisons": list(self.yields.comparisons),
-            "results": list(self.yields.results),
+            **self.yields.to_document(),
+            "weight": self.weight,
+            "found": None if self.found is None else self.found.to_document(),
             "squares": self.prices.squares.tolist(),
             "products": self.prices.products.tolist(),
             "density": self.density,
@@ -182,19 +193,31 @@ class JoinKnowledge:
         }
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any], windows: JoinWindows) -> JoinKnowledge:
-        """Read what `to_document` wrote; of other windows, nothing is known.
+    def from_document(
+        cls, document: Mapping[str, Any], windows: JoinWindows, weight: str | None = None
+    ) -> JoinKnowledge:
+        """Read what `to_document` wrote; of other windows, nothing is known, and of another weight, no yields.
 
         Args:
             document: What it wrote.
             windows: The windows of the join.
+            weight: As in `JoinKnowledge`.
         """
+        initial = cls.initial(windows, weight)
         if len(document["cells"]) != windows.cells:
-            return cls.initial(windows)
+            return initial
+        yields, found = Yields.from_document(document), document.get("found")
+        results = yields if found is None else Yields.from_document(found)
+        if weight is None:
+            yields = results
+        elif weight != document.get("weight"):
+            yields = initial.yields
         rest = ("density", "taken_share", "stored_rows", "basic_windows", "partitions", "last_rows")
         return cls(
             windows=windows,
-            yields=Yields(tuple(document["comparisons"]), tuple(document["results"])),
+            yields=yields,
+            weight=weight,
+            found=None if weight is None else results,
             prices=LearnedPrices(np.array(document["squares"]), np.array(document["products"])),
             cells=tuple(document["cells"]),
             **{name: document[name] for name in rest},

@@ -21,8 +21,10 @@ class PartitionReport:
         expected: Per cell, the comparisons of the full join.
         comparisons: Per cell, those that were made.
         results: Per cell, what they gave.
+        weight: Per cell, the same by weight.
         seen_comparisons: Per cell, comparisons that say what it yields.
-        seen_weight: What those gave, by weight.
+        seen_results: What those gave.
+        seen_weight: The same by weight.
         late_rows: New rows older than the watermark, neither compared nor kept.
         stored_rows: Rows in the windows after it.
         stored_bytes: How large they are.
@@ -39,7 +41,9 @@ class PartitionReport:
     expected: tuple[float, ...]
     comparisons: tuple[float, ...]
     results: tuple[float, ...]
+    weight: tuple[float, ...]
     seen_comparisons: tuple[float, ...]
+    seen_results: tuple[float, ...]
     seen_weight: tuple[float, ...]
     late_rows: int
     stored_rows: int
@@ -67,7 +71,9 @@ class PartitionReport:
             expected=_told(cells.comparisons if expected is None else expected.comparisons),
             comparisons=_told(cells.comparisons),
             results=_told(cells.results),
+            weight=_told(cells.weight),
             seen_comparisons=_told(cells.seen_comparisons),
+            seen_results=_told(cells.seen_results),
             seen_weight=_told(cells.seen_weight),
             late_rows=found.left_counts.late + found.right_counts.late,
             stored_rows=state.rows,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from streamshed.joins.arrays import Booleans, Floats, Ints
 from streamshed.joins.cell_counter import CellCounter
@@ -113,9 +114,12 @@ class Probe:
         weight = self._specification.weight
         if weight is None:
             return None
-        lefts, rights = (rows.payload.take(places) for rows, places in zip(self.rows.values(), pairs, strict=True))
+        tables = [self.rows[side].payload for side in Side]
+        if (columns := self._specification.weight_columns) is not None:
+            tables = [table.select(list(names)) for table, names in zip(tables, columns, strict=True)]
+        lefts, rights = (table.take(pa.array(places)) for table, places in zip(tables, pairs, strict=True))
         worth = np.asarray(weight(lefts, rights), np.float64)
-        return np.where(worth > 0, worth, 0.0)
+        return np.where(np.isfinite(worth) & (worth > 0), worth, 0.0)
 
     def _compared_fully(self, side: Side, rows: Rows) -> Booleans:
         share = 0.0 if self._selected == self._all else self._plan.full_share

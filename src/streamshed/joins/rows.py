@@ -14,6 +14,9 @@ from streamshed.joins.arrays import Booleans, Floats, Ints, one_chunk
 TIME, CODE, ITEMS, WEIGHTS = "#time", "#code", "#items", "#weights"
 """Columns beside the user's own: time in microseconds, code of the key, codes of the items, their weights."""
 
+WORTH = "__worth_"
+"""What the names of columns begin with that weights of results are made of; another weight has others."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -30,10 +33,14 @@ class Rows:
 
     @classmethod
     def joined(cls, several: Sequence[Rows]) -> Rows:
-        """Return the rows of several, which must be in order of time; at least one."""
+        """Return the rows of several, which must be in order of time; at least one.
+
+        What results with them are worth is told as the last of them tell it.
+        """
         if len(several) == 1:
             return several[0]
-        return cls(pa.concat_tables([rows.table for rows in several]).combine_chunks())
+        schema = several[-1].table.schema
+        return cls(pa.concat_tables([_with_worth_of(schema, rows.table) for rows in several]).combine_chunks())
 
     @classmethod
     def from_blob(cls, blob: bytes) -> Rows:
@@ -90,6 +97,20 @@ class Rows:
 
     def _one(self, name: str) -> pa.Array:
         return one_chunk(self.table.column(name))
+
+
+def _with_worth_of(schema: pa.Schema, table: pa.Table) -> pa.Table:
+    """Rows that were kept when results had another weight, or none: what they add to this one is null."""
+    own = [name for name in table.column_names if not name.startswith(WORTH)]
+    wanted = [one for one in schema if one.name.startswith(WORTH)]
+    if len(own) == table.num_columns and not wanted:
+        return table
+    told = table.select(own)
+    for one in wanted:
+        is_known = one.name in table.column_names
+        column = table.column(one.name) if is_known else pa.nulls(table.num_rows, one.type)
+        told = told.append_column(one, column)
+    return told.select(schema.names)
 
 
 def _starts(lists: pa.Array) -> Ints:

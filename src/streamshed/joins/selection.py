@@ -33,19 +33,21 @@ class CellWork:
 
     Args:
         expected: What comparing over all lags would take.
-        yields: What comparisons yield.
+        yields: What comparisons yield, by weight where results have one.
         prices: What they cost.
+        found: Results per comparison, where they have a weight; None: `yields` are.
     """
 
     expected: ExpectedComparisons
     yields: Yields
     prices: Prices = Prices()
+    found: Yields | None = None
 
     @property
     def costs(self) -> Floats:
         """What each cell costs: a·comparisons + e·results + s·reads."""
         comparisons = self.expected.comparisons
-        results = comparisons * np.array(self.yields.per_comparison)
+        results = comparisons * np.array((self.found or self.yields).per_comparison)
         reads = np.array(self.expected.reads)
         total: Floats = comparisons * self.prices.comparison + results * self.prices.result + reads * self.prices.read
         return total

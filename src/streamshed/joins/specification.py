@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -25,7 +25,8 @@ class JoinSpecification:
         condition: When two rows join.
         left_time: The left side's time column: a timestamp, or microseconds as a whole number.
         right_time: The right side's.
-        weight: What a result is worth; None: all are worth 1. Negative values and NaN are worth 0.
+        weight: What a result is worth; None: all are worth 1. Negative values, infinite ones and NaN are worth 0.
+        weight_columns: The columns of left and of right rows that it is given; None: all.
     """
 
     windows: JoinWindows
@@ -33,6 +34,7 @@ class JoinSpecification:
     left_time: str
     right_time: str
     weight: PairWeight | None = None
+    weight_columns: tuple[Sequence[str], Sequence[str]] | None = None
 
     def time_of(self, side: Side) -> str:
         """Return the time column of a side."""

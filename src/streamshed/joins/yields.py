@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +87,15 @@ class Yields:
             around = np.repeat(yields, 2)[: len(made)]
             yields = (found + _PRIOR_RESULTS) / (made + _PRIOR_RESULTS / around)
         return tuple(yields.tolist())
+
+    def to_document(self) -> dict[str, Any]:
+        """Return them as what JSON can hold."""
+        return {"comparisons": list(self.comparisons), "results": list(self.results)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Yields:
+        """Read what `to_document` wrote."""
+        return cls(tuple(document["comparisons"]), tuple(document["results"]))
 
 
 def _in_twos(counts: Floats) -> Floats:

@@ -70,7 +70,7 @@ def read_joined(
         _report(place, body, problems)
         return None
     weight = None if parts is None else parts.shedding.weight
-    _report(place, body, weight_problems(weight, joined_columns(left, right, prefixes, time)))
+    _report(place, body, weight_problems(weight, left, right, prefixes, time))
     if place.findings.count > before or parts is None or name_problem("stream", name):
         return _stand_in(name, left, right, prefixes, time)
     source = JoinSource(

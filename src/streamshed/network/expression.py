@@ -1,6 +1,6 @@
 """SQL expressions over one row: which columns they use, how to rename those, how to split conjunctions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -127,6 +127,62 @@ def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     return tuple(parse_expression(text) for text in _split(expression.text))
 
 
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """An operation on two operands, each with its exact source text.
+
+    Attributes:
+        operator: One of + - * /.
+        first: The first operand.
+        second: The second.
+    """
+
+    operator: str
+    first: Expression
+    second: Expression
+
+
+_PRECEDENCE: tuple[Mapping[str, type[Tree]], ...] = ({"+": exp.Add, "-": exp.Sub}, {"*": exp.Mul, "/": exp.Div})
+"""What binds least first."""
+
+
+def arithmetic(expression: Expression) -> Arithmetic | None:
+    """Split an expression at its outermost +, -, * or /; None: it is something else.
+
+    Example:
+        >>> found = arithmetic(parse_expression("(a - -b * 2 - f(c + d))"))
+        >>> found.operator, found.first.text, found.second.text
+        ('-', 'a - -b * 2', 'f(c + d)')
+        >>> arithmetic(parse_expression("a + b > 3")) is None
+        True
+    """
+    syntax = read_sql(expression.text)
+    tokens = _unwrapped(syntax.tokens)
+    tree = syntax.tree.unnest()
+    outer = list(_outermost(tokens))
+    for operators in _PRECEDENCE:
+        for index in reversed(outer):
+            kind = operators.get(tokens[index].text)
+            if kind is None or not isinstance(tree, kind) or index == 0:
+                continue
+            texts = [_text(syntax, _unwrapped(part)) for part in (tokens[:index], tokens[index + 1 :])]
+            if _are_sources_of(texts, (tree.this, tree.expression)):
+                return Arithmetic(tokens[index].text, *map(parse_expression, texts))
+    return None
+
+
+def _outermost(tokens: tuple[Token, ...]) -> Iterator[int]:
+    """The places of the symbols + - * / that stand in no bracket and no CASE, after something and before something."""
+    depth = 0
+    for index, token in enumerate(tokens[:-1]):
+        if token.is_symbol("(", "[") or token.is_word("case"):
+            depth += 1
+        elif token.is_symbol(")", "]") or token.is_word("end"):
+            depth -= 1
+        elif depth == 0 and token.is_symbol("+", "-", "*", "/") and not tokens[index - 1].is_symbol(*"+-*/%"):
+            yield index
+
+
 @lru_cache(maxsize=16384)
 def _split(text: str) -> tuple[str, ...]:
     syntax = read_sql(text)
@@ -148,6 +204,14 @@ def _text(syntax: Syntax, tokens: tuple[Token, ...]) -> str:
 
 def _is_source_of(text: str, tree: Tree) -> bool:
     return read_sql(text).tree == tree.unnest()
+
+
+def _are_sources_of(texts: Sequence[str], trees: Sequence[Tree]) -> bool:
+    """Whether texts are what trees were read from; those that were cut in the wrong place may be no expressions."""
+    try:
+        return all(map(_is_source_of, texts, trees))
+    except InvalidExpressionError:
+        return False
 
 
 def _unwrapped(tokens: tuple[Token, ...]) -> tuple[Token, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from streamshed.errors import InvalidExpressionError
 from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.declared_types import declared_type, is_numeric
 from streamshed.network.expression import Expression
@@ -11,6 +12,7 @@ from streamshed.network.join_shedding import JoinMode, PartProblem
 from streamshed.network.names import is_reserved
 from streamshed.network.node import Node
 from streamshed.network.problems import unknown_column, unknown_columns
+from streamshed.network.weight_parts import weight_parts
 
 _WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 _PREFIX = re.compile(r"[^\W\d]\w*")
@@ -26,6 +28,14 @@ def joined_columns(left: Node, right: Node, prefixes: tuple[str, str], time: str
     sides = zip(prefixes, (left, right), strict=True)
     of_sides = (Column(prefix + name, kind) for prefix, node in sides for name, kind in node.columns.items())
     return (Column(time, "timestamp"), *of_sides)
+
+
+def side_columns(left: Node, right: Node, prefixes: tuple[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of a result that are its left row's, and those that are its right row's."""
+    own, theirs = (
+        [prefix + name for name in node.columns] for prefix, node in zip(prefixes, (left, right), strict=True)
+    )
+    return tuple(own), tuple(theirs)
 
 
 def side_problems(left: Node | None, right: Node | None) -> Iterator[PartProblem]:
@@ -109,16 +119,24 @@ def mode_problems(mode: JoinMode | str, condition: JoinCondition) -> Iterator[Pa
         yield "mode", f"its mode is sample, which needs equal keys to draw from, but rows join by {condition}"
 
 
-def weight_problems(weight: Expression | None, columns: tuple[Column, ...]) -> Iterator[PartProblem]:
+def weight_problems(
+    weight: Expression | None, left: Node, right: Node, prefixes: tuple[str, str], time: str
+) -> Iterator[PartProblem]:
     """Tell if results cannot be worth what is said."""
     if weight is None:
         return
-    types = {column.name: column.type for column in columns}
-    for problem in unknown_columns(weight, types):
+    types = {column.name: column.type for column in joined_columns(left, right, prefixes, time)}
+    unknown = list(unknown_columns(weight, types))
+    for problem in unknown:
         yield "weight", f"its weight: {problem}"
     kind = declared_type(weight, types)
     if kind is not None and not is_numeric(kind):
         yield "weight", f'its weight "{weight}" is a {kind}, expected a number'
+    elif not unknown:
+        try:
+            weight_parts(weight, *side_columns(left, right, prefixes))
+        except InvalidExpressionError as error:
+            yield "weight", f"its weight: {error}"
 
 
 def _type(name: str, node: Node) -> str | None:

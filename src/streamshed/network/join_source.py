@@ -64,7 +64,8 @@ class JoinSource:
         )
         problems.add_all(sentence for part in parts for _, sentence in part)
         problems.raise_if_any()
-        problems.add_all(sentence for _, sentence in weight_problems(self.shedding.weight, self.columns))
+        weighed = (self.shedding.weight, self.left, self.right, self.prefixes, self.time)
+        problems.add_all(sentence for _, sentence in weight_problems(*weighed))
         problems.raise_if_any()
         object.__setattr__(self, "condition", _declared(self.condition, self.left.columns, self.right.columns))
         if self.shedding.weight is not None:

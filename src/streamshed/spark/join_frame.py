@@ -27,6 +27,7 @@ from streamshed.spark.internal_names import CARRIER_TIME, TIME
 from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator, JoinWork
 from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.join_rows import PACKED_DDL, join_condition_of, packing, unpacking
+from streamshed.spark.join_weight import JoinWeight, join_weight, with_worth
 from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import with_plan
@@ -108,13 +109,15 @@ def joined_frame(
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
     lines = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
-    work = _work(joined.name, join, lines, asked)
+    weight = None if streaming is None else join_weight(join)
+    weighed = {side: with_worth(rows, weight, side) for side, rows in lines.items()}
+    work = _work(joined.name, join, lines, asked, weighed, weight)
     condition = join_condition_of(join)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     labels = list(range(_BOUNDED_LABELS)) if streaming is None else labels_of(spark, streaming.partitions)
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
-        rows = lines[side] if streaming is None else _watermarked(spark, lines[side], node.stream, streaming)
+        rows = weighed[side] if streaming is None else _watermarked(spark, weighed[side], node.stream, streaming)
         packed.append(rows.drop("event_time").mapInArrow(packing(condition, side, labels), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
@@ -160,13 +163,21 @@ def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
     return wanted.select(F.timestamp_micros(TIME).alias("event_time"), F.col(TIME), *columns)
 
 
-def _work(name: str, join: JoinSource, lines: Mapping[Side, DataFrame], asked: AbstractSet[str]) -> JoinWork:
+def _work(
+    name: str,
+    join: JoinSource,
+    lines: Mapping[Side, DataFrame],
+    asked: AbstractSet[str],
+    weighed: Mapping[Side, DataFrame],
+    weight: JoinWeight | None,
+) -> JoinWork:
     sides = {
-        side: to_arrow_schema(_nullable(rows.drop("event_time").schema), timezone="UTC") for side, rows in lines.items()
+        side: to_arrow_schema(_nullable(rows.drop("event_time").schema), timezone="UTC")
+        for side, rows in weighed.items()
     }
     lower = {one.lower() for one in asked}
     told = T.StructType([one for one in _result_type(join, lines) if one.name.lower() in lower])
-    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(told, timezone="UTC"))
+    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(told, timezone="UTC"), weight)
 
 
 def _result_type(join: JoinSource, lines: Mapping[Side, DataFrame]) -> T.StructType:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from streamshed.answering.shed_interval import UNSETTLED
+from streamshed.joins.arrays import Floats
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.forgotten import EventTimes
 from streamshed.joins.memory_shares import MemoryShares, shared
 from streamshed.joins.partition_report import PartitionReport
-from streamshed.joins.yields import Yields
 from streamshed.network.join_condition import EqualColumns
 from streamshed.network.join_source import JoinSource
 from streamshed.spark.join_reports import JoinReports
@@ -43,14 +43,14 @@ class LabelMemory:
     missing_times: tuple[EventTimes, ...]
 
     @classmethod
-    def of(cls, report: PartitionReport, yields: Yields) -> LabelMemory:
+    def of(cls, report: PartitionReport, results_per_comparison: Floats) -> LabelMemory:
         """Return what a report says."""
         return cls(
             wanted_bytes=report.stored_bytes + report.forgotten_bytes,
             rows=report.stored_rows,
             forgotten_rows=report.forgotten_rows,
             results=sum(report.results),
-            missed_results=float(np.dot(report.missed_comparisons, yields.per_comparison)),
+            missed_results=float(np.dot(report.missed_comparisons, results_per_comparison)),
             missing_times=report.missing_times,
         )
 
@@ -108,18 +108,18 @@ class HeldWindows:
         """Return what was told as what JSON can hold."""
         return {"through": self.through, "told": {str(label): vars(one) for label, one in self.told.items()}}
 
-    def taken(self, stream: str, reports: JoinReports, yields: Yields) -> HeldWindows:
+    def taken(self, stream: str, reports: JoinReports, results_per_comparison: Floats) -> HeldWindows:
         """Return what is known after partitions have told more.
 
         Args:
             stream: The joined stream.
             reports: Of any joins, and micro-batches that are not older than those before.
-            yields: What comparisons yield.
+            results_per_comparison: Of each cell.
         """
         own = sorted(key for key in reports if key.stream == stream)
         if not own:
             return self
-        told = {**self.told, **{key.label: LabelMemory.of(reports[key], yields) for key in own}}
+        told = {**self.told, **{key.label: LabelMemory.of(reports[key], results_per_comparison) for key in own}}
         return replace(self, told=told, through=max(self.through, own[-1].micro_batch_id))
 
     def shares(self, last: JoinDirective | None) -> MemoryShares | None:

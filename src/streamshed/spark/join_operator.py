@@ -28,6 +28,7 @@ from streamshed.network.join_source import JoinSource
 from streamshed.spark.internal_names import TIME
 from streamshed.spark.join_reports import JoinReports, ReportKey
 from streamshed.spark.join_rows import join_condition_of, pieces, to_blob, unpacked_side
+from streamshed.spark.join_weight import JoinWeight
 from streamshed.spark.late_processor import MapStateNeeded
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
@@ -47,18 +48,25 @@ class JoinWork:
         join: The join.
         sides: The columns of either side's rows: `TIME`, then those that results have.
         schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
+        weight: What results are worth; None: all the same.
     """
 
     name: str
     join: JoinSource
     sides: Mapping[Side, pa.Schema]
     schema: pa.Schema
+    weight: JoinWeight | None = None
 
     @property
     def specification(self) -> JoinSpecification:
         """The join over those columns."""
         return JoinSpecification(
-            windows=windows_of(self.join), condition=join_condition_of(self.join), left_time=TIME, right_time=TIME
+            windows=windows_of(self.join),
+            condition=join_condition_of(self.join),
+            left_time=TIME,
+            right_time=TIME,
+            weight=self.weight,
+            weight_columns=None if self.weight is None else self.weight.columns,
         )
 
     def tables(self, packed: Mapping[Side, list[bytes | None]]) -> tuple[pa.Table, pa.Table]:

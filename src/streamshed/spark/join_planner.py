@@ -49,11 +49,6 @@ def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[st
                 f'stream "{stream.name}": mode="sample" of a join is not heeded by a run so far: leave it out, and it'
                 " is shed by how many results comparisons give"
             )
-        if shedding.weight is not None:
-            problems.append(
-                f'stream "{stream.name}": weight of a join is not heeded by a run so far: leave it out, and it'
-                " is shed by how many results comparisons give"
-            )
         if shedding.memory_bytes is not None and stream.name in whole:
             queries = ", ".join(f'"{name}"' for name in whole[stream.name])
             problems.append(
@@ -230,7 +225,7 @@ class JoinPlanner:
         taken = self._take_reports()
         self._told |= taken
         for name, held in self._held.items():
-            self._held[name] = held.taken(name, taken, self._known[name].yields)
+            self._held[name] = held.taken(name, taken, self._known[name].results_per_comparison)
 
     def _offered(self, stream: str, rows: Mapping[str, int]) -> int:
         join = self._joins[stream]
@@ -239,14 +234,17 @@ class JoinPlanner:
 
 def _restored(join: JoinSource, written: Mapping[str, Any] | None) -> JoinKnowledge:
     windows = windows_of(join)
-    return JoinKnowledge.initial(windows) if written is None else JoinKnowledge.from_document(written, windows)
+    weight = None if join.shedding.weight is None else join.shedding.weight.canonical
+    if written is None:
+        return JoinKnowledge.initial(windows, weight)
+    return JoinKnowledge.from_document(written, windows, weight)
 
 
 def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[PartitionReport], offered: int) -> JoinOutcome:
     expected, made = total(reports, "expected"), total(reports, "comparisons")
     missed = (expected - made).clip(0.0)
     prices, results = known.choice_prices, float(total(reports, "results").sum())
-    missed_results = float((missed * known.yields.per_comparison).sum())
+    missed_results = float((missed * known.results_per_comparison).sum())
     missed_seconds = prices.comparison * float(missed.sum()) + prices.result * missed_results
     made_seconds = prices.comparison * float(made.sum()) + prices.result * results
     full_seconds = sum(report.seconds for report in reports) + missed_seconds
@@ -258,11 +256,12 @@ def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[Partition
         yields=known.yields.per_comparison,
         comparisons=float(made.sum()),
         results=results,
+        weight=float(total(reports, "weight").sum()),
         late_rows=sum(report.late_rows for report in reports),
         stored_rows=sum(report.stored_rows for report in reports),
         stored_bytes=sum(report.stored_bytes for report in reports),
         released_rows=sum(report.released_rows for report in reports),
-        missed_results=float((total(reports, "missed_comparisons") * known.yields.per_comparison).sum()),
+        missed_results=float((total(reports, "missed_comparisons") * known.results_per_comparison).sum()),
     )
     return JoinOutcome(work_per_row=full_seconds / UNIT_SECONDS / offered if offered else 0.0, status=status)
 

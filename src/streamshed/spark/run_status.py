@@ -42,10 +42,11 @@ class JoinStatus:
         work_share: The share of the cost of the full join that was spent, by what comparisons and results cost.
         left_share: r1, that of the comparisons with the window of left rows.
         right_share: r2, that of the comparisons with the window of right rows.
-        yields: Results per comparison of each cell, as known now: of the window of left rows, youngest first, then of
-            the other.
+        yields: Results per comparison of each cell, or their weight where they have one, as known now: of the window of
+            left rows, youngest first, then of the other.
         comparisons: How many were made.
         results: How many there were.
+        weight: What these were worth; their number where they have no weight.
         late_rows: Rows that came too late to be joined.
         stored_rows: Rows in the windows.
         stored_bytes: How large they are.
@@ -59,6 +60,7 @@ class JoinStatus:
     yields: tuple[float, ...]
     comparisons: float
     results: float
+    weight: float
     late_rows: int
     stored_rows: int
     stored_bytes: int

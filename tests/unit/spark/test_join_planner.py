@@ -28,7 +28,9 @@ FULL = PartitionReport(
     expected=(100_000.0, 150_000.0, 50_000.0),
     comparisons=(100_000.0, 150_000.0, 50_000.0),
     results=(0.0, 2_900.0, 100.0),
+    weight=(0.0, 2_900.0, 100.0),
     seen_comparisons=(100_000.0, 150_000.0, 50_000.0),
+    seen_results=(0.0, 2_900.0, 100.0),
     seen_weight=(0.0, 2_900.0, 100.0),
     late_rows=2,
     stored_rows=1_000,
@@ -140,14 +142,12 @@ def test_what_is_known_outlives_a_restart() -> None:
 
 
 def test_settings_that_no_run_heeds_are_refused() -> None:
-    joined = CALLS.join(ALERTS, on="value", within="2 s", weight="calls_value", name="weighed")
     sampled = CALLS.join(ALERTS, on="value", within="2 s", mode="sample", name="sampled")
-    (domain,) = network(joined.query("a"), sampled.query("b")).time_domains
+    (domain,) = network(sampled.query("b")).time_domains
     with pytest.raises(InvalidNetworkError) as refused:
         refuse_what_joins_cannot(domain)
     assert [problem.split(" of a join")[0] for problem in refused.value.problems] == [
         'stream "sampled": mode="sample"',
-        'stream "weighed": weight',
     ]
 
 
@@ -237,3 +237,33 @@ def test_a_limit_of_memory_is_refused_where_a_query_needs_the_whole_join() -> No
 
 def test_advice_releases_nothing() -> None:
     assert held_planner(Told(), is_advisory=True).directive("held", 1.0, micro_batch_id=0, rows=ROWS) is None
+
+
+def test_weights_are_learned_beside_results_and_costs_go_by_results() -> None:
+    weighed = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s", weight="calls_value", name=NAME)
+    (domain,) = network(weighed.query("pairs")).time_domains
+    told, plain_told = Told(), Told()
+    plain = planner(plain_told)
+    joins = JoinPlanner(domain.streams, {NAME}, told.take)
+    heavy = replace(FULL, weight=(0.0, 2_900.0, 1e9), seen_weight=(0.0, 2_900.0, 1e9))
+    learned(told, [heavy], joins)
+    learned(plain_told, [FULL], plain)
+    directive, other = (one.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS) for one in (joins, plain))
+    assert directive is not None
+    assert other is not None
+    assert directive.found == other.yields
+    best = [one.yields.per_comparison.index(max(one.yields.per_comparison)) for one in (directive, other)]
+    assert best == [2, 1]
+    assert joins.work_per_row(ROWS) == plain.work_per_row(ROWS)
+    assert JoinDirective.from_document(directive.to_document()) == directive
+    told.reports = {ReportKey(NAME, 20, 0): heavy}
+    status = joins.learn(20, ROWS, elapsed_seconds=1.0)[NAME].status
+    assert (status.results, status.weight) == (3_000.0, 1e9 + 2_900.0)
+    again = JoinPlanner(domain.streams, {NAME}, Told().take, joins.to_json())
+    assert again.to_json() == joins.to_json()
+    back = planner(Told(), joins.to_json()).directive(NAME, 0.4, micro_batch_id=1, rows=ROWS)
+    directive = joins.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS)
+    assert back is not None
+    assert directive is not None
+    assert back.yields == directive.found
+    assert back.found is None

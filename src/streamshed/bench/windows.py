@@ -227,13 +227,12 @@ class _Bench:
         feed = staged_feed(trace, self.place.new("feed"), sizes, rows_per_second)
         network_over = partial(windows_network, queries=queries)
         fed = run_fed(network_over, self.spark, self.place, feed, answered.take, sizes=sizes, capacity=capacity)
+        since, shut = fed.since_microseconds, answered.shut
         worked_on = float(fed.journal["admitted_rows"].sum() / fed.journal["offered_rows"].sum())
         exact = exact_answers([file.path for file in feed.files], queries, sizes.seconds, START_MICROSECONDS)
-        since = START_MICROSECONDS + sizes.warm_up_seconds * 1_000_000
         return Course(
             delivered={
-                one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=answered.shut)
-                for one in queries
+                one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=shut) for one in queries
             },
             ideal=most_delivered(queries, most_rows_share(fed.journal, capacity, sizes.trigger_seconds)),
             ideal_of_rows=most_delivered(queries, worked_on),

@@ -24,6 +24,13 @@ from streamshed.bench.joins_recorded import (
     recorded_figures,
     run_recorded,
 )
+from streamshed.bench.joins_skewed import (
+    SKEWED_FULL,
+    SKEWED_QUICK,
+    measure_skewed,
+    skewed_document,
+    skewed_figures,
+)
 from streamshed.bench.joins_streamed import (
     STREAMED_FULL,
     STREAMED_QUICK,
@@ -72,6 +79,9 @@ def run(options: BenchOptions) -> BenchResult:
     sizes = STREAMED_QUICK if options.quick else STREAMED_FULL
     streamed = measure_streamed(sizes, seed=options.seed, progress=_within(options, "streams", 0.5))
     dense = measure_streamed(sizes.denser, seed=options.seed, progress=_within(options, "dense streams", 0.55))
+    skewed = measure_skewed(
+        SKEWED_QUICK if options.quick else SKEWED_FULL, seed=options.seed, progress=_within(options, "skewed", 0.58)
+    )
     timed = None if options.quick else run_timed(seed=options.seed, progress=_within(options, "by the clock", 0.6))
     indexed = None if options.quick else run_indexed(seed=options.seed, progress=_within(options, "by the clock", 0.8))
     left_out = [*(_LEFT_OUT if options.quick else ()), *(() if recorded else ("recorded streams: no --trace",))]
@@ -81,6 +91,7 @@ def run(options: BenchOptions) -> BenchResult:
             **throughput_figures(speed),
             **streamed_figures(streamed),
             **dense_figures(dense),
+            **skewed_figures(skewed),
             **(timed_figures(timed) if timed else {}),
             **(indexed_figures(indexed) if indexed else {}),
             **recorded_figures(recorded),
@@ -89,6 +100,7 @@ def run(options: BenchOptions) -> BenchResult:
             **to_document(found),
             "streamed": streamed_document(streamed),
             "streamed_dense": streamed_document(dense),
+            "skewed": skewed_document(skewed),
             "by_clock": timed_document(timed) if timed else None,
             "windows_of_200_s": indexed_document(indexed) if indexed else None,
             "recorded": recorded_document(recorded),

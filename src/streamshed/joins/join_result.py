@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from streamshed.joins.arrays import Floats, Ints
+from streamshed.joins.directory import Directory
 from streamshed.joins.forgotten import EventTimes
+from streamshed.joins.fragments import Fragments
+from streamshed.joins.side import Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,38 @@ class CellCounts:
     seen_weight: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class RowsBySide:
+    """Rows of both sides.
+
+    Args:
+        left: Of the left side.
+        right: Of the right side.
+
+    Example:
+        >>> RowsBySide(6, 8).counted_once(Fragments(left=4, right=2))
+        5.0
+    """
+
+    left: int
+    right: int
+
+    @classmethod
+    def of(cls, directory: Directory) -> RowsBySide:
+        """Return the rows of some basic windows."""
+        left, right = (sum(one.rows for one in directory.of(side)) for side in Side)
+        return cls(left, right)
+
+    @property
+    def total(self) -> int:
+        """Rows of either."""
+        return self.left + self.right
+
+    def counted_once(self, fragments: Fragments) -> float:
+        """Return the share of a partition in rows of which each counts once, to however many partitions it goes."""
+        return self.left / fragments.copies(Side.LEFT) + self.right / fragments.copies(Side.RIGHT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateCounts:
     """What became of the state.
@@ -60,20 +95,30 @@ class StateCounts:
     Args:
         basic_windows_read: How many were read.
         basic_windows: How many there are.
-        rows: How many rows they hold.
+        held: The rows that they hold.
         bytes: How large they are.
-        released_rows: Rows that left early, for memory.
+        released: Rows that left early, for memory.
         released_bytes: How large they were.
         expired_rows: Rows that nothing can join any more.
     """
 
     basic_windows_read: int
     basic_windows: int
-    rows: int
+    held: RowsBySide
     bytes: int
-    released_rows: int
+    released: RowsBySide
     released_bytes: int
     expired_rows: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.held.total
+
+    @property
+    def released_rows(self) -> int:
+        """How many left early."""
+        return self.released.total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,15 +127,20 @@ class ForgottenCounts:
 
     Args:
         comparisons: Per cell, how many this micro-batch would have made with such rows.
-        rows: How many of them the windows would still hold.
+        held: Those of them that the windows would still hold.
         bytes: How large they were.
         times: The first and the last event times of results that they would have, from the next micro-batch on.
     """
 
     comparisons: Floats
-    rows: int
+    held: RowsBySide
     bytes: int
     times: tuple[EventTimes, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many the windows would still hold."""
+        return self.held.total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -54,7 +54,7 @@ class JoinKnowledge:
     prices: LearnedPrices = field(default_factory=LearnedPrices)
     density: float = 0.25
     taken_share: float = 1.0
-    stored_rows: int = 0
+    stored_rows: float = 0
     basic_windows: int = 0
     cells: tuple[float, ...]
     partitions: int = 1

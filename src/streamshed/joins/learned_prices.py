@@ -10,7 +10,8 @@ from scipy.optimize import nnls
 
 from streamshed.joins.arrays import Floats
 from streamshed.joins.expected_comparisons import ExpectedComparisons
-from streamshed.joins.join_result import JoinResult
+from streamshed.joins.fragments import WHOLE, Fragments
+from streamshed.joins.join_result import JoinResult, RowsBySide
 from streamshed.joins.plan import JoinPlan
 from streamshed.joins.policies import SAMPLING, JoinPolicy, plan_within
 from streamshed.joins.selection import CellWork, Prices
@@ -32,22 +33,28 @@ class MicroBatchWork:
     """What a micro-batch did.
 
     Args:
-        rows: New rows that came.
+        rows: New rows that came; one that goes to several partitions counts in each of them as its share.
         reads: Basic windows that were read.
         comparisons: Comparisons that were made.
         results: What they gave.
     """
 
-    rows: int
+    rows: float
     reads: int
     comparisons: float
     results: float
 
     @classmethod
-    def of(cls, result: JoinResult) -> MicroBatchWork:
-        """Return what gave a result."""
+    def of(cls, result: JoinResult, fragments: Fragments = WHOLE) -> MicroBatchWork:
+        """Return what gave a result.
+
+        Args:
+            result: The result.
+            fragments: How the rows of the join are spread over partitions.
+        """
+        received = RowsBySide(result.left_counts.received, result.right_counts.received)
         return cls(
-            rows=result.left_counts.received + result.right_counts.received,
+            rows=received.counted_once(fragments),
             reads=result.state.basic_windows_read,
             comparisons=float(result.cells.comparisons.sum()),
             results=float(result.cells.results.sum()),
@@ -117,7 +124,7 @@ class LearnedPrices:
         learned = self.by_name
         return Prices(comparison=learned["comparison"], result=learned["result"], read=learned["read"])
 
-    def overhead_seconds(self, *, rows: int, reads: int) -> float:
+    def overhead_seconds(self, *, rows: float, reads: int) -> float:
         """Return what a micro-batch takes before anything is compared."""
         learned = self.by_name
         return learned["fixed"] + learned["row"] * rows + learned["read"] * reads

@@ -16,7 +16,7 @@ from streamshed.joins.conditions import Equality
 from streamshed.joins.directory import Directory
 from streamshed.joins.expected_comparisons import ExpectedComparisons, expected_comparisons
 from streamshed.joins.forgotten import missing_times
-from streamshed.joins.join_result import ForgottenCounts, JoinResult, SideCounts, StateCounts
+from streamshed.joins.join_result import ForgottenCounts, JoinResult, RowsBySide, SideCounts, StateCounts
 from streamshed.joins.kernel import Kernel
 from streamshed.joins.matching import Clock, kernel_of
 from streamshed.joins.plan import EVERYTHING, JoinPlan
@@ -134,15 +134,15 @@ class JoinPartition:
             state=StateCounts(
                 basic_windows_read=read,
                 basic_windows=len(state.directory.entries),
-                rows=state.directory.rows,
+                held=RowsBySide.of(state.directory),
                 bytes=state.directory.bytes,
-                released_rows=freed.rows,
+                released=RowsBySide.of(freed),
                 released_bytes=freed.bytes,
                 expired_rows=expired.rows,
             ),
             forgotten=ForgottenCounts(
                 comparisons=missed,
-                rows=state.forgotten.rows,
+                held=RowsBySide.of(state.forgotten),
                 bytes=state.forgotten.bytes,
                 times=missing_times(state.forgotten, self._windows, plan.watermark_microseconds),
             ),

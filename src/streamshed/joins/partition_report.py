@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from streamshed.joins.arrays import Floats
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.forgotten import EventTimes
-from streamshed.joins.join_result import JoinResult
+from streamshed.joins.fragments import WHOLE, Fragments
+from streamshed.joins.join_result import JoinResult, RowsBySide
 from streamshed.joins.learned_prices import MicroBatchWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionReport:
     """One partition, one micro-batch.
+
+    A row that goes to several partitions counts in each of them as its share of 1, so that all reports together count
+    it once; bytes are what each partition holds.
 
     Args:
         work: What it did.
@@ -45,28 +49,36 @@ class PartitionReport:
     seen_comparisons: tuple[float, ...]
     seen_results: tuple[float, ...]
     seen_weight: tuple[float, ...]
-    late_rows: int
-    stored_rows: int
+    late_rows: float
+    stored_rows: float
     stored_bytes: int
     basic_windows: int
-    released_rows: int
+    released_rows: float
     missed_comparisons: tuple[float, ...]
-    forgotten_rows: int
+    forgotten_rows: float
     forgotten_bytes: int
     missing_times: tuple[EventTimes, ...]
 
     @classmethod
-    def of(cls, found: JoinResult, expected: ExpectedComparisons | None, seconds: float) -> PartitionReport:
+    def of(
+        cls,
+        found: JoinResult,
+        expected: ExpectedComparisons | None,
+        seconds: float,
+        fragments: Fragments = WHOLE,
+    ) -> PartitionReport:
         """Return the report on a result.
 
         Args:
             found: The result.
             expected: What the full join would have compared; None: it was the full join.
             seconds: What it took of a core.
+            fragments: How the rows of the join are spread over partitions.
         """
         cells, state = found.cells, found.state
+        late = RowsBySide(found.left_counts.late, found.right_counts.late)
         return cls(
-            work=MicroBatchWork.of(found),
+            work=MicroBatchWork.of(found, fragments),
             seconds=seconds,
             expected=_told(cells.comparisons if expected is None else expected.comparisons),
             comparisons=_told(cells.comparisons),
@@ -75,13 +87,13 @@ class PartitionReport:
             seen_comparisons=_told(cells.seen_comparisons),
             seen_results=_told(cells.seen_results),
             seen_weight=_told(cells.seen_weight),
-            late_rows=found.left_counts.late + found.right_counts.late,
-            stored_rows=state.rows,
+            late_rows=late.counted_once(fragments),
+            stored_rows=state.held.counted_once(fragments),
             stored_bytes=state.bytes,
             basic_windows=state.basic_windows,
-            released_rows=state.released_rows,
+            released_rows=state.released.counted_once(fragments),
             missed_comparisons=_told(found.forgotten.comparisons),
-            forgotten_rows=found.forgotten.rows,
+            forgotten_rows=found.forgotten.held.counted_once(fragments),
             forgotten_bytes=found.forgotten.bytes,
             missing_times=found.forgotten.times,
         )

@@ -15,6 +15,8 @@ UNREADABLE = "__unreadable"
 
 EVENT_TIME = "event_time"
 """The same as a time, of which Spark knows the watermark."""
+IDENTITY = "__identity"
+"""Of a row of a join that joins by no key, a hash of what is in it."""
 IS_SUMMED = "__is_summed"
 """Of a result of a join, whether it has been summed up where it was found."""
 SUMS = "__sums"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.accumulators import Accumulator
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from streamshed.joins.comparable import check_comparable
+from streamshed.joins.conditions import Condition, Equality
 from streamshed.joins.side import Side
+from streamshed.network.expression import quoted
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.node import Node
@@ -24,10 +26,10 @@ from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
-from streamshed.spark.internal_names import CARRIER_TIME, EVENT_TIME, IS_SUMMED, SUMS, TIME
+from streamshed.spark.internal_names import CARRIER_TIME, EVENT_TIME, IDENTITY, IS_SUMMED, SUMS, TIME
 from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
 from streamshed.spark.join_reports import JoinReports
-from streamshed.spark.join_rows import PACKED_DDL, join_condition_of, packing
+from streamshed.spark.join_rows import PACKED_DDL, fragments_of, join_condition_of, packing
 from streamshed.spark.join_sums import join_sums
 from streamshed.spark.join_unpacking import SUMS_TYPE, unpacking
 from streamshed.spark.join_weight import JoinWeight, join_weight, with_worth
@@ -120,7 +122,8 @@ def joined_frame(
     stored for other queries.
 
     Every row of both sides is joined: what queries over them sample has no effect here. Rows go in pieces of many by
-    labels, one per partition of state; those of joins that are not by equality, to one.
+    labels, one per partition of state: those of equal keys to one, those of joins without keys to all where fragments
+    of theirs meet one of the other side.
 
     Args:
         spark: The session.
@@ -141,14 +144,18 @@ def joined_frame(
     told = _result_type(join, own)
     weight = None if streaming is None else join_weight(join)
     lines = {side: with_worth(rows, weight, side) for side, rows in summed.items()}
-    work = _work(joined.name, join, lines, told, asked, sums, weight)
     condition = join_condition_of(join)
+    labels = _labels(spark, condition, streaming)
+    fragments = fragments_of(join, len(labels))
+    work = replace(_work(joined.name, join, lines, told, asked, sums, weight), fragments=fragments)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
-    labels = list(range(_BOUNDED_LABELS)) if streaming is None else labels_of(spark, streaming.partitions)
+    if not isinstance(condition, Equality):
+        labels = labels[: fragments.partitions]
+        lines = {side: _told_apart(rows) for side, rows in lines.items()}
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
         rows = lines[side] if streaming is None else _watermarked(spark, lines[side], node.stream, streaming)
-        packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels), PACKED_DDL))
+        packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels, fragments), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
         found = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
@@ -161,6 +168,26 @@ def joined_frame(
             eventTimeColumnName=JOINED_AT,
         )
     return _unpacked(found, work, told), sums.class_ids
+
+
+def _labels(spark: SparkSession, condition: Condition, streaming: StreamingJoin | None) -> list[int]:
+    """One per partition; without keys no more than there are cores, as rows go to several."""
+    if streaming is not None:
+        return labels_of(spark, streaming.partitions)
+    cores = spark.sparkContext.defaultParallelism
+    return list(range(_BOUNDED_LABELS if isinstance(condition, Equality) else min(_BOUNDED_LABELS, cores)))
+
+
+def _told_apart(rows: DataFrame) -> DataFrame:
+    """Rows and a hash of what is in them, as far as Spark can hash it."""
+    columns: list[Column] = []
+    for one in rows.schema:
+        column, parts = F.col(quoted(one.name)), [one.dataType]
+        if isinstance(one.dataType, T.MapType):
+            column, parts = F.map_entries(column), [one.dataType.keyType, one.dataType.valueType]
+        if not any(unhashed in part.simpleString() for part in parts for unhashed in ("map<", "variant")):
+            columns.append(column)
+    return rows.withColumn(IDENTITY, F.xxhash64(*columns))
 
 
 def _summed(

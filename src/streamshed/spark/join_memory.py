@@ -17,6 +17,7 @@ from streamshed.joins.partition_report import PartitionReport
 from streamshed.network.join_condition import EqualColumns
 from streamshed.network.join_source import JoinSource
 from streamshed.spark.join_reports import JoinReports
+from streamshed.spark.join_rows import fragments_of
 
 _PARTLY = 0.999
 """The largest share of results that is said where some are missing."""
@@ -36,8 +37,8 @@ class LabelMemory:
     """
 
     wanted_bytes: int
-    rows: int
-    forgotten_rows: int
+    rows: float
+    forgotten_rows: float
     results: float
     missed_results: float
     missing_times: tuple[EventTimes, ...]
@@ -91,7 +92,8 @@ class HeldWindows:
             is_limited: Whether its limit is heeded.
         """
         limit = join.shedding.memory_bytes if is_limited else None
-        return cls.restored(limit, partitions if isinstance(join.condition, EqualColumns) else 1, known)
+        spread = partitions if isinstance(join.condition, EqualColumns) else fragments_of(join, partitions).partitions
+        return cls.restored(limit, spread, known)
 
     @classmethod
     def restored(cls, limit: int | None, partitions: int, known: Mapping[str, Any] | None) -> HeldWindows:

@@ -66,7 +66,7 @@ class JoinOperator(StatefulProcessor):
         told = list(self._work.pieces(found, is_summed=self._work.sums_all_of(own)))
         # What is as old as the watermark is late to Spark, and not to us.
         at = pd.Timestamp(max(plan.open + 1, _latest(found)), unit="us")
-        report = PartitionReport.of(found, expected, time.process_time() - begun)
+        report = PartitionReport.of(found, expected, time.process_time() - begun, self._work.fragments)
         self._reports.add({ReportKey(self._work.name, number, int(key[0])): report})
         for one in told:
             yield pd.DataFrame({JOINED_AT: [at], "kind": [one.kind], "rows": [one.blob]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -22,13 +23,15 @@ from streamshed.network.network import TimeDomain
 from streamshed.network.stream import Stream
 from streamshed.spark.join_memory import HeldWindows
 from streamshed.spark.join_reports import JoinReports
-from streamshed.spark.join_work import windows_of
+from streamshed.spark.join_rows import windows_of
 from streamshed.spark.run_status import JoinStatus
 
 UNIT_SECONDS = 1e-6
 """A unit of work of a join, that rows of joined streams are counted in: what takes a microsecond of a core."""
 _FULL = 0.999
 _MEMORY = "memory"
+_ROUNDED = 1e-6
+"""What shares of rows may be off by when they are added up."""
 
 
 def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
@@ -257,10 +260,10 @@ def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[Partition
         comparisons=float(made.sum()),
         results=results,
         weight=float(total(reports, "weight").sum()),
-        late_rows=sum(report.late_rows for report in reports),
-        stored_rows=sum(report.stored_rows for report in reports),
+        late_rows=round(sum(report.late_rows for report in reports)),
+        stored_rows=round(sum(report.stored_rows for report in reports)),
         stored_bytes=sum(report.stored_bytes for report in reports),
-        released_rows=sum(report.released_rows for report in reports),
+        released_rows=math.ceil(sum(report.released_rows for report in reports) - _ROUNDED),
         missed_results=float((total(reports, "missed_comparisons") * known.results_per_comparison).sum()),
     )
     return JoinOutcome(work_per_row=full_seconds / UNIT_SECONDS / offered if offered else 0.0, status=status)

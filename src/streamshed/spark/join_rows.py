@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.arrays import one_chunk
+from streamshed.joins.arrays import Ints, one_chunk
 from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
+from streamshed.joins.fragments import WHOLE, Fragments, dealt, fragments_for
+from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.key_codes import key_codes, scattered
 from streamshed.joins.side import Side
 from streamshed.network.join_condition import CommonItems, EqualColumns, PairFunction, WeightedItems
 from streamshed.network.join_source import JoinSource
-from streamshed.spark.internal_names import TIME
+from streamshed.spark.internal_names import IDENTITY, TIME
 
 PACKED_DDL = "label int, side int, rows binary"
 """Rows of one side that go to one label; of a carrier, none."""
@@ -39,21 +41,37 @@ def _columns(join: JoinSource) -> Iterable[tuple[str, tuple[str, ...]]]:
     return zip(join.prefixes, (join.condition.left, join.condition.right), strict=True)
 
 
+def fragments_of(join: JoinSource, partitions: int) -> Fragments:
+    """Return how the rows of a join are spread over partitions; those that join by keys go by these.
+
+    Args:
+        join: The join.
+        partitions: How many there are.
+    """
+    return WHOLE if isinstance(join.condition, EqualColumns) else fragments_for(windows_of(join), partitions)
+
+
+def windows_of(join: JoinSource) -> JoinWindows:
+    """Return the windows of a join, cut into cells."""
+    return JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
+
+
 def packing(
-    condition: Condition, side: Side, labels: Sequence[int]
+    condition: Condition, side: Side, labels: Sequence[int], fragments: Fragments = WHOLE
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what packs rows of a side by label: those of equal keys go to the same one.
+    """Return what packs rows of a side by label.
+
+    Rows of equal keys go to the same label. Without keys they are dealt by their `IDENTITY`, which is left out then,
+    and go to all labels where they meet a fragment of the other side.
 
     A row without time is a carrier's: it goes to every label, with no rows, so that each is asked in every micro-batch.
 
     Args:
-        condition: Over the columns of the rows; without keys all rows go to one label.
+        condition: Over the columns of the rows.
         side: Whose rows they are.
-        labels: What there is.
+        labels: What there is; without keys, one per partition of `fragments`.
+        fragments: How rows without keys are spread.
     """
-    keys: tuple[str, ...] = ()
-    if isinstance(condition, Equality):
-        keys = condition.left if side is Side.LEFT else condition.right
 
     def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -62,23 +80,28 @@ def packing(
             if not is_row.all():
                 yield _packed(labels, side, [None] * len(labels))
                 rows = rows.filter(pa.array(is_row))
-            places = _places(rows, keys, len(labels))
+            if isinstance(condition, Equality):
+                places = _places(rows, condition.left if side is Side.LEFT else condition.right, len(labels))
+            else:
+                places = dealt(np.asarray(one_chunk(rows.column(IDENTITY))), fragments.of(side))
+                rows = rows.drop_columns([IDENTITY])
             for place in np.unique(places).tolist():
                 own = rows.filter(pa.array(places == place)).combine_chunks()
-                yield _packed([labels[place]], side, [to_blob(own)])
+                of_place = [place] if isinstance(condition, Equality) else fragments.partitions_of(side, place)
+                yield _packed([labels[one] for one in of_place], side, [to_blob(own)] * len(of_place))
 
     return packed
 
 
-def _places(rows: pa.Table, keys: Sequence[str], labels: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _places(rows: pa.Table, keys: Sequence[str], labels: int) -> Ints:
     """The place of each row's label; rows with a null in the key join nothing, wherever they are."""
-    places = np.zeros(rows.num_rows, np.uint64)
-    if not keys or not rows.num_rows:
+    places: Ints = np.zeros(rows.num_rows, np.int64)
+    if not rows.num_rows:
         return places
     columns = [one_chunk(rows.column(name)) for name in keys]
     complete = np.logical_and.reduce([np.asarray(column.is_valid()) for column in columns])
     codes = key_codes([column.filter(pa.array(complete)) for column in columns])
-    places[complete] = scattered(codes).view(np.uint64) % np.uint64(labels)
+    places[complete] = (scattered(codes).view(np.uint64) % np.uint64(labels)).astype(np.int64)
     return places
 
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from streamshed.answering.group_key import SEPARATOR
 from streamshed.joins.arrays import Booleans, one_chunk
+from streamshed.joins.fragments import WHOLE, Fragments
 from streamshed.joins.join_result import JoinResult
-from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.pair_sums import Paired, summed_pairs
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.plan import EVERYTHING
@@ -25,7 +25,7 @@ from streamshed.joins.summed_class import SummedClass
 from streamshed.network.join_source import JoinSource
 from streamshed.sharing.gating import Gating, gates
 from streamshed.spark.internal_names import TIME
-from streamshed.spark.join_rows import join_condition_of, slices_of, to_blob, unpacked_side
+from streamshed.spark.join_rows import join_condition_of, slices_of, to_blob, unpacked_side, windows_of
 from streamshed.spark.join_weight import JoinWeight
 from streamshed.spark.plan_row import StreamPlan
 
@@ -88,6 +88,7 @@ class JoinWork:
         schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
         sums: What is summed up.
         weight: What results are worth; None: all the same.
+        fragments: How rows are spread over partitions.
     """
 
     name: str
@@ -96,6 +97,7 @@ class JoinWork:
     schema: pa.Schema
     sums: JoinSums
     weight: JoinWeight | None = None
+    fragments: Fragments = WHOLE
 
     @property
     def specification(self) -> JoinSpecification:
@@ -204,11 +206,6 @@ def _mark(columns: tuple[str, ...]) -> str | None:
 def _places(found: JoinResult, which: Booleans | None) -> dict[Side, np.ndarray[tuple[int], np.dtype[np.int64]]]:
     places = {Side.LEFT: found.left_places, Side.RIGHT: found.right_places}
     return places if which is None else {side: own[which] for side, own in places.items()}
-
-
-def windows_of(join: JoinSource) -> JoinWindows:
-    """Return the windows of a join, cut into cells."""
-    return JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
 
 
 def packed_by_side(sides: list[int], blobs: list[bytes | None]) -> dict[Side, list[bytes | None]]:

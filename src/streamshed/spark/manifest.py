@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.join_condition import EqualColumns
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.sources import DataFrameSource, FolderSource, RateSource
@@ -256,7 +257,8 @@ def _source_kind(stream: Stream) -> str:
         case DataFrameSource():
             return "dataframe"
         case JoinSource() as join:
-            asked = repr((join.definition, join.basic_microseconds))
+            spread = () if isinstance(join.condition, EqualColumns) else ("fragments",)
+            asked = repr((join.definition, join.basic_microseconds, *spread))
             return f"join ({blake2b(asked.encode(), digest_size=8).hexdigest()})"
 
 

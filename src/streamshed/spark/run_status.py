@@ -47,8 +47,8 @@ class JoinStatus:
         comparisons: How many were made.
         results: How many there were.
         weight: What these were worth; their number where they have no weight.
-        late_rows: Rows that came too late to be joined.
-        stored_rows: Rows in the windows.
+        late_rows: Rows that came too late to be joined; each counts once, to however many partitions it goes.
+        stored_rows: Rows in the windows, each counted once.
         stored_bytes: How large they are.
         released_rows: Rows that left the windows early, for memory.
         missed_results: How many results rows that had left so would have given, by what comparisons yield.

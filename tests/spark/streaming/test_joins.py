@@ -14,11 +14,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
-from streamshed.network.join_condition import inner_product, overlap, pairs_where
+from streamshed.joins.fragments import Fragments
+from streamshed.network.join_condition import JoinKey, inner_product, overlap, pairs_where
+from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
+from streamshed.spark.join_rows import fragments_of
 from tests.spark.streaming.files import EPOCH, at, write_parquet
 from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
 
@@ -174,37 +177,55 @@ _PRODUCT = "list_sum(list_transform(map_keys(a.weights), lambda k: a.weights[k] 
 
 
 @pytest.mark.parametrize(
-    ("on", "condition"),
+    ("on", "condition", "partitions", "fragments"),
     [
-        (overlap("tags", at_least=2), f"{_COMMON} >= 2"),
-        (inner_product("weights", at_least=2.5), f"{_PRODUCT} >= 2.5"),
-        (pairs_where(_same_port), "a.port = b.port"),
+        (overlap("tags", at_least=2), f"{_COMMON} >= 2", 6, (3, 2)),
+        (inner_product("weights", at_least=2.5), f"{_PRODUCT} >= 2.5", 2, (2, 1)),
+        (pairs_where(_same_port), "a.port = b.port", 5, (2, 2)),
     ],
     ids=["overlap", "inner_product", "function"],
 )
-def test_other_conditions_join_as_duckdb_does(spark: SparkSession, tmp_path: Path, on: object, condition: str) -> None:
-    _arrive(tmp_path / "in", range(FILES))
+def test_other_conditions_join_as_duckdb_does_across_a_restart(
+    spark: SparkSession, tmp_path: Path, on: JoinKey, condition: str, partitions: int, fragments: tuple[int, int]
+) -> None:
+    """Rows are spread over partitions, and each pair comes once."""
+    _arrive(tmp_path / "in", range(2))
     calls, alerts = _sides(tmp_path / "in")
-    pairs = calls.join(alerts, on=on, within=(f"{BEFORE} s", f"{AFTER} s"))  # type: ignore[arg-type]
-    queries, collected = network(pairs.map(a="calls_at", b="alerts_at").query("pairs")), Collected()
-    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS}
+    pairs = calls.join(alerts, on=on, within=(f"{BEFORE} s", f"{AFTER} s"), basic_window="1 s")
+    assert isinstance(pairs.source, JoinSource)
+    assert fragments_of(pairs.source, partitions) == Fragments(*fragments)
+    counts = pairs.window("10 seconds").agg(n="count(*)")
+    queries, collected = network(pairs.query("pairs"), counts.query("counts")), Collected()
+    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS, "partitions": partitions}
     with queries.start(spark, **settings) as run:
-        wait_for_micro_batch(run, FILES - 1)
+        wait_for_micro_batch(run, 1)
+    _arrive(tmp_path / "in", range(2, FILES))
+    last = max(collected.tables)
+    with queries.start(spark, **settings) as run:
+        wait_for_micro_batch(run, last + FILES - 2)
+        assert run.drain(PATIENCE_SECONDS)
+        journal = run.journal()
+    told = [row[pairs.name] for row in journal.joins if row]
     found = query_view(_frame(spark, collected), queries, "pairs").toArrow()
+    assert sum(one["results"] for one in told) == found.num_rows
+    assert sum(row.value or 0 for row in collected.rows("counts")) == found.num_rows
+    assert 0 < max(one["stored_rows"] for one in told) < LEFT.num_rows + RIGHT.num_rows
     expected = _from_duckdb(f"SELECT a.at, b.at, a.n, b.n FROM calls a JOIN alerts b ON {condition} AND {_WITHIN}")
     names = ("calls_at", "alerts_at", "calls_n", "alerts_n")
     assert Counter(zip(*(found[name].to_pylist() for name in names), strict=True)) == Counter(expected)
 
 
-def test_late_rows_join_nothing_and_stop_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """A row as old as the watermark is not late; one that is older is."""
+@pytest.mark.parametrize("on", ["host", overlap("tags", at_least=1)], ids=["equality", "overlap"])
+def test_late_rows_join_nothing_and_stop_nothing(spark: SparkSession, tmp_path: Path, on: JoinKey) -> None:
+    """A row as old as the watermark is not late; one that is older is, and counts once, wherever it goes."""
 
     def row(second: float, number: int) -> pa.Table:
-        nothing = {"port": 1, "tags": None, "weights": None, "price": None}
+        nothing = {"port": 1, "tags": ["a"], "weights": None, "price": None}
         return pa.Table.from_pylist([{"at": at(second), "n": number, "host": "a", **nothing}], SCHEMA)
 
     calls, alerts = _sides(tmp_path / "in")
-    queries, collected = network(calls.join(alerts, on="host", within="50 s").query("pairs")), Collected()
+    pairs = calls.join(alerts, on=on, within="50 s")
+    queries, collected = network(pairs.query("pairs")), Collected()
     for name in ("calls", "alerts"):
         write_parquet(tmp_path / "in" / name / "0.parquet", row(10, 1))
     settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS}
@@ -213,6 +234,8 @@ def test_late_rows_join_nothing_and_stop_nothing(spark: SparkSession, tmp_path: 
         for number, second in enumerate((10.0 - WATERMARK_SECONDS, 10.0 - WATERMARK_SECONDS - 0.001), 2):
             write_parquet(tmp_path / "in" / "calls" / f"{number}.parquet", row(second, number))
         wait_for_micro_batch(run, run.status().micro_batch_id + 3)
+        journal = run.journal()
+    assert sum(row[pairs.name]["late_rows"] for row in journal.joins if row) == 1
     found = query_view(_frame(spark, collected), queries, "pairs").toArrow()
     assert sorted(found["calls_n"].to_pylist()) == [1, 2]
     assert set(found["time"].to_pylist()) == {EPOCH + timedelta(seconds=10)}

@@ -13,6 +13,7 @@ from streamshed.bench.joins_by_clock import TimedRun, TimedRuns, run_by_clock, t
 from streamshed.bench.joins_figures import Runs, figures_of, to_document
 from streamshed.bench.joins_indexed import INDEXED, UNINDEXED, IndexedRuns, indexed_figures
 from streamshed.bench.joins_recorded import NAMES, RecordedRuns, recorded_figures
+from streamshed.bench.joins_skewed import SkewedJoin, skewed_figures
 from streamshed.bench.joins_streamed import StreamedJoin, StreamedJoins, dense_figures, streamed_figures
 from streamshed.bench.joins_throughput import Throughput, measure_throughput, throughput_figures
 from streamshed.joins.join_windows import JoinWindows
@@ -99,6 +100,7 @@ def all_figures() -> dict[str, float]:
         **throughput_figures(MEASURED),
         **streamed_figures(streamed_joins()),
         **dense_figures(streamed_joins()),
+        **skewed_figures(SkewedJoin(seconds=(1.0, 1.5), results=(5.0,), full_results=(10,), hot_share=0.9)),
     }
 
 

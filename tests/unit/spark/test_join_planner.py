@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from streamshed.answering.shed_interval import UNSETTLED
@@ -11,6 +13,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.learned_prices import MicroBatchWork
 from streamshed.joins.partition_report import PartitionReport
+from streamshed.network.join_condition import pairs_where
 from streamshed.network.network import network
 from streamshed.network.sources import rate
 from streamshed.network.stream import Stream, stream
@@ -182,6 +185,28 @@ def test_a_limit_of_memory_holds_whether_there_is_time_or_not() -> None:
     assert later.memory.of(4) - later.memory.of(3) == 150_000
     assert sum(later.memory.of(label) for label in (3, 4)) <= 1_000_000
     assert JoinDirective.from_document(later.to_document()) == later
+
+
+def test_partitions_that_rows_without_keys_go_to_share_the_memory() -> None:
+    """Of seven partitions a grid of two by three has rows."""
+    alike = CALLS.join(
+        ALERTS, on=pairs_where(_same), within=("2 s", "1 s"), basic_window="1 s", memory="1200 kB", name="held"
+    )
+    (domain,) = network(alike.query("pairs")).time_domains
+    told = Told()
+    joins = JoinPlanner(domain.streams, {"held"}, told.take, partitions=7)
+    first = directive_of(joins, 0)
+    assert first.memory is not None
+    assert (first.memory.of(3), first.memory.by_label) == (200_000, {})
+    told.reports = {ReportKey("held", 0, label): replace(FULL, late_rows=1 / 2 + 1 / 3) for label in range(6)}
+    later = directive_of(joins, 1)
+    assert later.memory is not None
+    assert later.memory.by_label == dict.fromkeys(range(6), 200_000)
+    assert joins.learn(0, ROWS, elapsed_seconds=1.0)["held"].status.late_rows == 5
+
+
+def _same(left: pa.Table, right: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(left["calls_value"], right["alerts_value"])
 
 
 def test_what_is_missing_for_rows_that_were_released_is_told_at_once() -> None:

@@ -8,11 +8,13 @@ import pyarrow as pa
 import pytest
 
 from streamshed.joins.conditions import Condition, Equality, Overlap
+from streamshed.joins.fragments import WHOLE, Fragments
 from streamshed.joins.side import Side
-from streamshed.spark.internal_names import TIME
+from streamshed.spark.internal_names import IDENTITY, TIME
 from streamshed.spark.join_rows import packing, slices_of, unpacked_side
 
 LABELS = (7, 3, 12)
+SETS = Overlap("a_tags", "b_tags", 1)
 SCHEMA = pa.schema([(TIME, pa.int64()), ("a_n", pa.int64()), ("a_host", pa.string()), ("a_tags", pa.list_(pa.int64()))])
 ROWS = pa.Table.from_pylist(
     [
@@ -23,9 +25,14 @@ ROWS = pa.Table.from_pylist(
 )
 
 
-def _packed(rows: pa.Table, condition: Condition, side: Side = Side.LEFT, step: int = 30) -> pa.Table:
+def _packed(
+    rows: pa.Table, condition: Condition, side: Side = Side.LEFT, step: int = 30, fragments: Fragments = WHOLE
+) -> pa.Table:
+    if not isinstance(condition, Equality):
+        rows = rows.append_column(IDENTITY, rows[TIME])
     batches = rows.to_batches(max_chunksize=step)
-    return pa.Table.from_batches(list(packing(condition, side, LABELS)(batches)))
+    labels = LABELS if fragments == WHOLE else LABELS[: fragments.partitions]
+    return pa.Table.from_batches(list(packing(condition, side, labels, fragments)(batches)))
 
 
 def _of_label(packed: pa.Table, label: int) -> list[bytes]:
@@ -58,7 +65,7 @@ def test_both_sides_of_an_equal_key_go_to_one_label_whatever_they_are_called_and
     assert set(label_of[0].values()) == set(LABELS)
 
 
-@pytest.mark.parametrize("condition", [Equality(("a_host",), ("b_host",)), Overlap("a_tags", "b_tags", 1)])
+@pytest.mark.parametrize("condition", [Equality(("a_host",), ("b_host",)), SETS])
 def test_a_carrier_asks_every_label_and_brings_no_row(condition: Condition) -> None:
     carrier = [dict.fromkeys(SCHEMA.names)]
     packed = _packed(pa.Table.from_pylist(carrier, SCHEMA), condition)
@@ -67,10 +74,22 @@ def test_a_carrier_asks_every_label_and_brings_no_row(condition: Condition) -> N
     assert unpacked_side(packed["rows"].to_pylist(), SCHEMA).num_rows == 0
 
 
-def test_rows_that_join_by_no_key_go_to_one_label() -> None:
-    packed = _packed(ROWS, Overlap("a_tags", "b_tags", 1))
+def test_rows_that_join_by_no_key_go_to_one_label_if_there_is_one() -> None:
+    packed = _packed(ROWS, SETS)
     assert len(set(packed["label"].to_pylist())) == 1
     assert unpacked_side(packed["rows"].to_pylist(), SCHEMA).equals(ROWS)
+
+
+def test_rows_that_join_by_no_key_are_dealt_on_one_side_and_go_to_all_labels_on_the_other() -> None:
+    fragments = Fragments(left=1, right=3)
+    for side, everywhere in ((Side.LEFT, True), (Side.RIGHT, False)):
+        packed = _packed(ROWS, SETS, side, fragments=fragments)
+        arrived = [unpacked_side(_of_label(packed, label), SCHEMA) for label in LABELS]
+        if everywhere:
+            assert all(rows.equals(ROWS) for rows in arrived)
+        else:
+            assert _order([row for rows in arrived for row in rows.to_pylist()]) == ROWS.to_pylist()
+            assert all(20 < rows.num_rows < 50 for rows in arrived)
 
 
 def test_rows_are_cut_into_pieces_and_nothing_into_none() -> None:

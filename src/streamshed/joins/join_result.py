@@ -93,6 +93,23 @@ class ForgottenCounts:
     times: tuple[EventTimes, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullJoin:
+    """What the micro-batch would have been with all rows of the sampled side, as far as those drawn tell.
+
+    Args:
+        comparisons: Per cell; where comparisons are left out for other reasons, those that were made.
+        rows: New rows of both sides.
+        stored_rows: Rows that the windows would hold.
+        sampling_rate: The rate at which new rows were drawn.
+    """
+
+    comparisons: Floats
+    rows: float
+    stored_rows: float
+    sampling_rate: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JoinResult:
     """Pairs that join, and what was counted on the way.
@@ -109,7 +126,9 @@ class JoinResult:
         right_counts: Those of the right side.
         state: What became of the state.
         forgotten: What is missing because of earlier releases.
-        weight: What a pair stands for in totals over the join: 1/P where keys are sampled, else 1.
+        full: What it would have been, had no row been left out that was not drawn.
+        strata: Per row of the sampled side, in `left` or `right`, a number for the rate and the cohort of its pairs
+            (`Drawn.strata`); None: all pairs are there.
     """
 
     left: pa.Table
@@ -123,7 +142,8 @@ class JoinResult:
     right_counts: SideCounts
     state: StateCounts
     forgotten: ForgottenCounts
-    weight: float
+    full: FullJoin
+    strata: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.left_places)

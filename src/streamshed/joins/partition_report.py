@@ -26,6 +26,9 @@ class PartitionReport:
         seen_results: What those gave.
         seen_weight: The same by weight.
         late_rows: New rows older than the watermark, neither compared nor kept.
+        full_rows: New rows that would have come to it without sampling.
+        full_stored_rows: Rows that its windows would hold without it.
+        sampling_rate: The rate at which rows were drawn; 1 where all were.
         stored_rows: Rows in the windows after it.
         stored_bytes: How large they are.
         basic_windows: How many there are.
@@ -46,6 +49,9 @@ class PartitionReport:
     seen_results: tuple[float, ...]
     seen_weight: tuple[float, ...]
     late_rows: int
+    full_rows: float
+    full_stored_rows: float
+    sampling_rate: float
     stored_rows: int
     stored_bytes: int
     basic_windows: int
@@ -61,14 +67,14 @@ class PartitionReport:
 
         Args:
             found: The result.
-            expected: What the full join would have compared; None: it was the full join.
+            expected: What the full join would have compared; None: it was the full join, or a sample of its rows.
             seconds: What it took of a core.
         """
         cells, state = found.cells, found.state
         return cls(
             work=MicroBatchWork.of(found),
             seconds=seconds,
-            expected=_told(cells.comparisons if expected is None else expected.comparisons),
+            expected=_told(found.full.comparisons if expected is None else expected.comparisons),
             comparisons=_told(cells.comparisons),
             results=_told(cells.results),
             weight=_told(cells.weight),
@@ -76,6 +82,9 @@ class PartitionReport:
             seen_results=_told(cells.seen_results),
             seen_weight=_told(cells.seen_weight),
             late_rows=found.left_counts.late + found.right_counts.late,
+            full_rows=found.full.rows,
+            full_stored_rows=found.full.stored_rows,
+            sampling_rate=found.full.sampling_rate,
             stored_rows=state.rows,
             stored_bytes=state.bytes,
             basic_windows=state.basic_windows,

@@ -256,7 +256,9 @@ def _source_kind(stream: Stream) -> str:
         case DataFrameSource():
             return "dataframe"
         case JoinSource() as join:
-            asked = repr((join.definition, join.basic_microseconds))
+            # What is stored of a join that is sampled are rows that were drawn, with what they drew.
+            drawn = (join.shedding.sampled_side,) if join.is_sampled else ()
+            asked = repr((join.definition, join.basic_microseconds, *drawn))
             return f"join ({blake2b(asked.encode(), digest_size=8).hexdigest()})"
 
 

@@ -98,6 +98,14 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     return np.maximum(known, 0.0)
 
 
+def population_variances(shape: Shape, partials: WindowPartials) -> Doubles:
+    """Return Σ(v−AVG)²/P by the estimated count, where variances or deviations are asked for; else NaN."""
+    if shape.function not in _SPREADS:
+        return np.full(len(partials), np.nan)
+    found: Doubles = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
+    return found
+
+
 def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
     """Return n_eff = (Σq)²/Σq² of the rows kept, q = r²(1−P)/P², r what a row contributes: v, or of an average v − m.
 

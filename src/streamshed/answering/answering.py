@@ -10,9 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.answering.aggregate_value import effective_rows, exact_texts, sampled_variances, values
+from streamshed.answering.aggregate_value import (
+    effective_rows,
+    exact_texts,
+    population_variances,
+    sampled_variances,
+    values,
+)
 from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
+from streamshed.answering.cohort_estimate import cohort_estimate
 from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.group_key import keys_written
@@ -167,9 +174,12 @@ class Answering:
         if shape.share is not None:
             found = quantiles(shape.share, partials, kept_rate, self._confidence)
             known = pa.array(found.values, mask=np.isnan(found.values))
-            bounds = found.lower, found.upper
             exact &= ~found.is_sketched
-            return _Estimate(exact, known, found.errors, bounds, found.supporting, self._confidence)
+            # How ranks spread among the results of one row, nobody has kept.
+            tells = ~((kept_rate < 1.0) & shape.in_cohorts)
+            lower, upper, errors = (np.where(tells, one, np.nan) for one in (found.lower, found.upper, found.errors))
+            supporting = np.where(tells, found.supporting, 0.0)
+            return _Estimate(exact, known, errors, (lower, upper), supporting, self._confidence)
         if shape.function is AggregateKind.DISTINCT:
             counts = distinct_counts(partials, self._confidence)
             upper = np.where(exact, counts.upper, np.nan)
@@ -177,7 +187,19 @@ class Answering:
             bounds = counts.lower, upper
             supporting = np.zeros(len(partials))
             return _Estimate(none, pa.array(counts.values), counts.errors, bounds, supporting, counts.confidence)
+        if shape.in_cohorts:
+            return self._of_cohorts(shape, partials, kept_rate)
         return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
+
+    def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> _Estimate:
+        """What a sample of the rows of a join tells of its results, which come with them many at once."""
+        known = values(shape, partials)
+        numbers = known.to_numpy(zero_copy_only=False)
+        found = cohort_estimate(
+            shape, partials, numbers, population_variances(shape, partials), kept_rate, self._confidence
+        )
+        supporting = np.where(found.is_low, 0.0, ENOUGH_ROWS)
+        return _Estimate(kept_rate >= 1.0, known, found.error, (found.lower, found.upper), supporting, self._confidence)
 
     def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
         """Make use of rows that were counted, where enough of the sample tells how much they are worth."""

@@ -20,6 +20,7 @@ class Shape:
         key_notations: Per key, how its text is to be written.
         share: Of a quantile, the share of all values that does not exceed it.
         user: Of an aggregate of the user's own, how it is computed.
+        in_cohorts: Whether its rows come many at once, with rows of a join that are drawn.
     """
 
     function: AggregateKind
@@ -28,6 +29,7 @@ class Shape:
     key_notations: tuple[Notation, ...]
     share: float | None = None
     user: UserShape | None = None
+    in_cohorts: bool = False
 
 
 @dataclass(frozen=True)

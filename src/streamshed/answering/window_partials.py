@@ -33,8 +33,9 @@ class WindowPartials:
             number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)², 1/P); sketch (KLL,
             of what was not sampled), sampled_sketches (of each slice that was: weight 1/P, sketch);
             distinct_sketch (HyperLogLog); collected (instant in microseconds and text of each value, for aggregates
-            of the user's own, or of pieces of several, see `collected_rows`). Those for decimals, texts, moments,
-            sketches and values may be missing.
+            of the user's own, or of pieces of several, see `collected_rows`); cohorts (of each slice, of results of a
+            join that is sampled: cohort, 1/P, rows, present, total, squares; what was not sampled is in none). Those
+            for decimals, texts, moments, sketches, values and cohorts may be missing.
     """
 
     columns: pa.RecordBatch

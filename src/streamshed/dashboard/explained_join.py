@@ -50,7 +50,7 @@ def _shedding(join: JoinOutlook) -> str:
         case JoinMode.EXACT:
             return "exact, never shed"
         case JoinMode.SAMPLE:
-            return "sample, all results of a share of the keys, the same on both sides"
+            return f"sample, results of a share of the {join.sampled_side} rows, drawn by chance"
         case JoinMode.SUBSET:
             basic = format_duration(round(join.basic_window_seconds * 1e6))
             parts = [

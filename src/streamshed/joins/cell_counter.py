@@ -31,9 +31,18 @@ class CellCounter:
         self._windows = windows
         self._comparisons, self._results, self._weight = np.zeros((3, windows.cells))
         self._seen, self._seen_results, self._seen_weight = np.zeros((3, windows.cells))
+        self.full_comparisons: Floats = np.zeros(windows.cells)
+        """Comparisons, each as many as it stands for."""
 
     def add(
-        self, left: Ints, right: Ints, parts: Sequence[LagInterval | None], lags: Ints, weights: Floats | None
+        self,
+        left: Ints,
+        right: Ints,
+        parts: Sequence[LagInterval | None],
+        lags: Ints,
+        weights: Floats | None,
+        *,
+        scale: float = 1.0,
     ) -> None:
         """Take in some comparisons.
 
@@ -43,6 +52,7 @@ class CellCounter:
             parts: The lags of each cell over which all of them were compared.
             lags: Of the pairs that join.
             weights: What these are worth; None: 1 each.
+            scale: For how many comparisons each stands.
         """
         whole = np.array([part == cell for part, cell in zip(parts, self._windows.cell_intervals, strict=True)])
         compared = comparisons_within(left, right, parts)
@@ -50,6 +60,7 @@ class CellCounter:
         found = np.bincount(cells, minlength=self._windows.cells).astype(np.float64)
         weight = found if weights is None else np.bincount(cells, weights, minlength=self._windows.cells)
         self._comparisons += compared
+        self.full_comparisons += scale * compared
         self._results += found
         self._weight += weight
         self._seen += np.where(whole, compared, 0)

@@ -1,4 +1,4 @@
-"""Which rows and keys are chosen: the same ones whenever the same rows come."""
+"""Which rows are chosen: the same ones whenever the same rows come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from streamshed.joins.arrays import Booleans, Floats, Ints
 from streamshed.joins.key_codes import scattered
 
-DROPPED, COMPARED_FULLY, SAMPLED_KEYS, ROUNDED = 10, 20, 30, 40
+DROPPED, COMPARED_FULLY, ROUNDED = 10, 20, 40
 """Salts, so that one choice says nothing of another; those of rows are taken with the number of the side added."""
 
 
@@ -31,13 +31,6 @@ def chosen_rows(times: Ints, share: float, *, salt: int, seed: int) -> Booleans:
     if count:
         chosen[np.argpartition(numbers, count - 1)[:count]] = True
     return chosen
-
-
-def chosen_keys(codes: Ints, share: float) -> Booleans:
-    """Choose the rows of a share of the keys: the same keys always, and a larger share has those of smaller ones."""
-    if share >= 1.0:
-        return np.ones(len(codes), np.bool_)
-    return _uniform(codes, SAMPLED_KEYS) < share
 
 
 def rounding(number: int, *, seed: int) -> float:

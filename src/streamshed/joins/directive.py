@@ -30,6 +30,8 @@ class JoinDirective:
         seed: Of what chance decides.
         memory: How much of the windows partitions may keep; None: all.
         found: Results per comparison, where they have a weight; None: `yields` are.
+        sampling_code: Of the rate at which rows are drawn of the side that is sampled: then all that are there are
+            compared. 0: no side is, or all are.
 
     Example:
         >>> from streamshed.joins.join_windows import JoinWindows
@@ -54,6 +56,7 @@ class JoinDirective:
     seed: int
     memory: MemoryShares | None = None
     found: Yields | None = None
+    sampling_code: int = 0
 
     @property
     def is_full(self) -> bool:
@@ -109,6 +112,7 @@ class JoinDirective:
             "sampling": self.sampling,
             "seed": self.seed,
             "memory": None if self.memory is None else self.memory.to_document(),
+            "sampling_code": self.sampling_code,
         }
 
     @classmethod
@@ -125,4 +129,5 @@ class JoinDirective:
             sampling=document["sampling"],
             seed=document["seed"],
             memory=None if memory is None else MemoryShares.from_document(memory),
+            sampling_code=document.get("sampling_code", 0),
         )

@@ -69,8 +69,8 @@ class RowsBySide:
         5.0
     """
 
-    left: int
-    right: int
+    left: float
+    right: float
 
     @classmethod
     def of(cls, directory: Directory) -> RowsBySide:
@@ -79,7 +79,7 @@ class RowsBySide:
         return cls(left, right)
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         """Rows of either."""
         return self.left + self.right
 
@@ -113,12 +113,12 @@ class StateCounts:
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return self.held.total
+        return round(self.held.total)
 
     @property
     def released_rows(self) -> int:
         """How many left early."""
-        return self.released.total
+        return round(self.released.total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,24 @@ class ForgottenCounts:
     @property
     def rows(self) -> int:
         """How many the windows would still hold."""
-        return self.held.total
+        return round(self.held.total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullJoin:
+    """What the micro-batch would have been with all rows of the sampled side, as far as those drawn tell.
+
+    Args:
+        comparisons: Per cell; where comparisons are left out for other reasons, those that were made.
+        come: New rows.
+        held: Rows that the windows would hold.
+        sampling_rate: The rate at which new rows were drawn.
+    """
+
+    comparisons: Floats
+    come: RowsBySide
+    held: RowsBySide
+    sampling_rate: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -159,7 +176,9 @@ class JoinResult:
         right_counts: Those of the right side.
         state: What became of the state.
         forgotten: What is missing because of earlier releases.
-        weight: What a pair stands for in totals over the join: 1/P where keys are sampled, else 1.
+        full: What it would have been, had no row been left out that was not drawn.
+        strata: Per row of the sampled side, in `left` or `right`, a number for the rate and the cohort of its pairs
+            (`Drawn.strata`); None: all pairs are there.
     """
 
     left: pa.Table
@@ -173,7 +192,8 @@ class JoinResult:
     right_counts: SideCounts
     state: StateCounts
     forgotten: ForgottenCounts
-    weight: float
+    full: FullJoin
+    strata: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.left_places)

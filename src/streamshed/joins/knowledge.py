@@ -35,7 +35,7 @@ class JoinKnowledge:
         prices: What everything takes.
         density: d, comparisons per n·(s + n/2).
         taken_share: Rows that come to the join ÷ rows that its streams were offered.
-        stored_rows: s.
+        stored_rows: s; of a join whose rows are sampled, as many as it would be without.
         basic_windows: How many are stored.
         cells: Per cell, its share of the comparisons of the full join.
         partitions: How many were called in a micro-batch.
@@ -157,7 +157,7 @@ class JoinKnowledge:
         prices = self.prices
         for report in reports:
             prices = prices.update(report.work, seconds=report.seconds)
-        rows = sum(report.work.rows for report in reports)
+        rows = sum(report.full_rows for report in reports)
         expected, seen = total(reports, "expected"), total(reports, "seen_comparisons")
         could = rows * (self.stored_rows + rows / 2)
         tells = bool(rows and expected.sum())
@@ -168,7 +168,7 @@ class JoinKnowledge:
             prices=prices,
             density=float(expected.sum()) / could if tells else self.density,
             taken_share=rows / offered_rows if offered_rows else self.taken_share,
-            stored_rows=sum(report.stored_rows for report in reports),
+            stored_rows=round(sum(report.full_stored_rows for report in reports)),
             basic_windows=sum(report.basic_windows for report in reports),
             cells=tuple((expected / expected.sum()).tolist()) if tells else self.cells,
             partitions=len(reports),

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.joins.arrays import Booleans, Ints, one_chunk
+from streamshed.joins.drawn import strata_texts
 from streamshed.joins.side import Side
 from streamshed.joins.summed_class import Edge, KeyPart, SummedClass
 from streamshed.joins.value_sums import NO_SUMS, Counted, as_wholes, no_sums, sums_of_values, whole_sums
@@ -27,11 +28,13 @@ SUMS = pa.schema(
         ("mask", pa.int64()),
         ("key_long", pa.int64()),
         ("key_text", pa.string()),
+        ("sampling_codes", pa.string()),
         ("rows", pa.int64()),
         *NO_SUMS.items(),
     ]
 )
-"""One row per class, slice, mask and key: `instant` is when the slice starts, in microseconds; `rows` are pairs."""
+"""One row per class, slice, mask, key, and rate and cohort where pairs are a sample (`strata_texts`): `instant` is when
+the slice starts, in microseconds; `rows` are pairs."""
 
 _DENSE = 2
 """So many times as many counts as there are pairs are worth an array of their own."""
@@ -47,11 +50,13 @@ class Paired:
         rows: The rows of either side.
         places: Per pair, the place of its row of either side.
         time: The column of either side that has a row's time, microseconds.
+        sampled: The side whose rows were drawn, and per row of it `Drawn.strata`; None: pairs are no sample.
     """
 
     rows: Mapping[Side, pa.Table]
     places: Mapping[Side, Ints]
     time: str
+    sampled: tuple[Side, Ints] | None = None
 
     def __len__(self) -> int:
         return len(self.places[Side.LEFT])
@@ -100,7 +105,7 @@ class _Said:
     Args:
         masks: Per row, the bits that it passes; None: it has no say in it.
         later_masks: The same where it is the later one of a pair.
-        keys: Per row, a number for its part of the key; None: it has none.
+        keys: Per row, a number for its part of the key, and for its rate and cohort; None: it has none.
     """
 
     masks: Ints | None
@@ -108,8 +113,11 @@ class _Said:
     keys: Ints | None
 
     @classmethod
-    def of(cls, one: SummedClass, rows: pa.Table, side: Side) -> _Said:
+    def of(cls, one: SummedClass, pairs: Paired, side: Side) -> _Said:
+        rows = pairs.rows[side]
         own = [_codes(rows, part) for part in one.keys if part.side is side]
+        if pairs.sampled is not None and pairs.sampled[0] is side:
+            own.append(pairs.sampled[1])
         keys = pd.factorize(_combined(own))[0].astype(np.int64) if len(own) > 1 else own[0] if own else None
         return cls(one.masks(rows, side), one.later_masks(rows), keys)
 
@@ -209,7 +217,7 @@ class _Counter:
 def _of_class(one: SummedClass, counter: _Counter, separator: str) -> pa.Table:
     side = Side.LEFT if one.value is None else one.value.side
     rows = counter.pairs.rows
-    mine, theirs = (_Said.of(one, rows[each], each) for each in (side, side.opposite))
+    mine, theirs = (_Said.of(one, counter.pairs, each) for each in (side, side.opposite))
     counts = counter.counted(one.edges, side, theirs)
     examples = theirs.examples[counts.said] if theirs.codes is not None else np.zeros(0, np.int64)
     masks = None
@@ -231,6 +239,7 @@ def _of_class(one: SummedClass, counter: _Counter, separator: str) -> pa.Table:
         "class_id": pa.array(np.full(len(firsts), one.class_id, np.int64)),
         "mask": pa.array(masks[firsts]),
         **_keys(one, counter.pairs, places, separator),
+        "sampling_codes": _sampling_codes(counter.pairs, places, len(firsts)),
         "rows": pa.array(whole_sums(counts.pairs, groups, len(firsts))),
     }
     wanted = Counted(counts.rows, counts.pairs, groups, len(firsts))
@@ -277,6 +286,13 @@ def _keys(one: SummedClass, pairs: Paired, places: Mapping[Side, Ints], separato
         return {"key_long": pa.nulls(count, pa.int64()), "key_text": parts[0].cast(pa.string())}
     missing = np.asarray(parts[0].is_null())
     return {"key_long": pa.array(as_wholes(parts[0]), mask=missing), "key_text": pa.nulls(count, pa.string())}
+
+
+def _sampling_codes(pairs: Paired, places: Mapping[Side, Ints], count: int) -> pa.Array:
+    if pairs.sampled is None:
+        return pa.nulls(count, pa.string())
+    side, strata = pairs.sampled
+    return strata_texts(strata[places[side]])
 
 
 def _codes(rows: pa.Table, part: KeyPart) -> Ints:

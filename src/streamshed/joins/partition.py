@@ -8,15 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from streamshed.errors import InvalidNetworkError
 from streamshed.joins.arrays import Floats
 from streamshed.joins.coins import DROPPED, chosen_rows
 from streamshed.joins.comparable import check_comparable
-from streamshed.joins.conditions import Equality
 from streamshed.joins.directory import Directory
+from streamshed.joins.drawn import Drawn, drawn_now, mean_weight
 from streamshed.joins.expected_comparisons import ExpectedComparisons, expected_comparisons
 from streamshed.joins.forgotten import missing_times
-from streamshed.joins.join_result import ForgottenCounts, JoinResult, RowsBySide, SideCounts, StateCounts
+from streamshed.joins.join_result import ForgottenCounts, FullJoin, JoinResult, RowsBySide, SideCounts, StateCounts
 from streamshed.joins.kernel import Kernel
 from streamshed.joins.matching import Clock, kernel_of
 from streamshed.joins.plan import EVERYTHING, JoinPlan
@@ -99,20 +98,20 @@ class JoinPartition:
             plan: What of the full join is done.
 
         Raises:
-            InvalidNetworkError: A column is missing, or of a type that cannot be compared; keys are to be sampled but
-                rows join by something else.
-            ValueError: The plan is of other windows.
+            InvalidNetworkError: A column is missing, or of a type that cannot be compared.
+            ValueError: The plan is of other windows, or samples a join neither side of which is sampled.
         """
-        if plan.key_share < 1.0 and not isinstance(self._specification.condition, Equality):
-            raise InvalidNetworkError(
-                f"keys are to be sampled, {plan.key_share:g} of them, but rows join by"
-                f" {type(self._specification.condition).__name__}, expected Equality: its results have no key"
-            )
+        sampled = self._specification.sampled
+        if plan.sampling_code and sampled is None:
+            raise ValueError(f"the plan samples at code {plan.sampling_code}, but no side of the join is sampled")
+        tables = {Side.LEFT: left, Side.RIGHT: right}
         new = self._prepared(left, right, plan.watermark_microseconds)
         kept = {
             side: one.rows.chosen(chosen_rows(one.rows.times, plan.keep_share, salt=DROPPED + side, seed=plan.seed))
             for side, one in new.items()
         }
+        if sampled is not None:
+            kept[sampled] = drawn_now(kept[sampled], plan.sampling_code)
         state = WindowState(self._windows, self._store, self._specification.columns)
         expired = state.expire(plan.watermark_microseconds)
         probe = Probe(self._specification, self._kernel, plan, kept, state)
@@ -121,6 +120,8 @@ class JoinPartition:
         missed = self._missed(kept, state)
         freed = self._keep(kept, state, plan)
         lefts, rights = probe.rows[Side.LEFT], probe.rows[Side.RIGHT]
+        counts = {side: _side_counts(tables[side], new[side], kept[side]) for side in Side}
+        strata = None if sampled is None else Drawn.of(probe.rows[sampled].table).strata(plan.sampling_code)
         return JoinResult(
             left=lefts.payload,
             right=rights.payload,
@@ -129,8 +130,8 @@ class JoinPartition:
             left_microseconds=found.times[0],
             right_microseconds=found.times[1],
             cells=probe.counter.counts(),
-            left_counts=_side_counts(left, new[Side.LEFT], kept[Side.LEFT]),
-            right_counts=_side_counts(right, new[Side.RIGHT], kept[Side.RIGHT]),
+            left_counts=counts[Side.LEFT],
+            right_counts=counts[Side.RIGHT],
             state=StateCounts(
                 basic_windows_read=read,
                 basic_windows=len(state.directory.entries),
@@ -146,7 +147,23 @@ class JoinPartition:
                 bytes=state.forgotten.bytes,
                 times=missing_times(state.forgotten, self._windows, plan.watermark_microseconds),
             ),
-            weight=1.0 / plan.key_share,
+            full=self._full(probe, counts, state.directory, plan.sampling_code),
+            strata=strata,
+        )
+
+    def _full(self, probe: Probe, counts: Mapping[Side, SideCounts], held: Directory, code: int) -> FullJoin:
+        """What the micro-batch would have been without sampling, as far as rows in reach tell of those stored."""
+        come, stored = [], []
+        for side in Side:
+            received, kept = counts[side].received, sum(one.rows for one in held.of(side))
+            is_drawn = side is self._specification.sampled
+            come.append(mean_weight([], code) * (received - counts[side].dropped) if is_drawn else received)
+            stored.append(probe.stored_weight * kept if is_drawn else kept)
+        return FullJoin(
+            comparisons=probe.counter.full_comparisons,
+            come=RowsBySide(*come),
+            held=RowsBySide(*stored),
+            sampling_rate=1.0 / mean_weight([], code),
         )
 
     def _prepared(self, left: pa.Table, right: pa.Table, watermark: int | None) -> dict[Side, Prepared]:

@@ -30,6 +30,9 @@ class PartitionReport:
         seen_results: What those gave.
         seen_weight: The same by weight.
         late_rows: New rows older than the watermark, neither compared nor kept.
+        full_rows: New rows that would have come to it without sampling.
+        full_stored_rows: Rows that its windows would hold without it.
+        sampling_rate: The rate at which rows were drawn; 1 where all were.
         stored_rows: Rows in the windows after it.
         stored_bytes: How large they are.
         basic_windows: How many there are.
@@ -50,6 +53,9 @@ class PartitionReport:
     seen_results: tuple[float, ...]
     seen_weight: tuple[float, ...]
     late_rows: float
+    full_rows: float
+    full_stored_rows: float
+    sampling_rate: float
     stored_rows: float
     stored_bytes: int
     basic_windows: int
@@ -71,7 +77,7 @@ class PartitionReport:
 
         Args:
             found: The result.
-            expected: What the full join would have compared; None: it was the full join.
+            expected: What the full join would have compared; None: it was the full join, or a sample of its rows.
             seconds: What it took of a core.
             fragments: How the rows of the join are spread over partitions.
         """
@@ -80,7 +86,7 @@ class PartitionReport:
         return cls(
             work=MicroBatchWork.of(found, fragments),
             seconds=seconds,
-            expected=_told(cells.comparisons if expected is None else expected.comparisons),
+            expected=_told(found.full.comparisons if expected is None else expected.comparisons),
             comparisons=_told(cells.comparisons),
             results=_told(cells.results),
             weight=_told(cells.weight),
@@ -88,6 +94,9 @@ class PartitionReport:
             seen_results=_told(cells.seen_results),
             seen_weight=_told(cells.seen_weight),
             late_rows=late.counted_once(fragments),
+            full_rows=found.full.come.counted_once(fragments),
+            full_stored_rows=found.full.held.counted_once(fragments),
+            sampling_rate=found.full.sampling_rate,
             stored_rows=state.held.counted_once(fragments),
             stored_bytes=state.bytes,
             basic_windows=state.basic_windows,

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from streamshed.joins.yields import Yields
 
+_SMALLEST = 255
+"""The code of the smallest rate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLimit:
@@ -29,8 +32,8 @@ class JoinPlan:
         fractions: Per cell, the share of its lags that new rows are compared over; None: all.
         full_share: r·γ, the share of new rows that are compared over all lags, so that yields are known.
         keep_share: The share of new rows that is kept at all (policy `random_drop`).
-        key_share: The share P of keys whose rows are compared, the same on both sides: a sample of the results, each of
-            which stands for 1/P. Only for conditions of equality.
+        sampling_code: Of the sampled side (`JoinSpecification.sampled`) those rows take part that pass the rate P of
+            this code, 10^(−code/32): a sample of the results, of which `JoinResult.strata` tells what each stands for.
         seed: What the choice of rows depends on.
         memory: None: windows are as large as they are.
     """
@@ -39,17 +42,17 @@ class JoinPlan:
     fractions: tuple[float, ...] | None = None
     full_share: float = 0.0
     keep_share: float = 1.0
-    key_share: float = 1.0
+    sampling_code: int = 0
     seed: int = 0
     memory: MemoryLimit | None = None
 
     def __post_init__(self) -> None:
-        shares = {"full": self.full_share, "keep": self.keep_share, "key": self.key_share}
+        shares = {"full": self.full_share, "keep": self.keep_share}
         for name, share in shares.items():
             if not 0.0 <= share <= 1.0:
                 raise ValueError(f"{name}_share of a join plan is {share}, expected a share in [0, 1]")
-        if not self.key_share:
-            raise ValueError("key_share of a join plan is 0, expected more: a sample without keys stands for nothing")
+        if not 0 <= self.sampling_code <= _SMALLEST:
+            raise ValueError(f"sampling_code of a join plan is {self.sampling_code}, expected one in 0 to {_SMALLEST}")
         if any(not 0.0 <= fraction <= 1.0 for fraction in self.fractions or ()):
             raise ValueError(f"fractions of a join plan are {self.fractions}, expected shares in [0, 1]")
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from streamshed.joins.arrays import Booleans, Floats, Ints
 from streamshed.joins.cell_counter import CellCounter
-from streamshed.joins.coins import COMPARED_FULLY, chosen_keys, chosen_rows
+from streamshed.joins.coins import COMPARED_FULLY, chosen_rows
+from streamshed.joins.drawn import mean_weight, passing
 from streamshed.joins.join_windows import LagInterval, merged
 from streamshed.joins.kernel import Kernel, Pairs, concatenated
 from streamshed.joins.plan import JoinPlan
@@ -35,10 +36,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Some rows of a side, in order of time, and their places among all of that side; a number: where they begin."""
+    """Some rows of a side, in order of time, and their places among all of that side; a number: where they begin.
+
+    Args:
+        rows: The rows.
+        places: Their places.
+        scale: For how many rows each stands.
+    """
 
     rows: Rows
     places: Ints | int
+    scale: float
 
     def placed(self, rows: Ints) -> Ints:
         """Return the places of some of them."""
@@ -67,9 +75,10 @@ class Probe:
         self._specification, self._kernel, self._plan, self._state = specification, kernel, plan, state
         windows = specification.windows
         self.counter = CellCounter(windows)
+        self.stored_weight = 1.0
+        """For how many rows a stored one of the sampled side stands, on average of those in reach."""
         self._all = windows.cell_intervals
         self._selected = windows.parts(plan.fractions) if plan.fractions is not None else self._all
-        asking = {side: _asking(rows, plan.key_share) for side, rows in new.items()}
         full = {side: self._compared_fully(side, rows) for side, rows in new.items()}
         stored = {side: self._stored(side, new[side.opposite], full[side.opposite]) for side in Side}
         self.rows: dict[Side, Rows] = {}
@@ -78,10 +87,11 @@ class Probe:
             old = stored[side]
             self.rows[side] = Rows.joined([*old, rows])
             before = len(self.rows[side]) - len(rows)
+            of_old, of_new = (self._scale(side, several) for several in (old, [rows]))
             self._groups[side] = (
-                _Group(self.rows[side].part(0, before), 0),
-                _group(rows, asking[side] & full[side], before),
-                _group(rows, asking[side] & ~full[side], before),
+                _Group(self.rows[side].part(0, before), 0, of_old),
+                _group(rows, full[side], before, of_new),
+                _group(rows, ~full[side], before, of_new),
             )
 
     def pairs(self) -> Found:
@@ -107,7 +117,8 @@ class Probe:
         mine, theirs = self._kernel(left.rows, right.rows, merged(parts))
         found = Found((left.placed(mine), right.placed(theirs)), (left.rows.times[mine], right.rows.times[theirs]))
         lags = found.times[1] - found.times[0]
-        self.counter.add(left.rows.times, right.rows.times, parts, lags, self._weights(found.places))
+        weights, scale = self._weights(found.places), left.scale * right.scale
+        self.counter.add(left.rows.times, right.rows.times, parts, lags, weights, scale=scale)
         return found
 
     def _weights(self, pairs: Pairs) -> Floats | None:
@@ -127,16 +138,18 @@ class Probe:
 
     def _stored(self, side: Side, others: Rows, full: Booleans) -> list[Rows]:
         """The stored rows of a side that new rows of the other are compared with."""
-        return self._state.probed(
+        found = self._state.probed(
             side, [(others.times[full], merged(self._all)), (others.times[~full], merged(self._selected))]
         )
+        if side is not self._specification.sampled:
+            return found
+        self.stored_weight = mean_weight(found, 0)
+        return passing(found, self._plan.sampling_code)
+
+    def _scale(self, side: Side, several: Sequence[Rows]) -> float:
+        return mean_weight(several, self._plan.sampling_code) if side is self._specification.sampled else 1.0
 
 
-def _asking(rows: Rows, key_share: float) -> Booleans:
-    if key_share >= 1.0:
-        return np.ones(len(rows), np.bool_)
-    return chosen_keys(rows.codes, key_share)
-
-
-def _group(rows: Rows, which: Booleans, before: int) -> _Group:
-    return _Group(rows, before) if which.all() else _Group(rows.chosen(which), np.flatnonzero(which) + before)
+def _group(rows: Rows, which: Booleans, before: int, scale: float) -> _Group:
+    places = before if which.all() else np.flatnonzero(which) + before
+    return _Group(rows.chosen(which), places, scale)

@@ -29,6 +29,7 @@ class JoinSpecification:
         weight_columns: The columns of left and of right rows that it is given; None: all.
         columns: Of sides whose columns may change, those of now: stored rows that lack some have nulls there, and
             lose others. None may be what the join itself looks at.
+        sampled: The side of which rows may be drawn: its rows have the column `DRAWN`. None: neither.
     """
 
     windows: JoinWindows
@@ -38,6 +39,7 @@ class JoinSpecification:
     weight: PairWeight | None = None
     weight_columns: tuple[Sequence[str], Sequence[str]] | None = None
     columns: Mapping[Side, pa.Schema] = field(default_factory=dict)
+    sampled: Side | None = None
 
     def time_of(self, side: Side) -> str:
         """Return the time column of a side."""

@@ -15,7 +15,6 @@ from streamshed.network.join_problems import (
     basic_window_problems,
     condition_problems,
     joined_columns,
-    mode_problems,
     name_problems,
     side_problems,
     weight_problems,
@@ -24,6 +23,7 @@ from streamshed.network.join_problems import (
 from streamshed.network.join_shedding import (
     DEFAULT_JOIN_POLICY_NAME,
     DEFAULT_SAMPLING,
+    JOIN_SIDES,
     JoinMode,
     JoinShedding,
     PartProblem,
@@ -104,8 +104,6 @@ def _read_parts(
     basic = duration_at(place, body, "basic_window")
     _report(place, body, () if basic is None else basic_window_problems(basic))
     shedding = _read_shedding(place, body, sql)
-    if condition is not None:
-        _report(place, body, mode_problems(text_at(body, "mode") or JoinMode.SUBSET, condition))
     if condition is None or windows is None or shedding is None:
         return None
     return _Parts(condition, windows, default_basic_microseconds(windows) if basic is None else basic, shedding)
@@ -183,6 +181,7 @@ def _read_shedding(place: Place, body: Mapping[str, object], sql: SqlReader) -> 
         "weight": None if written is None else sql.expression(place.at("weight"), written),
         "memory_bytes": byte_size_at(place, body, "memory"),
         "sampling": sampling if isinstance(sampling, int | float) else DEFAULT_SAMPLING,
+        "sampled_side": text_at(body, "sampled_side") or JOIN_SIDES[0],
     }
     problems = [*setting_problems(**settings)]  # type: ignore[arg-type]
     _report(place, body, problems)

@@ -8,7 +8,13 @@ from streamshed.network.document_values import changed
 from streamshed.network.duration import format_duration
 from streamshed.network.join import default_basic_microseconds
 from streamshed.network.join_condition import CommonItems, EqualColumns, JoinCondition, PairFunction, WeightedItems
-from streamshed.network.join_shedding import DEFAULT_JOIN_POLICY_NAME, DEFAULT_SAMPLING, JoinMode, JoinShedding
+from streamshed.network.join_shedding import (
+    DEFAULT_JOIN_POLICY_NAME,
+    DEFAULT_SAMPLING,
+    JOIN_SIDES,
+    JoinMode,
+    JoinShedding,
+)
 from streamshed.network.join_source import JoinSource, default_prefix
 from streamshed.network.node import Node
 
@@ -79,6 +85,7 @@ def _shedding(shedding: JoinShedding) -> dict[str, Any]:
         "weight": None if shedding.weight is None else shedding.weight.text,
         "memory": None if shedding.memory_bytes is None else format_byte_size(shedding.memory_bytes),
         "sampling": shedding.sampling,
+        "sampled_side": shedding.sampled_side,
     }
     defaults = {
         "mode": str(JoinMode.SUBSET),
@@ -86,5 +93,6 @@ def _shedding(shedding: JoinShedding) -> dict[str, Any]:
         "weight": None,
         "memory": None,
         "sampling": DEFAULT_SAMPLING,
+        "sampled_side": JOIN_SIDES[0],
     }
     return changed(settings, defaults)

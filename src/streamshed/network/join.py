@@ -37,6 +37,7 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
     weight: str | None,
     memory: str | None,
     sampling: float,
+    sampled_side: str,
 ) -> Stream:
     """Join two streams; see `Node.join`."""
     if not is_a(right, Node):
@@ -49,7 +50,9 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
     both = problems.attempt(lambda: _prefixes(prefixes, left, right))
     worth = None if weight is None else problems.attempt(lambda: parse_expression(weight))
     size = None if memory is None else problems.attempt(lambda: parse_byte_size(memory))
-    shedding = problems.attempt(lambda: JoinShedding(policy, cast("JoinMode", mode), worth, size, sampling))
+    shedding = problems.attempt(
+        lambda: JoinShedding(policy, cast("JoinMode", mode), worth, size, sampling, sampled_side)
+    )
     problems.raise_if_any()
     if condition is None or windows is None or both is None or shedding is None:
         raise TypeError("a part of a join is missing, but nobody said why")

@@ -8,7 +8,7 @@ from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.declared_types import declared_type, is_numeric
 from streamshed.network.expression import Expression
 from streamshed.network.join_condition import CommonItems, EqualColumns, JoinCondition, WeightedItems
-from streamshed.network.join_shedding import JoinMode, PartProblem
+from streamshed.network.join_shedding import PartProblem
 from streamshed.network.names import is_reserved
 from streamshed.network.node import Node
 from streamshed.network.problems import unknown_column, unknown_columns
@@ -111,12 +111,6 @@ def name_problems(left: Node, right: Node, prefixes: tuple[str, str], time: str)
         return
     for problem in duplicate_names(column.name for column in joined_columns(left, right, prefixes, time)):
         yield "prefixes", f"{problem}: choose others, prefixes=(...) or time=..."
-
-
-def mode_problems(mode: JoinMode | str, condition: JoinCondition) -> Iterator[PartProblem]:
-    """Tell if a join cannot be shed so."""
-    if mode == JoinMode.SAMPLE and not isinstance(condition, EqualColumns):
-        yield "mode", f"its mode is sample, which needs equal keys to draw from, but rows join by {condition}"
 
 
 def weight_problems(

@@ -18,6 +18,12 @@ DEFAULT_JOIN_POLICY_NAME = "greedy"
 DEFAULT_SAMPLING = 0.1
 """γ of [G05] §5.1."""
 
+JOIN_SIDES = ("left", "right")
+"""Of which rows may be drawn in mode sample."""
+
+COHORTS = 16
+"""Into so many random groups the rows of that side are put: sums over each tell how far off a total may be."""
+
 PartProblem: TypeAlias = tuple[str, str]
 """The argument of `Node.join` that something is wrong with, and what."""
 
@@ -32,12 +38,12 @@ class JoinMode(StrEnum):
     """Some of them, each one right: what finds least is not compared."""
 
     SAMPLE = "sample"
-    """All of those of a share P of the keys, the same keys on both sides; each result stands for 1/P."""
+    """Those of a share P of the rows of one side, drawn by chance as they come; each result stands for 1/P."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinShedding:
-    """How a join is shed under overload; no part of what it asks, so that a restart may change it.
+    """How a join is shed under overload; no part of what it asks, so that a restart may change it, but for samples.
 
     Attributes:
         policy: How what is compared is chosen in mode subset, one of `JOIN_POLICY_NAMES`.
@@ -47,6 +53,7 @@ class JoinShedding:
             promise least are forgotten. None: as many as they have. For mode subset.
         sampling: γ, in (0, 1]: of what is compared under overload, the share that is spent on learning where results
             are found.
+        sampled_side: In mode sample, whose rows are drawn, one of `JOIN_SIDES`.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -56,6 +63,8 @@ class JoinShedding:
         'shed by direction, windows of at most 512 MiB'
         >>> str(JoinShedding()), str(JoinShedding(mode="exact"))
         ('', 'never shed')
+        >>> str(JoinShedding(mode="sample", sampled_side="right"))
+        'shed by a sample of right rows'
     """
 
     policy: str = DEFAULT_JOIN_POLICY_NAME
@@ -63,6 +72,7 @@ class JoinShedding:
     weight: Expression | None = None
     memory_bytes: int | None = None
     sampling: float = DEFAULT_SAMPLING
+    sampled_side: str = "left"
 
     def __post_init__(self) -> None:
         problems = setting_problems(
@@ -71,6 +81,7 @@ class JoinShedding:
             weight=self.weight,
             memory_bytes=self.memory_bytes,
             sampling=self.sampling,
+            sampled_side=self.sampled_side,
         )
         if sentences := [sentence for _, sentence in problems]:
             raise InvalidNetworkError(*sentences)
@@ -80,7 +91,7 @@ class JoinShedding:
     def __str__(self) -> str:
         said = {
             "never shed": self.mode is JoinMode.EXACT,
-            "shed by keys": self.mode is JoinMode.SAMPLE,
+            f"shed by a sample of {self.sampled_side} rows": self.mode is JoinMode.SAMPLE,
             f"shed by {self.policy}": self.mode is JoinMode.SUBSET and self.policy != DEFAULT_JOIN_POLICY_NAME,
             f"results worth {self.weight}": self.weight is not None,
             f"windows of at most {format_byte_size(self.memory_bytes or 0)}": self.memory_bytes is not None,
@@ -90,7 +101,13 @@ class JoinShedding:
 
 
 def setting_problems(
-    *, policy: str, mode: JoinMode | str, weight: Expression | None, memory_bytes: int | None, sampling: float
+    *,
+    policy: str,
+    mode: JoinMode | str,
+    weight: Expression | None,
+    memory_bytes: int | None,
+    sampling: float,
+    sampled_side: str,
 ) -> Iterator[PartProblem]:
     """Tell what is wrong with the settings of a `JoinShedding`, as far as it does not depend on the join."""
     if policy not in JOIN_POLICY_NAMES:
@@ -105,9 +122,21 @@ def setting_problems(
         yield "memory", f"memory is a number of bytes of at least 1, got {memory_bytes!r}"
     if memory_bytes is not None and mode == JoinMode.EXACT:
         yield "memory", 'its mode is exact: a limit of memory makes it forget rows, write mode="subset"'
-    if memory_bytes is not None and mode == JoinMode.SAMPLE:
-        yield "memory", "its mode is sample: results would be missing for other reasons than their key, leave it out"
     if weight is not None and mode == JoinMode.EXACT:
         yield "weight", "its mode is exact: there is nothing to choose by what results are worth, leave weight out"
+    yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
+
+
+def _sample_problems(
+    mode: JoinMode | str, weight: Expression | None, memory_bytes: int | None, sampled_side: str
+) -> Iterator[PartProblem]:
+    if memory_bytes is not None and mode == JoinMode.SAMPLE:
+        yield "memory", "its mode is sample: results would be missing for other reasons than chance, leave it out"
     if weight is not None and mode == JoinMode.SAMPLE:
-        yield "weight", "its mode is sample: keys are chosen by chance, not by what results are worth, leave weight out"
+        yield "weight", "its mode is sample: rows are drawn by chance, not by what results are worth, leave weight out"
+    if sampled_side not in JOIN_SIDES:
+        known = ", ".join(JOIN_SIDES)
+        close = near_miss(str(sampled_side), JOIN_SIDES)
+        yield "sampled_side", f'unknown side of a join "{sampled_side}", known are: {known}{close}'
+    elif sampled_side != JOIN_SIDES[0] and mode != JoinMode.SAMPLE:
+        yield "sampled_side", f'its mode is {mode}: no rows are drawn, leave sampled_side out or write mode="sample"'

@@ -12,13 +12,12 @@ from streamshed.network.join_problems import (
     basic_window_problems,
     condition_problems,
     joined_columns,
-    mode_problems,
     name_problems,
     side_problems,
     weight_problems,
     window_problems,
 )
-from streamshed.network.join_shedding import JoinShedding
+from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems, declared_columns
 
@@ -60,7 +59,6 @@ class JoinSource:
             basic_window_problems(self.basic_microseconds),
             condition_problems(self.condition, self.left, self.right),
             name_problems(self.left, self.right, self.prefixes, self.time),
-            mode_problems(self.shedding.mode, self.condition),
         )
         problems.add_all(sentence for part in parts for _, sentence in part)
         problems.raise_if_any()
@@ -82,6 +80,11 @@ class JoinSource:
     def policy(self) -> str:
         """How what is compared is chosen when there is no time for all."""
         return self.shedding.policy
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether rows of one side are drawn under overload."""
+        return self.shedding.mode is JoinMode.SAMPLE
 
     @cached_property
     def definition(self) -> tuple[object, ...]:

@@ -150,6 +150,7 @@ class Node(ABC):
         weight: str | None = None,
         memory: str | None = None,
         sampling: float = 0.1,
+        sampled_side: str = "left",
     ) -> "Stream":
         """Join rows with those of another stream of the same clock that are near in time.
 
@@ -170,11 +171,14 @@ class Node(ABC):
             policy: How what is compared is chosen under overload, in mode subset: "greedy", "direction",
                 "time_correlation", "rate_adaptation" or "random_drop".
             mode: What its results are under overload: "subset" (some of them, each one right), "exact" (all: it is
-                never shed) or "sample" (all of those of a share P of the keys, each standing for 1/P).
+                never shed) or "sample" (those of a share P of the rows of one side, drawn by chance, each standing for
+                1/P, so that counts, sums and averages over it are estimates with error bounds).
             weight: What a result is worth, SQL over the columns of pairs; None: all are worth the same. In mode subset.
             memory: How much the windows of both sides may take, such as "512 MB": rows that promise least are forgotten
                 where they would take more; None: as much as they have. In mode subset.
             sampling: γ: of what is compared under overload, the share spent on learning where results are found.
+            sampled_side: In mode sample, whose rows are drawn, "left" or "right". Errors are least where no single row
+                of that side has many of the results.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
@@ -204,6 +208,7 @@ class Node(ABC):
             weight=weight,
             memory=memory,
             sampling=sampling,
+            sampled_side=sampled_side,
         )
 
     def apply(self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str) -> "Node":

@@ -4,6 +4,7 @@ from streamshed.network.join_shedding import (
     DEFAULT_JOIN_POLICY_NAME,
     DEFAULT_SAMPLING,
     JOIN_POLICY_NAMES,
+    JOIN_SIDES,
     JoinMode,
 )
 from streamshed.network.schema_forms import (
@@ -162,7 +163,7 @@ JOIN = mapping(
         "time": text("The column of a pair's time, the later of the two.", default="time"),
         "mode": choice(
             "Its results under overload: subset (some of them, each one right), exact (all: it is never shed), sample "
-            "(all of those of a share of the keys, the same keys on both sides).",
+            "(those of a share of the rows of one side, drawn by chance: estimates with error bounds).",
             list(JoinMode),
             default=str(JoinMode.SUBSET),
         ),
@@ -185,6 +186,11 @@ JOIN = mapping(
             exclusiveMinimum=0,
             maximum=1,
             default=DEFAULT_SAMPLING,
+        ),
+        "sampled_side": choice(
+            "In mode sample, whose rows are drawn; errors are least where no row of that side has many results.",
+            list(JOIN_SIDES),
+            default=JOIN_SIDES[0],
         ),
     },
     "join",

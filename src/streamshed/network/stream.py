@@ -82,6 +82,11 @@ class Stream(Node):
         return self
 
     @property
+    def is_sampled_join(self) -> bool:
+        """Whether its rows are results of a join that is shed by a sample."""
+        return self.joined is not None and self.joined.is_sampled
+
+    @property
     def joined(self) -> JoinSource | None:
         """What it joins; None: its rows come from outside."""
         return self.source if isinstance(self.source, JoinSource) else None

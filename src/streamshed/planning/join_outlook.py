@@ -38,6 +38,7 @@ class JoinOutlook:
         weight: What a result is worth, SQL; None: all are worth the same.
         memory_bytes: How much its windows may take; None: as much as they have.
         sampling: γ.
+        sampled_side: In mode sample, whose rows are drawn; else None.
     """
 
     join: str
@@ -59,6 +60,7 @@ class JoinOutlook:
     weight: str | None
     memory_bytes: int | None
     sampling: float
+    sampled_side: str | None = None
 
 
 def join_outlooks(network: QueryNetwork, known: NetworkStatistics) -> tuple[JoinOutlook, ...]:
@@ -116,4 +118,5 @@ def _outlook(name: str, join: JoinSource, known: NetworkStatistics) -> JoinOutlo
         weight=None if shedding.weight is None else shedding.weight.text,
         memory_bytes=shedding.memory_bytes,
         sampling=shedding.sampling,
+        sampled_side=shedding.sampled_side if join.is_sampled else None,
     )

@@ -193,6 +193,7 @@ def needed_layout(network: CompiledNetwork) -> StateLayout:
         collected=any(o.shape.function is AggregateKind.USER for o in outputs),
         rows=any(stream.work.set_valued for stream in streams),
         count_windows=any(stream.work.count_slots for stream in streams),
+        cohorts=any(stream.work.stream.is_sampled_join for stream in streams),
     )
 
 
@@ -224,6 +225,7 @@ def compiled_partials(
             stream.work.classes,
             stream.work.gating,
             with_instants=layout.collected,
+            of_pairs=stream.work.stream.is_sampled_join,
         )
         for stream in streams
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 from pyspark.accumulators import Accumulator
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -14,6 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from streamshed.joins.comparable import check_comparable
 from streamshed.joins.conditions import Condition, Equality
+from streamshed.joins.drawn import DRAWN
 from streamshed.joins.side import Side
 from streamshed.network.expression import quoted
 from streamshed.network.join_source import JoinSource
@@ -26,7 +28,16 @@ from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
-from streamshed.spark.internal_names import CARRIER_TIME, EVENT_TIME, IDENTITY, IS_SUMMED, SUMS, TIME
+from streamshed.spark.internal_names import (
+    CARRIER_TIME,
+    EVENT_TIME,
+    IDENTITY,
+    IS_SUMMED,
+    PAIR_CODES,
+    SUMS,
+    TIME,
+)
+from streamshed.spark.join_drawing import drawn_rows, sampled_side_of
 from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
 from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.join_rows import PACKED_DDL, fragments_of, join_condition_of, packing
@@ -37,7 +48,7 @@ from streamshed.spark.join_work import NO_SUMS, PIECE_DDL, JoinSums, JoinWork
 from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import Plan, with_plan
-from streamshed.spark.sampled_rows import Admission, sampled_rows
+from streamshed.spark.sampled_rows import Admission, is_known_before_parsing, sampled_rows
 from streamshed.spark.straight_line import run_instructions
 
 _BOUNDED_LABELS = 16
@@ -121,9 +132,9 @@ def joined_frame(
     come. Sums are made only while nobody takes a sample, and of rows that say what they need: not of those that were
     stored for other queries.
 
-    Every row of both sides is joined: what queries over them sample has no effect here. Rows go in pieces of many by
-    labels, one per partition of state: those of equal keys to one, those of joins without keys to all where fragments
-    of theirs meet one of the other side.
+    Every row of both sides is joined, but those of a join that is sampled that were not drawn: what queries over them
+    sample has no effect here. Rows go in pieces of many by labels, one per partition of state; those of equal keys to
+    one, those of joins without keys to all where fragments of theirs meet one of the other side.
 
     Args:
         spark: The session.
@@ -139,7 +150,13 @@ def joined_frame(
     join = joined.source
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
-    own = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
+    sampled = None if streaming is None else sampled_side_of(join)
+    own = {
+        side: _side_rows(
+            node, sources[node.stream.name], prefix, joined.name, _plan_of(joined, streaming, is_drawn=side is sampled)
+        )
+        for side, node, prefix in _sides(join)
+    }
     sums, summed = _summed(joined, own, network)
     told = _result_type(join, own)
     weight = None if streaming is None else join_weight(join)
@@ -147,7 +164,7 @@ def joined_frame(
     condition = join_condition_of(join)
     labels = _labels(spark, condition, streaming)
     fragments = fragments_of(join, len(labels))
-    work = replace(_work(joined.name, join, lines, told, asked, sums, weight), fragments=fragments)
+    work = replace(_work(joined.name, join, lines, told, asked, sums, weight, sampled), fragments=fragments)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     if not isinstance(condition, Equality):
         labels = labels[: fragments.partitions]
@@ -181,7 +198,7 @@ def _labels(spark: SparkSession, condition: Condition, streaming: StreamingJoin 
 def _told_apart(rows: DataFrame) -> DataFrame:
     """Rows and a hash of what is in them, as far as Spark can hash it."""
     columns: list[Column] = []
-    for one in rows.schema:
+    for one in rows.drop(DRAWN).schema:
         column, parts = F.col(quoted(one.name)), [one.dataType]
         if isinstance(one.dataType, T.MapType):
             column, parts = F.map_entries(column), [one.dataType.keyType, one.dataType.valueType]
@@ -199,7 +216,8 @@ def _summed(
 def _unpacked(found: DataFrame, work: JoinWork, told: T.StructType) -> DataFrame:
     is_summed = work.sums != NO_SUMS
     kinds = [one for one in told if one.name in work.schema.names]
-    added = [T.StructField(IS_SUMMED, T.BooleanType()), T.StructField(SUMS, SUMS_TYPE)] if is_summed else []
+    added = [T.StructField(PAIR_CODES, T.StringType())] if work.sampled is not None else []
+    added += [T.StructField(IS_SUMMED, T.BooleanType()), T.StructField(SUMS, SUMS_TYPE)] if is_summed else []
     rows = found.mapInArrow(unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
     columns = [
         F.col(f"`{one.name}`") if one.name in rows.columns else F.lit(None).cast(one.dataType).alias(one.name)
@@ -217,16 +235,25 @@ def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
     return list(zip(Side, (join.left, join.right), join.prefixes, strict=True))
 
 
-def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
-    """The rows of a side: `event_time`, `TIME`, and its columns under the names that results have."""
-    program = resolve_stream(node.stream, [node])
-    line = run_instructions(
-        sampled_rows(source, node.stream, Admission()), program.instructions, frozenset(), fused=True
-    )
+def _plan_of(joined: Stream, streaming: StreamingJoin | None, *, is_drawn: bool) -> Plan | None:
+    return streaming.plans[joined.name] if streaming is not None and is_drawn else None
+
+
+def _side_rows(node: Node, source: DataFrame, prefix: str, join: str, plan: Plan | None) -> DataFrame:
+    """The rows of a side: `event_time`, `TIME`, its columns under the names that results have, and perhaps `DRAWN`."""
+    program, stream = resolve_stream(node.stream, [node]), node.stream
+    is_early = is_known_before_parsing(stream)
+    if plan is not None and is_early:
+        source = drawn_rows(source, stream, join, plan)
+    rows = sampled_rows(source, stream, Admission())
+    if plan is not None and not is_early:
+        rows = drawn_rows(rows, stream, join, plan)
+    line = run_instructions(rows, program.instructions, frozenset(), fused=True)
     place = program.places[node]
     columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
     wanted = line.rows.where(line.pass_all(place.conditions))
-    return wanted.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *columns)
+    drawn = [] if plan is None else [DRAWN]
+    return wanted.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *columns, *drawn)
 
 
 def _work(
@@ -237,17 +264,21 @@ def _work(
     asked: AbstractSet[str],
     sums: JoinSums,
     weight: JoinWeight | None,
+    sampled: Side | None,
 ) -> JoinWork:
     sides = {
         side: to_arrow_schema(_nullable(rows.drop(EVENT_TIME).schema), timezone="UTC") for side, rows in lines.items()
     }
     lower = {one.lower() for one in asked}
     results = T.StructType([one for one in told if one.name.lower() in lower])
-    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(results, timezone="UTC"), sums, weight)
+    schema = to_arrow_schema(results, timezone="UTC")
+    if sampled is not None:
+        schema = schema.append(pa.field(PAIR_CODES, pa.string()))
+    return JoinWork(name, join.for_tasks(), sides, schema, sums, weight, sampled=sampled)
 
 
 def _result_type(join: JoinSource, own: Mapping[Side, DataFrame]) -> T.StructType:
-    of_sides = (f for rows in own.values() for f in rows.drop(EVENT_TIME, TIME).schema.fields)
+    of_sides = (f for rows in own.values() for f in rows.drop(EVENT_TIME, TIME, DRAWN).schema.fields)
     return _nullable(T.StructType([T.StructField(join.time, T.TimestampType()), *of_sides]))
 
 

@@ -81,6 +81,9 @@ class JoinOperator(StatefulProcessor):
         if directive.is_full:
             plan = JoinPlan(watermark_microseconds=watermark, seed=directive.seed, memory=memory)
             return self._partition.join(left, right, plan), None
+        if directive.sampling_code:
+            plan = JoinPlan(watermark_microseconds=watermark, sampling_code=directive.sampling_code)
+            return self._partition.join(left, right, plan), None
         expected = self._partition.expected_comparisons(left, right, watermark_microseconds=watermark)
         plan = replace(directive.plan(expected, watermark_microseconds=watermark), memory=memory)
         return self._partition.join(left, right, plan), expected

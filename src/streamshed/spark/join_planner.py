@@ -21,6 +21,7 @@ from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import TimeDomain
 from streamshed.network.stream import Stream
+from streamshed.planning.quantization import code_of, sampling_rate_of
 from streamshed.spark.join_memory import HeldWindows
 from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.join_rows import windows_of
@@ -29,6 +30,8 @@ from streamshed.spark.run_status import JoinStatus
 UNIT_SECONDS = 1e-6
 """A unit of work of a join, that rows of joined streams are counted in: what takes a microsecond of a core."""
 _FULL = 0.999
+_KEPT_STEPS = 4
+"""So many steps of rates are 0.75 of a rate."""
 _MEMORY = "memory"
 _ROUNDED = 1e-6
 """What shares of rows may be off by when they are added up."""
@@ -47,13 +50,15 @@ def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[st
     problems = []
     for stream in domain.joined:
         shedding = JoinShedding() if stream.joined is None else stream.joined.shedding
+        if stream.name not in whole:
+            continue
+        queries = ", ".join(f'"{name}"' for name in whole[stream.name])
         if shedding.mode is JoinMode.SAMPLE:
             problems.append(
-                f'stream "{stream.name}": mode="sample" of a join is not heeded by a run so far: leave it out, and it'
-                " is shed by how many results comparisons give"
+                f'stream "{stream.name}": its join is mode="sample", but {queries} cannot be answered from a sample:'
+                " leave mode out, or give such queries another mode or other aggregates?"
             )
-        if shedding.memory_bytes is not None and stream.name in whole:
-            queries = ", ".join(f'"{name}"' for name in whole[stream.name])
+        if shedding.memory_bytes is not None:
             problems.append(
                 f'stream "{stream.name}": with memory its join forgets rows, but {queries} cannot be answered from'
                 " a part of it: leave memory out, or give such queries another mode or other aggregates?"
@@ -72,7 +77,7 @@ def partly_joinable(domain: TimeDomain, whole: Collection[str]) -> frozenset[str
     return frozenset(
         stream.name
         for stream in domain.joined
-        if stream.name not in whole and stream.joined is not None and stream.joined.shedding.mode is JoinMode.SUBSET
+        if stream.name not in whole and stream.joined is not None and stream.joined.shedding.mode is not JoinMode.EXACT
     )
 
 
@@ -172,6 +177,8 @@ class JoinPlanner:
             offered_rows=offered,
             sampling=shedding.sampling,
         )
+        if self._joins[stream].is_sampled and not is_full:
+            return _drawing(directive, last)
         return replace(directive, memory=memory)
 
     def missing(
@@ -235,6 +242,17 @@ class JoinPlanner:
         return sum(rows.get(name, 0) for name in {side.stream.name for side in (join.left, join.right)})
 
 
+def _drawing(directive: JoinDirective, last: JoinDirective | None) -> JoinDirective:
+    """The directive with the rate at which rows are drawn.
+
+    A rate that is a little smaller than could be stays as it is: state has a group of its own for each rate.
+    """
+    code = code_of(directive.work_share)
+    before = 0 if last is None else last.sampling_code
+    code = before if code < before <= code + _KEPT_STEPS else max(code, 1)
+    return replace(directive, work_share=sampling_rate_of(code), sampling_code=code)
+
+
 def _restored(join: JoinSource, written: Mapping[str, Any] | None) -> JoinKnowledge:
     windows = windows_of(join)
     weight = None if join.shedding.weight is None else join.shedding.weight.canonical
@@ -264,6 +282,7 @@ def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[Partition
         stored_rows=round(sum(report.stored_rows for report in reports)),
         stored_bytes=sum(report.stored_bytes for report in reports),
         released_rows=math.ceil(sum(report.released_rows for report in reports) - _ROUNDED),
+        sampling_rate=min(report.sampling_rate for report in reports),
         missed_results=float((total(reports, "missed_comparisons") * known.results_per_comparison).sum()),
     )
     return JoinOutcome(work_per_row=full_seconds / UNIT_SECONDS / offered if offered else 0.0, status=status)

@@ -10,16 +10,19 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from streamshed.joins.pair_sums import SUMS as SUMS_SCHEMA
-from streamshed.spark.internal_names import IS_SUMMED, SUMS
+from streamshed.spark.internal_names import IS_SUMMED, PAIR_CODES, SUMS
 from streamshed.spark.join_work import PieceKind
 
-_SUMS = pa.struct([one for one in SUMS_SCHEMA if one.name != "instant"])
+_SUMS = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
 SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(_SUMS))).fields)
 """What a row tells that is in the place of many: its class, mask and key, and what these sum up to."""
 
 
 def with_sums(results: pa.Schema) -> pa.Schema:
-    """Return the schema of results among which there are sums: these have the time of their slice, and nothing else."""
+    """Return the schema of results among which there are sums.
+
+    These have the time of their slice, their rate and cohort where the join is sampled, and nothing else.
+    """
     return results.append(pa.field(IS_SUMMED, pa.bool_())).append(pa.field(SUMS, _SUMS))
 
 
@@ -50,5 +53,8 @@ def _rows(table: pa.Table, kind: PieceKind, results: pa.Schema, *, sums: bool) -
     own = table.combine_chunks()
     told = pa.StructArray.from_arrays([own.column(one.name).combine_chunks() for one in _SUMS], fields=list(_SUMS))
     time = own.column("instant").cast(results.field(0).type)
-    nothing = [pa.nulls(count, one.type) for one in list(results)[1:]]
-    return pa.Table.from_arrays([time, *nothing, pa.nulls(count, pa.bool_()), told], schema=schema)
+    rest = [
+        own.column("sampling_codes") if one.name == PAIR_CODES else pa.nulls(count, one.type)
+        for one in list(results)[1:]
+    ]
+    return pa.Table.from_arrays([time, *rest, pa.nulls(count, pa.bool_()), told], schema=schema)

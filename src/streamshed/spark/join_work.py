@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.answering.group_key import SEPARATOR
-from streamshed.joins.arrays import Booleans, one_chunk
+from streamshed.joins.arrays import Booleans, Ints, one_chunk
+from streamshed.joins.drawn import strata_texts
 from streamshed.joins.fragments import WHOLE, Fragments
 from streamshed.joins.join_result import JoinResult
 from streamshed.joins.pair_sums import Paired, summed_pairs
@@ -85,10 +86,12 @@ class JoinWork:
         name: Of the joined stream.
         join: The join.
         sides: The columns of either side's rows: `TIME`, then those that results have, then those that sums need.
-        schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
+        schema: The columns of results that are asked for: their time, then those of the left and of the right rows,
+            then `PAIR_CODES` where a side is sampled.
         sums: What is summed up.
         weight: What results are worth; None: all the same.
         fragments: How rows are spread over partitions.
+        sampled: The side of which rows may be drawn, with the column `DRAWN`; None: neither.
     """
 
     name: str
@@ -98,6 +101,7 @@ class JoinWork:
     sums: JoinSums
     weight: JoinWeight | None = None
     fragments: Fragments = WHOLE
+    sampled: Side | None = None
 
     @property
     def specification(self) -> JoinSpecification:
@@ -110,6 +114,7 @@ class JoinWork:
             weight=self.weight,
             weight_columns=None if self.weight is None else self.weight.columns,
             columns={side: self._stored(side) for side in Side},
+            sampled=self.sampled,
         )
 
     def tables(self, packed: Mapping[Side, list[bytes | None]]) -> tuple[pa.Table, pa.Table]:
@@ -133,7 +138,8 @@ class JoinWork:
             yield from self._results(found, None, PieceKind.RESULTS)
             return
         known = self._known(found)
-        paired = Paired({Side.LEFT: found.left, Side.RIGHT: found.right}, _places(found, known), TIME)
+        drawn = None if self.sampled is None or found.strata is None else (self.sampled, found.strata)
+        paired = Paired({Side.LEFT: found.left, Side.RIGHT: found.right}, _places(found, known), TIME, drawn)
         sums = summed_pairs(paired, self.sums.classes, SEPARATOR)
         yield from (Piece(PieceKind.SUMS, to_blob(one)) for one in slices_of(sums))
         if self.sums.needs_rows:
@@ -164,6 +170,8 @@ class JoinWork:
             for name in rows.column_names
             if name in self.schema.names
         ]
+        if self.sampled is not None:
+            columns.append(_pair_codes(found, places[self.sampled]))
         table = pa.Table.from_arrays([times, *columns], schema=self.schema)
         yield from (Piece(kind, to_blob(one)) for one in slices_of(table))
 
@@ -199,11 +207,17 @@ class JoinWork:
         return pa.Table.from_arrays([*rows.columns, marked], schema=self._stored(side))
 
 
+def _pair_codes(found: JoinResult, places: Ints) -> pa.Array:
+    if found.strata is None:
+        return pa.nulls(len(places), pa.string())
+    return strata_texts(found.strata).take(pa.array(places))
+
+
 def _mark(columns: tuple[str, ...]) -> str | None:
     return f"__says_{blake2b(repr(columns).encode(), digest_size=8).hexdigest()}" if columns else None
 
 
-def _places(found: JoinResult, which: Booleans | None) -> dict[Side, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _places(found: JoinResult, which: Booleans | None) -> dict[Side, Ints]:
     places = {Side.LEFT: found.left_places, Side.RIGHT: found.right_places}
     return places if which is None else {side: own[which] for side, own in places.items()}
 

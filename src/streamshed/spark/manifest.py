@@ -258,7 +258,9 @@ def _source_kind(stream: Stream) -> str:
             return "dataframe"
         case JoinSource() as join:
             spread = () if isinstance(join.condition, EqualColumns) else ("fragments",)
-            asked = repr((join.definition, join.basic_microseconds, *spread))
+            # What is stored of a join that is sampled are rows that were drawn, with what they drew.
+            drawn = (join.shedding.sampled_side,) if join.is_sampled else ()
+            asked = repr((join.definition, join.basic_microseconds, *spread, *drawn))
             return f"join ({blake2b(asked.encode(), digest_size=8).hexdigest()})"
 
 

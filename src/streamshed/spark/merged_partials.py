@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 from streamshed.spark.sketches import REGISTER_BITS, VALUES_KEPT
 
 _LOW_BITS = 0xFFFFFFFF
-_LISTS = frozenset({"moments", "sampled_sketches", "collected"})
+_LISTS = frozenset({"moments", "sampled_sketches", "collected", "cohorts"})
 _SKETCHES = frozenset({"sketch", "distinct_sketch"})
 
 

@@ -25,6 +25,7 @@ from streamshed.spark.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.partly_joined_times import ComingRows, lasting, partly_joined_times
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
+from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.share_codes import share_codes, sized_shares
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
@@ -165,12 +166,14 @@ class MicroBatchPlanner:
             if not self._joins.sheds(name)
         }
         directives = self._directives(decision, micro_batch_id, rows, last)
+        coming = self._coming(upcoming, opened, now, micro_batch_id=micro_batch_id)
         shed = [
             ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
             for name, of_stream in codes.items()
             if (sampled := {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE})
             for start, until in [self._shed_times(upcoming.get(name), opened, now)]
         ]
+        shed += sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         row = PlanRow(
             micro_batch_id=micro_batch_id,
             open=opened,
@@ -191,7 +194,7 @@ class MicroBatchPlanner:
                 for stream in self._facts.streams
             },
             shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
-            partly_joined=self._partly_joined(directives, upcoming, opened, last, micro_batch_id=micro_batch_id),
+            partly_joined=self._partly_joined(directives, coming, last),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
             active_at_seconds=dict(self._carrier.active_at_seconds),
@@ -217,24 +220,22 @@ class MicroBatchPlanner:
         }
         return {name: directive for name, directive in found.items() if directive is not None}
 
-    def _partly_joined(
-        self,
-        directives: Mapping[str, JoinDirective],
-        upcoming: Mapping[str, StreamRows],
-        opened: int,
-        last: PlanRow | None,
-        *,
-        micro_batch_id: int,
-    ) -> tuple[ShedInterval, ...]:
-        """Event times of results of joins that may be missing, of this micro-batch and those before."""
-        latest, now = self._carrier.latest_event, self._clock()
+    def _coming(
+        self, upcoming: Mapping[str, StreamRows], opened: int, now: float, *, micro_batch_id: int
+    ) -> ComingRows:
+        latest = self._carrier.latest_event
         times = {one.name: self._shed_times(upcoming.get(one.name), opened, now) for one in self._facts.sources}
-        coming = ComingRows(
+        return ComingRows(
             micro_batch_id=micro_batch_id,
             rows=rows_by_name(upcoming),
             times={name: (start, max(until, latest.get(name, until))) for name, (start, until) in times.items()},
             opened=opened,
         )
+
+    def _partly_joined(
+        self, directives: Mapping[str, JoinDirective], coming: ComingRows, last: PlanRow | None
+    ) -> tuple[ShedInterval, ...]:
+        """Event times of results of joins that may be missing, of this micro-batch and those before."""
         found = [
             interval
             for stream in self._facts.streams
@@ -242,7 +243,7 @@ class MicroBatchPlanner:
                 self._joins, stream, self._facts.intakes[stream.name], directives.get(stream.name), coming, last
             )
         ]
-        since = opened - self._facts.longest_window
+        since = coming.opened - self._facts.longest_window
         return lasting(() if last is None else last.partly_joined, found, since=since)
 
     def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
@@ -284,7 +285,7 @@ class MicroBatchPlanner:
 
     def _completed(self, row: PlanRow) -> PlanRow:
         """Let a plan that an earlier network wrote down tell of this one's queries, too: they get the stream's rate."""
-        shed = list(row.shed)
+        shed = for_all_queries(row.shed, self._facts.streams, self._facts.intakes)
         for name, plan in row.streams.items():
             if plan.sampling_code == WHOLE:
                 continue
@@ -298,7 +299,7 @@ class MicroBatchPlanner:
                 start, until = self._shed_times(None, row.open, self._clock())
                 sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
                 shed.append(ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled))
-        return row if len(shed) == len(row.shed) else replace(row, shed=remembered(shed, since=0))
+        return row if shed == list(row.shed) else replace(row, shed=remembered(shed, since=0))
 
     def _record_last(self) -> None:
         report = self._reports()
@@ -360,7 +361,10 @@ class MicroBatchPlanner:
         return None if text is None else PlanRow.from_json(text)
 
     def _last_shed(self, last: PlanRow | None) -> Sequence[ShedInterval]:
-        return () if last is None else [self._settled(interval, last) for interval in last.shed]
+        if last is None:
+            return ()
+        told = for_all_queries(last.shed, self._facts.streams, self._facts.intakes)
+        return [self._settled(interval, last) for interval in told]
 
     def _settled(self, interval: ShedInterval, last: PlanRow) -> ShedInterval:
         """Say up to where numbers were shed, once nothing of a micro-batch was, and it brought a larger number.

@@ -52,7 +52,7 @@ def partly_joined_times(
     if stream.joined is None:
         return
     intervals: list[tuple[EventTimes, float]] = []
-    if directive is not None and not directive.is_full:
+    if directive is not None and not directive.is_full and not directive.sampling_code:
         # From the earliest new row on, to the latest of all.
         sides = [coming.times[side.stream.name] for side in (stream.joined.left, stream.joined.right)]
         times = min(start for start, _ in sides), max(until for _, until in sides)

@@ -22,6 +22,7 @@ from streamshed.spark.internal_names import (
     CARRIER_TIME,
     CARRIER_UNTIL,
     CODES_BY_SIZE,
+    DRAW_CODE,
     FIRST_LEVEL,
     LARGEST_SIZE,
     OPEN,
@@ -50,7 +51,7 @@ PLAN_SCHEMA = (
     f" {BY_LEVEL} array<array<array<bigint>>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {LARGEST_SIZE} int,"
     f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
     f" {RETAINED_BASE} bigint, {RETAINED_STEP} bigint, {RETAINED_WORDS} array<array<bigint>>,"
-    f" {RETAINED_RATES} array<double>"
+    f" {RETAINED_RATES} array<double>, {DRAW_CODE} int"
 )
 """What a stream is told in a micro-batch."""
 _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
@@ -146,4 +147,5 @@ def plan_values(
         None if retained is None else retained.step,
         None if retained is None else [list(words) for words in retained.words],
         None if retained is None else list(retained.rates),
+        WHOLE if plan.join is None else plan.join.sampling_code,
     )

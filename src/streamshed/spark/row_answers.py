@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from streamshed.answering.answer_schema import ROW
 from streamshed.network.query import Query
 from streamshed.sharing.network_work import StreamWork
-from streamshed.spark.internal_names import TIME
+from streamshed.spark.internal_names import SAMPLING_CODES, TIME
 from streamshed.spark.passing import passes, row_query_codes
 from streamshed.spark.sampling_codes import sampling_rate
 from streamshed.spark.straight_line import StraightLine
@@ -55,13 +55,19 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
     return found.where("row is not null").select(*fields)
 
 
+def _codes(query: Query, work: StreamWork) -> Column:
+    """The rate of a row: that of its query, or its own, as a result of a join that is sampled."""
+    is_own = work.stream.is_sampled_join
+    return F.col(SAMPLING_CODES) if is_own else row_query_codes(work.gating, query.definition_id)
+
+
 def _row(query: Query, work: StreamWork, line: StraightLine) -> Column:
     place = work.program.places[query.rows]
     row = F.struct(*[F.col(f"`{column}`").alias(name) for name, column in place.columns.items()])
     found = F.struct(
         F.lit(query.definition_id).cast("bigint").alias("definition_id"),
         unfused(F.col(TIME)).alias("time"),
-        row_query_codes(work.gating, query.definition_id).alias("sampling_codes"),
+        _codes(query, work).alias("sampling_codes"),
         F.to_json(row, TIMES).alias("text"),
     )
     gate = passes(work.gating.row_query_place(query.definition_id))

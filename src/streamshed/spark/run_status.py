@@ -52,6 +52,7 @@ class JoinStatus:
         stored_bytes: How large they are.
         released_rows: Rows that left the windows early, for memory.
         missed_results: How many results rows that had left so would have given, by what comparisons yield.
+        sampling_rate: The rate at which rows were drawn, of a join that is sampled; else 1.
     """
 
     work_share: float
@@ -66,6 +67,7 @@ class JoinStatus:
     stored_bytes: int
     released_rows: int
     missed_results: float = 0.0
+    sampling_rate: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,7 @@ from streamshed.spark.internal_names import (
     LARGEST_SIZE,
     OPEN,
     OPENED,
+    PAIR_CODES,
     PASSES,
     RATES_BY_SIZE,
     RAW_TEXT,
@@ -96,8 +97,8 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
         The stream's columns with `TIME`, `UNREADABLE`, `PASSES`, what the plan tells of rows, and `FILE_PATH` where an
         unreadable row is identified by its file.
     """
-    rows = _parsed(_admitted(source, stream, admission), stream)
-    if admission.plan is not None and not _is_known_before_parsing(stream):
+    rows = _parsed(_with_pair_codes(_admitted(source, stream, admission)), stream)
+    if admission.plan is not None and not is_known_before_parsing(stream):
         rows = _sampled(rows, stream, admission)
     if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
         rows = _retained(rows, stream, admission)
@@ -135,6 +136,13 @@ def event_time_microseconds(rows: DataFrame, time: str) -> Column:
     return F.unix_micros(column.cast("timestamp"))
 
 
+def _with_pair_codes(rows: DataFrame) -> DataFrame:
+    """Results of a join that is sampled were not sampled by the plan of their stream, but one by one."""
+    if PAIR_CODES not in rows.columns:
+        return rows
+    return rows.withColumn(SAMPLING_CODES, F.col(PAIR_CODES)).drop(PAIR_CODES)
+
+
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
         always = F.lit(_ALWAYS_OPEN)
@@ -144,7 +152,7 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     names += [*_SIZED] if admission.size_columns else []
     names += [*_RETAINED] if admission.whole_words else []
     rows = with_plan(source, admission.plan, names)
-    if not _is_known_before_parsing(stream):
+    if not is_known_before_parsing(stream):
         return rows
     sampled = _sampled(rows, stream, admission)
     return _retained(sampled, stream, admission) if _is_early(stream, admission) else sampled
@@ -226,7 +234,7 @@ def _is_early(stream: Stream, admission: Admission) -> bool:
     for sql in (sql for keys in admission.cohort_keys for sql in keys):
         names |= {name.lower() for name in parse_expression(sql).columns}
     in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
-    return not names & in_text and names <= _delivered(stream) and _is_known_before_parsing(stream)
+    return not names & in_text and names <= _delivered(stream) and is_known_before_parsing(stream)
 
 
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -286,7 +294,7 @@ def _leveled(rows: DataFrame, stream: Stream, rate: Column, size: Column) -> Dat
     return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), passed)).drop(BY_LEVEL, FIRST_LEVEL)
 
 
-def _is_known_before_parsing(stream: Stream) -> bool:
+def is_known_before_parsing(stream: Stream) -> bool:
     """Whether what identifies a row is outside its text; if not, the row is parsed before it can be shed."""
     return all(name.lower() in _delivered(stream) for name in stream.identity.columns)
 
@@ -300,15 +308,29 @@ def _delivered(stream: Stream) -> frozenset[str]:
 
 def uniform(rows: DataFrame, stream: Stream) -> Column:
     """A number in [0, 1) that is each row's own: the same at every reading, where rows have an identity."""
-    match stream.identity.kind:
-        case IdentityKind.NONE:
-            return F.rand()
-        case IdentityKind.FILE_ROW:
-            identity = [file_path(rows), F.col(FILE_ROW)]
-        case IdentityKind.COLUMNS:
-            identity = [F.col(f"`{name}`") for name in stream.identity.columns]
-    salted = F.xxhash64(F.lit(stream.name), *identity)
-    return F.shiftrightunsigned(salted, 11).cast("double") * F.lit(_UNIT)
+    if stream.identity.kind is IdentityKind.NONE:
+        return F.rand()
+    return as_uniform(row_hash(rows, stream, salt=stream.name))
+
+
+def row_hash(rows: DataFrame, stream: Stream, *, salt: str) -> Column:
+    """Return 64 bits that are each row's own, of a stream whose rows have an identity.
+
+    Args:
+        rows: With what identifies them.
+        stream: Theirs.
+        salt: Each use has another one.
+    """
+    if stream.identity.kind is IdentityKind.FILE_ROW:
+        identity = [file_path(rows), F.col(FILE_ROW)]
+    else:
+        identity = [F.col(f"`{name}`") for name in stream.identity.columns]
+    return F.xxhash64(F.lit(salt), *identity)
+
+
+def as_uniform(hashed: Column) -> Column:
+    """Return a hash as a number in [0, 1), from all but its lowest eleven bits."""
+    return F.shiftrightunsigned(hashed, 11).cast("double") * F.lit(_UNIT)
 
 
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:

@@ -25,7 +25,12 @@ DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 
 
 def placed(
-    rows: DataFrame, classes: Sequence[SharingClass], gating: Gating, *, with_instants: bool = False
+    rows: DataFrame,
+    classes: Sequence[SharingClass],
+    gating: Gating,
+    *,
+    with_instants: bool = False,
+    of_pairs: bool = False,
 ) -> DataFrame:
     """Give each entry of watermarked rows its slice.
 
@@ -37,6 +42,7 @@ def placed(
         classes: The stream's.
         gating: Which of the codes are whose.
         with_instants: Whether the times of rows are asked for.
+        of_pairs: Whether each row tells its own rate: it is a result of a join that is sampled.
 
     Returns:
         The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted`, `number`
@@ -54,7 +60,7 @@ def placed(
     return closing.select(
         _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
         "slice_start",
-        _codes_of_class(classes, gating).alias("sampling_codes"),
+        F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating).alias("sampling_codes"),
         F.when(~is_carrier, F.lit(True)).alias("counted"),
         number.alias("number"),
         *([F.unix_micros("event_time").alias("instant")] if with_instants else []),

@@ -137,6 +137,7 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
             key_notations=tuple(_key_notation(types[key]) for key in slot.keys),
             share=call.share,
             user=user,
+            in_cohorts=slot.query.stream.is_sampled_join,
         ),
         definition_id=slot.query.definition_id,
         slot=slot.slot,

@@ -22,6 +22,7 @@ class StateLayout:
         collected: Lists of values, for aggregates of the user's own.
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
         count_windows: One more, and a stage of its own, for windows of so many rows.
+        cohorts: Lists of what random groups of rows bring to the slices, where a join is sampled.
     """
 
     decimals: bool = False
@@ -32,6 +33,7 @@ class StateLayout:
     collected: bool = False
     rows: bool = False
     count_windows: bool = False
+    cohorts: bool = False
 
     def covers(self, needed: StateLayout) -> bool:
         """Tell whether a checkpoint of this layout can hold a network that needs another."""
@@ -55,4 +57,14 @@ class StateLayout:
         return cls(**{name: bool(document.get(name)) for name in FAMILIES})
 
 
-FAMILIES = ("decimals", "texts", "dispersions", "quantiles", "distincts", "collected", "rows", "count_windows")
+FAMILIES = (
+    "decimals",
+    "texts",
+    "dispersions",
+    "quantiles",
+    "distincts",
+    "collected",
+    "rows",
+    "count_windows",
+    "cohorts",
+)

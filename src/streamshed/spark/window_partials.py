@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.answering.answer_schema import LATE
+from streamshed.answering.answer_schema import ANSWER, LATE
 from streamshed.answering.dropped_windows import CARRIED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.eviction import closing_time
 from streamshed.spark.manifest import Routed
-from streamshed.spark.sampling_codes import sampling_rate
+from streamshed.spark.sampling_codes import cohort, sampling_rate
 from streamshed.spark.set_apart import CARRIER_CLASS
 from streamshed.spark.sketches import Sketches, merged_sketches, sketch_names
 from streamshed.spark.slice_routing import Carried, routed
@@ -61,9 +61,12 @@ def window_partials(
         _if(is_value, F.col("present"), F.lit(0).cast("bigint")).alias("present"),
         *[_if(is_value, F.col(name)).alias(name) for name in _weightless(layout)],
         *_counted_rows(counts=counts),
+        *([cohort(F.col("sampling_codes")).alias("cohort")] if layout.cohorts else []),
     )
     if layout.dispersions:
         keyed = keyed.withColumn("moments", _moments())
+    if layout.cohorts:
+        keyed = keyed.withColumn("cohorts", _of_cohort())
     if routed_sketches := sketches.routed(layout):
         keyed = keyed.withColumns(routed_sketches)
     return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(told())
@@ -119,6 +122,12 @@ def _moments() -> Column:
     return F.when(F.col("present") > 0, moments).alias("moments")
 
 
+def _of_cohort() -> Column:
+    """What a slice has of one cohort at one rate; null where it is of none."""
+    names = ("cohort", "weight", "rows", "present", "total", "squares")
+    return F.when(F.col("cohort").isNotNull() & (F.col("kind") == ANSWER), F.struct(*names))
+
+
 def _counted_sums() -> list[Column]:
     counted, sampled = F.col("counted_weight"), F.col("sampled_weight")
     excess = sampled * (sampled - 1.0)
@@ -165,4 +174,6 @@ def _merged(layout: StateLayout) -> list[Column]:
         ]
     if layout.dispersions:
         merged.append(F.collect_list("moments").alias("moments"))
+    if layout.cohorts:
+        merged.append(F.collect_list("cohorts").alias("cohorts"))
     return [*merged, *merged_sketches(layout)]

@@ -1,6 +1,7 @@
 """Pairs summed up where they are found say what DuckDB says of all pairs, group by group."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamshed.joins.pair_sums import Paired, summed_pairs
+from streamshed.joins.drawn import strata_texts
+from streamshed.joins.pair_sums import SUMS, Paired, summed_pairs
 from streamshed.joins.side import Side
 from streamshed.joins.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
 
@@ -202,3 +204,37 @@ def test_several_classes_and_keys_are_told_apart(pairs: Paired) -> None:
         for i, j in zip(pairs.places[Side.LEFT].tolist(), pairs.places[Side.RIGHT].tolist(), strict=True)
     }
     assert {row["key_text"] for row in found if row["class_id"] == 1} == both
+
+
+@pytest.mark.parametrize("value", [VALUES[0], VALUES[1], VALUES[4]], ids=str)
+@given(
+    pairs=_pairs(),
+    sampled=st.sampled_from(list(Side)),
+    strata=st.lists(st.sampled_from([0, 20, 35, 36]), min_size=6, max_size=6),
+    keys=st.sampled_from(KEYS),
+    selections=st.sampled_from(SELECTIONS),
+)
+@settings(max_examples=40, deadline=None)
+def test_pairs_of_a_sample_are_summed_up_by_their_rate_and_cohort(
+    value: SummedValue | None,
+    pairs: Paired,
+    sampled: Side,
+    strata: list[int],
+    keys: tuple[KeyPart, ...],
+    selections: tuple[Selection, ...],
+) -> None:
+    one = SummedClass(
+        class_id=5, edges=EDGES[1], selections=selections, value_mask=7, keys=keys, value=value, extremes=True
+    )
+    of_rows = np.array(strata[: len(pairs.rows[sampled])], np.int64)
+    own = of_rows[pairs.places[sampled]]
+    told = summed_pairs(replace(pairs, sampled=(sampled, of_rows)), [one], "|")
+    parts = []
+    for stratum in np.unique(own).tolist():
+        of_stratum = {side: places[own == stratum] for side, places in pairs.places.items()}
+        part = summed_pairs(Paired(pairs.rows, of_stratum, "t"), [one], "|")
+        (text,) = strata_texts(np.array([stratum])).to_pylist()
+        codes = pa.array([text] * part.num_rows, pa.string())
+        parts.append(part.set_column(part.column_names.index("sampling_codes"), "sampling_codes", codes))
+    expected = pa.concat_tables([SUMS.empty_table(), *parts])
+    assert sorted(map(repr, told.to_pylist())) == sorted(map(repr, expected.to_pylist()))

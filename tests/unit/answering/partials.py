@@ -14,6 +14,18 @@ SECOND = 1_000_000
 MOMENTS = pa.list_(
     pa.struct([("present", pa.int64()), ("mean", pa.float64()), ("dispersion", pa.float64()), ("weight", pa.float64())])
 )
+COHORTS = pa.list_(
+    pa.struct(
+        [
+            ("cohort", pa.int32()),
+            ("weight", pa.float64()),
+            ("rows", pa.int64()),
+            ("present", pa.int64()),
+            ("total", pa.float64()),
+            ("squares", pa.float64()),
+        ]
+    )
+)
 _LONGS = ["window_start", "window_end", "definition_id", "slot", "key_long", "rows", "present", "sum_low", "sum_high"]
 _LONGS += ["least_long", "greatest_long"]
 _TEXTS = ("kind", "key_text", "least_text", "greatest_text")
@@ -31,6 +43,7 @@ _TYPES = {
     **dict.fromkeys(_DECIMALS, pa.decimal128(38, 0)),
     **dict.fromkeys(_DOUBLES, pa.float64()),
     "moments": MOMENTS,
+    "cohorts": COHORTS,
 }
 _USUAL: Mapping[str, Any] = {
     **dict.fromkeys(("rows", "present", "rows_weighted", "present_weighted"), 1),

@@ -52,19 +52,6 @@ def test_results_count_by_their_weight() -> None:
     assert found.cells.seen_weight.sum() == 7
 
 
-def test_sampled_keys_estimate_totals_without_bias() -> None:
-    random = np.random.default_rng(1)
-    keys, times = random.integers(0, 4000, 20_000).tolist(), np.sort(random.integers(0, 20, 20_000)).tolist()
-    left, right = rows(times, keys), rows(times, keys[::-1])
-    full = JoinPartition(BY_KEY, MemoryStore()).join(left, right)
-    partition = JoinPartition(BY_KEY, MemoryStore())
-    partition.join(left, NOTHING, JoinPlan(key_share=0.9))
-    sample = partition.join(NOTHING, right, JoinPlan(key_share=0.2))
-    assert sample.weight == 5
-    assert len(sample) * sample.weight == pytest.approx(len(full), rel=0.15)
-    assert set(sample.left_rows()["k"].to_pylist()) == set(sample.right_rows()["k"].to_pylist())
-
-
 def test_one_key_with_half_of_the_rows() -> None:
     keys = [0] * 500 + list(range(500))
     found = JoinPartition(BY_KEY, MemoryStore()).join(rows([1] * 1000, keys), rows([2] * 1000, keys))
@@ -94,12 +81,6 @@ def test_what_cannot_be_compared_is_refused(condition: Equality, message: str) -
         JoinPartition(replace(BY_KEY, condition=condition), MemoryStore()).join(words, words)
 
 
-def test_keys_are_sampled_only_where_there_are_keys() -> None:
-    overlap = replace(BY_KEY, condition=Overlap("k", "k", 1))
-    with pytest.raises(InvalidNetworkError, match="expected Equality"):
-        JoinPartition(overlap, MemoryStore()).join(NOTHING, NOTHING, JoinPlan(key_share=0.5))
-
-
 def test_a_predicate_that_answers_for_other_pairs() -> None:
     wrong = replace(BY_KEY, condition=Predicate(lambda left, _: np.ones(len(left) + 1, np.bool_)))
     with pytest.raises(ValueError, match="expected one truth value each"):
@@ -111,7 +92,6 @@ def test_shares_of_a_plan_are_shares(share: float) -> None:
     made: Sequence[Callable[[], JoinPlan]] = (
         lambda: JoinPlan(keep_share=share),
         lambda: JoinPlan(full_share=share),
-        lambda: JoinPlan(key_share=share),
     )
     for one in made:
         with pytest.raises(ValueError, match="expected a share"):

@@ -80,6 +80,17 @@ def test_every_mode(mode: str) -> None:
     assert _again(loaded) == loaded
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_sample_of_either_side(side: str) -> None:
+    said = f"within: 1 s, mode: sample, sampled_side: {side}"
+    loaded = _loaded(f"from: flows, join: alerts, overlap: {{left: tags, right: labels, at_least: 2}}, {said}")
+    joined = FLOWS.join(
+        ALERTS, on=overlap("tags", "labels", at_least=2), within="1 s", name="pairs", mode="sample", sampled_side=side
+    )
+    assert loaded == network(joined.query("q"))
+    assert _again(loaded) == loaded
+
+
 OPERATORS = """
 operators: # in any order
   late: {from: pairs, filter: alerts_severity > 2}

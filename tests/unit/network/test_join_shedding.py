@@ -62,6 +62,7 @@ def test_all_that_is_said_of_shedding_is_kept() -> None:
         {"policy": "random_drop"},
         {"mode": "exact"},
         {"mode": "sample"},
+        {"mode": "sample", "sampled_side": "right"},
         {"weight": "flows_severity"},
         {"memory": "1 GiB"},
         {"sampling": 0.2},
@@ -85,7 +86,8 @@ def test_weights_are_compared_by_what_they_say() -> None:
         ({"policy": "greedly"}, r'unknown policy "greedly", known are: .*\(did you mean "greedy"\?\)'),
         ({"mode": "sampled"}, r'unknown mode of a join "sampled", known are: .*\(did you mean "sample"\?\)'),
         ({"mode": "approximate"}, r'unknown mode of a join "approximate", known are: exact, subset, sample'),
-        ({"mode": "sample", "on": overlap("tags", at_least=2)}, r"mode is sample, which needs equal keys .* overlap\("),
+        ({"mode": "sample", "sampled_side": "lef"}, r'unknown side of a join "lef", .* \(did you mean "left"\?\)'),
+        ({"sampled_side": "right"}, r"its mode is subset: no rows are drawn, leave sampled_side out"),
         (
             {"weight": "flows_severty"},
             r'its weight: unknown column "flows_severty" \(did you mean "flows_severity"\?\)',
@@ -94,7 +96,7 @@ def test_weights_are_compared_by_what_they_say() -> None:
         ({"weight": "flows_severity +"}, r'cannot parse "flows_severity \+"'),
         ({"weight": "sum(flows_severity)"}, r"is no expression over one row"),
         ({"weight": "flows_severity", "mode": "exact"}, r"its mode is exact: there is nothing to choose"),
-        ({"weight": "flows_severity", "mode": "sample"}, r"its mode is sample: keys are chosen by chance"),
+        ({"weight": "flows_severity", "mode": "sample"}, r"its mode is sample: rows are drawn by chance"),
         ({"memory": "512 parsecs"}, r'unknown unit "parsecs"'),
         ({"memory": 512}, r"a size is a number with a unit"),
         ({"memory": "0 B"}, r"memory is a number of bytes of at least 1, got 0"),
@@ -123,4 +125,5 @@ def test_pictures_tell_what_is_not_the_default() -> None:
         " windows of at most 512 MiB, 0.2 of it to learn)"
     ) in to_text(snapshot(network(said.query("pairs"))))
     assert "30 seconds, never shed)" in to_text(snapshot(network(_joined(mode="exact").query("pairs"))))
-    assert "30 seconds, shed by keys)" in to_text(snapshot(network(_joined(mode="sample").query("pairs"))))
+    drawn = _joined(overlap("tags", at_least=2), mode="sample", sampled_side="right")
+    assert "30 seconds, shed by a sample of right rows)" in to_text(snapshot(network(drawn.query("pairs"))))

@@ -80,10 +80,11 @@ def test_text_and_json_say_how_it_is_to_be_shed() -> None:
     assert told["comparisons_per_second"] == pytest.approx(35_000.0)
 
 
-@pytest.mark.parametrize(("mode", "said"), [("exact", "never shed"), ("sample", "a share of the keys")])
+@pytest.mark.parametrize(("mode", "said"), [("exact", "never shed"), ("sample", "a share of the left rows")])
 def test_other_modes_have_no_policy(mode: str, said: str) -> None:
     (found,) = join_outlooks(_network(mode=mode), KNOWN)
     assert (found.mode, found.policy) == (mode, None)
+    assert found.sampled_side == ("left" if mode == "sample" else None)
     assert f"asked under overload: {mode}, " in str(explain_network(_network(mode=mode), statistics=KNOWN))
     assert said in str(explain_network(_network(mode=mode), statistics=KNOWN))
 

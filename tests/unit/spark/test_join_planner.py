@@ -8,18 +8,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from streamshed.answering.shed_interval import UNSETTLED
+from streamshed.answering.shed_interval import UNSETTLED, ShedInterval
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.learned_prices import MicroBatchWork
 from streamshed.joins.partition_report import PartitionReport
+from streamshed.joins.selection import Prices
+from streamshed.joins.yields import Yields
 from streamshed.network.join_condition import pairs_where
 from streamshed.network.network import network
 from streamshed.network.sources import rate
 from streamshed.network.stream import Stream, stream
+from streamshed.planning.quantization import SMALLEST, sampling_rate_of
 from streamshed.planning.scalability import protected_streams
+from streamshed.sharing.intake import Intake
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, ReportKey
+from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_times
 
 CALLS, ALERTS = (stream(name, rate(100), time="timestamp") for name in ("calls", "alerts"))
 JOINED: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s")
@@ -36,6 +41,9 @@ FULL = PartitionReport(
     seen_results=(0.0, 2_900.0, 100.0),
     seen_weight=(0.0, 2_900.0, 100.0),
     late_rows=2,
+    full_rows=750.0,
+    full_stored_rows=1_000.0,
+    sampling_rate=1.0,
     stored_rows=1_000,
     stored_bytes=50_000,
     basic_windows=5,
@@ -144,14 +152,66 @@ def test_what_is_known_outlives_a_restart() -> None:
     assert again.work_per_row(ROWS) == joins.work_per_row(ROWS)
 
 
-def test_settings_that_no_run_heeds_are_refused() -> None:
-    sampled = CALLS.join(ALERTS, on="value", within="2 s", mode="sample", name="sampled")
-    (domain,) = network(sampled.query("b")).time_domains
-    with pytest.raises(InvalidNetworkError) as refused:
-        refuse_what_joins_cannot(domain)
-    assert [problem.split(" of a join")[0] for problem in refused.value.problems] == [
-        'stream "sampled": mode="sample"',
-    ]
+SAMPLED: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), mode="sample", name="sampled")
+
+
+def test_a_join_that_has_to_be_whole_is_no_sample() -> None:
+    whole = network(SAMPLED.query("all", mode="exact"), SAMPLED.filter("calls_value > 1").query("some"))
+    (domain,) = whole.time_domains
+    with pytest.raises(InvalidNetworkError, match='its join is mode="sample", but "all" cannot be answered'):
+        refuse_what_joins_cannot(domain, protected_streams(whole))
+    refuse_what_joins_cannot(domain)
+
+
+def drawing(share: float, last: JoinDirective | None = None) -> JoinDirective | None:
+    streams = network(SAMPLED.query("some")).time_domains[0].streams
+    joins = JoinPlanner(streams, {"sampled"}, Told().take)
+    return joins.directive("sampled", share, micro_batch_id=1, rows=ROWS, last=last)
+
+
+def test_rows_are_drawn_at_a_rate_no_larger_than_the_share_that_there_is_time_for() -> None:
+    assert drawing(1.0) is None
+    for share in (0.99, 0.5, 0.1, 1e-12):
+        found = drawing(share)
+        assert found is not None
+        assert found.work_share == sampling_rate_of(found.sampling_code)
+        assert found.work_share <= max(share, sampling_rate_of(SMALLEST))
+        assert JoinDirective.from_document(found.to_document()) == found
+
+
+def test_a_rate_that_is_a_little_smaller_than_could_be_stays() -> None:
+    first = drawing(0.3)
+    assert first is not None
+    for share, is_kept in ((0.3, True), (0.35, True), (0.38, True), (0.5, False), (0.28, False)):
+        found = drawing(share, first)
+        assert found is not None
+        assert (found.sampling_code == first.sampling_code) == is_kept
+        assert found.work_share <= share
+
+
+@pytest.mark.parametrize(("side", "until"), [("left", 100 + 2_000_000), ("right", 1_000_010)])
+def test_a_sample_is_told_of_all_event_times_that_a_row_may_have_results_at(side: str, until: int) -> None:
+    joined = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), mode="sample", sampled_side=side)
+    streams = network(joined.query("some")).time_domains[0].streams
+    intakes = {joined.name: [Intake(0, 0, ("some",), ((7, 0), (8, 1)), frozenset())], "calls": [], "alerts": []}
+    directive = JoinDirective(
+        policy="greedy",
+        work_share=0.1,
+        yields=Yields.unknown(3),
+        prices=Prices(),
+        sampling=0.1,
+        seed=1,
+        sampling_code=32,
+    )
+    times = {"calls": (50, 100), "alerts": (5, 10)}
+    (found,) = sampled_join_times(streams, intakes, {joined.name: directive}, times)
+    rates = {"7.0": 0.1, "8.1": 0.1}
+    assert found == ShedInterval(stream=joined.name, start=5, until=until, sampling_rates=rates)
+    assert sampled_join_times(streams, intakes, {}, times) == []
+    # A query that has come since then is told the same.
+    before = replace(found, sampling_rates={"8.1": 0.1})
+    other = replace(before, stream="calls")
+    assert for_all_queries([before, other], streams, intakes) == [found, other]
 
 
 HELD: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s", memory="1 MB", name="held")

@@ -1,0 +1,235 @@
+"""What cohorts tell of how far off totals are: right on average over all samples, and bounds that hold."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from math import perm, prod
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamshed.answering.answering import Answering
+from streamshed.answering.cohort_sums import CohortSums
+from streamshed.answering.output import Output, Shape
+from streamshed.answering.shed_interval import ShedInterval
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.join_shedding import COHORTS
+from tests.unit.answering.partials import partials
+
+RATES = (1.0, 0.5, 0.2, 0.05)
+Population = list[dict[float, float]]
+"""Per row, what it brings at which rate."""
+
+
+def _groupings(count: int) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Which rows share a cohort, one numbering for each, and how likely that is."""
+    if not count:
+        yield (), 1.0
+        return
+    for before, _ in _groupings(count - 1):
+        size = max(before, default=-1) + 1
+        for one in range(min(size, COHORTS - 1) + 1):
+            own = (*before, one)
+            yield own, perm(COHORTS, max(own) + 1) / COHORTS**count
+
+
+def _numbers() -> list[tuple[float, float]]:
+    """For each piece of [0, 1) that rates tell apart, a number in it and how likely it is."""
+    edges = [0.0, *sorted(RATES)]
+    return [((lo + hi) / 2, hi - lo) for lo, hi in itertools.pairwise(edges)]
+
+
+def _sums(outcomes: Sequence[tuple[Sequence[float], Sequence[int]]], population: Population) -> CohortSums:
+    entries = [
+        (window, cohorts[row], 1 / rate, brought)
+        for window, (numbers, cohorts) in enumerate(outcomes)
+        for row, own in enumerate(population)
+        for rate, brought in own.items()
+        if numbers[row] < rate
+    ]
+    columns = np.array(entries, np.float64).reshape(-1, 4).T
+    windows, cohorts = columns[0].astype(np.int64), columns[1].astype(np.int64)
+    return CohortSums(len(outcomes), windows, cohorts, columns[2], *(columns[3],) * 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    population=st.lists(
+        st.dictionaries(st.sampled_from(RATES), st.integers(-20, 50).map(float), min_size=1, max_size=3),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_the_variance_is_right_on_average_over_all_samples_and_cohorts(population: Population) -> None:
+    count = len(population)
+    outcomes = [
+        (tuple(u for u, _ in drawn), cohorts, prod(p for _, p in drawn) * likely)
+        for drawn in itertools.product(_numbers(), repeat=count)
+        for cohorts, likely in _groupings(count)
+    ]
+    chances = np.array([chance for *_, chance in outcomes])
+    assert chances.sum() == pytest.approx(1.0)
+    sums = _sums([(numbers, cohorts) for numbers, cohorts, _ in outcomes], population)
+    totals = np.bincount(sums.windows, sums.total * sums.weights, len(outcomes))
+    mean = chances @ totals
+    assert mean == pytest.approx(sum(sum(one.values()) for one in population))
+    true = chances @ (totals - mean) ** 2
+    found = sums.spread(sums.total)
+    assert chances @ found.variance == pytest.approx(true, abs=1e-6)
+    assert (found.variance >= -1e-9 * max(true, 1.0)).all()
+
+
+def test_rows_that_are_certain_add_nothing() -> None:
+    found = _sums([((0.9, 0.9), (0, 3))], [{1.0: 7.0}, {1.0: 9.0}]).spread(np.array([7.0, 9.0]))
+    assert (found.variance.tolist(), found.cohorts.tolist()) == ([0.0], [0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(brought=st.lists(st.integers(1, 9), min_size=1, max_size=5), heavy=st.integers(0, 500))
+def test_effective_rows_tell_few_from_many(brought: list[int], heavy: int) -> None:
+    """Fourth powers are estimated without bias: over all ways to put rows into cohorts, (Σx²)²/n is Σx⁴ on average."""
+    values = [float(one) for one in brought] + [float(heavy)] * (heavy > 0)
+    values = values[-5:]
+    ways = list(_groupings(len(values)))
+    chances = np.array([likely for _, likely in ways])
+    population = [{0.5: value} for value in values]
+    sums = _sums([((0.1,) * len(values), way) for way, _ in ways], population)
+    found = sums.spread(sums.total)
+    scaled = 2 * np.array(values)
+    squares = chances @ found.variance / 0.5
+    assert squares == pytest.approx((scaled**2).sum())
+    assert found.effective_rows.min() >= 1.0
+    if heavy > 100:
+        assert chances @ (found.effective_rows < 3) > 0.9
+
+
+_SHAPES = [(AggregateKind.COUNT, True), (AggregateKind.SUM, False), (AggregateKind.AVG, False)]
+_OUTPUTS = [
+    Output("q", "s", kind.name, Shape(kind, counts_rows, None, (), in_cohorts=True), 7, 0)
+    for kind, counts_rows in _SHAPES
+]
+
+
+class Simulated:
+    """Answers over samples of a population that brings pairs with values, drawn many times."""
+
+    def __init__(self, pairs: npt.NDArray[np.int64], rate: float, draws: int, seed: int) -> None:
+        """Each row has some pairs, with the values 1 to as many."""
+        chance = np.random.default_rng(seed)
+        rows = len(pairs)
+        self.truth = np.array([pairs.sum(), (pairs * (pairs + 1) / 2).sum()])
+        self.truth = np.append(self.truth, self.truth[1] / max(self.truth[0], 1))
+        count, total = pairs.astype(float), pairs * (pairs + 1) / 2
+        squares = pairs * (pairs + 1) * (2 * pairs + 1) / 6
+        told = []
+        for _ in range(draws):
+            kept, cohort = chance.random(rows) < rate, chance.integers(0, COHORTS, rows)
+            by_cohort = [
+                np.asarray(np.bincount(cohort[kept], one[kept], COHORTS), np.float64) for one in (count, total, squares)
+            ]
+            told.append(_partials_of(by_cohort, 1 / rate))
+        self.answers = [
+            batch.to_pylist() for one in _OUTPUTS for batch in Answering([one], 0.95).answers(partials(*told))
+        ]
+
+    def coverage(self) -> list[float]:
+        """How often bounds of count, sum and average held; where there is one, or where one is missing."""
+        return [
+            float(
+                np.mean(
+                    [
+                        (one["lower"] is None or one["lower"] <= truth)
+                        and (one["upper"] is None or truth <= one["upper"])
+                        for one in told
+                    ]
+                )
+            )
+            for truth, told in zip(self.truth, self.answers, strict=True)
+        ]
+
+
+def _partials_of(by_cohort: Sequence[npt.NDArray[np.float64]], weight: float) -> dict[str, object]:
+    rows, total, squares = (float(one.sum()) for one in by_cohort)
+    return {
+        "rows": round(rows),
+        "present": round(rows),
+        "total": total,
+        "rows_weighted": rows * weight,
+        "present_weighted": rows * weight,
+        "total_weighted": total * weight,
+        "squares_weighted": squares * weight,
+        "rows_excess": rows * weight * (weight - 1),
+        "greatest_weight": weight if rows else None,
+        "cohorts": [
+            {"cohort": cohort, "weight": weight, "rows": int(n), "present": int(n), "total": t, "squares": s}
+            for cohort, (n, t, s) in enumerate(zip(*by_cohort, strict=True))
+            if n
+        ],
+    }
+
+
+def _heavy_key(chance: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A tenth of the rows have one key, and with it nine tenths of the pairs."""
+    return np.where(chance.random(4000) < 0.1, 500, chance.poisson(6, 4000))
+
+
+POPULATIONS = {
+    "alike": (np.full(2000, 5), 0.1),
+    "few": (np.full(100, 3), 0.1),
+    "very few": (np.full(20, 10), 0.2),
+    "by chance": (np.random.default_rng(1).poisson(2.0, 1500), 0.2),
+    "one key has nearly all": (_heavy_key(np.random.default_rng(2)), 0.05),
+    "Zipf over keys": (np.random.default_rng(3).zipf(1.6, 20_000).clip(max=200), 0.1),
+}
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_bounds_hold_as_often_as_they_should(name: str) -> None:
+    pairs, rate = POPULATIONS[name]
+    simulated = Simulated(pairs.astype(np.int64), rate, draws=1000, seed=7)
+    # Of a thousand draws, three standard deviations are 0.02.
+    assert min(simulated.coverage()) > 0.925
+
+
+def test_where_few_rows_have_nearly_all_pairs_answers_are_low() -> None:
+    few = Simulated(np.append(np.full(2000, 1), np.full(4, 5000)), 0.5, draws=300, seed=1)
+    assert np.mean([one["low"] for one in few.answers[0]]) > 0.5
+    many = Simulated(np.full(4000, 3), 0.2, draws=300, seed=1)
+    assert np.mean([one["low"] for one in many.answers[0]]) < 0.15
+
+
+def test_what_nobody_has_seen_has_no_upper_bound() -> None:
+    nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0, "greatest_weight": None}
+    few = _partials_of([np.array([4.0]), np.array([8.0]), np.array([16.0])], 2.0)
+    shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.01})]
+    (batch,) = Answering([_OUTPUTS[0]], 0.95).answers(partials(nothing | {"cohorts": []}, few), shed)
+    none, some = batch.to_pylist()
+    assert (none["value"], none["lower"], none["upper"], none["reason"]) == (0.0, 0.0, None, "no row kept")
+    # Of rows at 1 in 100 that nobody has seen there may be ln(40)/0.01, each of them with four partners.
+    assert some["upper"] > 8.0 + 4 * math.log(40) / 0.01
+    assert (some["lower"], some["exact"], some["low"]) == (4.0, False, True)
+
+
+@pytest.mark.parametrize("total", [math.inf, math.nan])
+def test_what_is_not_finite_has_no_bounds(total: float) -> None:
+    odd = _partials_of(
+        [np.full(COHORTS, 3.0), np.append(total, np.full(COHORTS - 1, 6.0)), np.full(COHORTS, 14.0)], 2.0
+    )
+    for output in _OUTPUTS[1:]:
+        (batch,) = Answering([output], 0.95).answers(partials(odd))
+        (told,) = batch.to_pylist()
+        assert not math.isfinite(told["value"])
+        assert all(told[name] is None or math.isnan(told[name]) for name in ("lower", "upper", "standard_error"))
+
+
+def test_an_average_of_values_alike_is_not_known_better_than_its_digits() -> None:
+    """As of rows that are sampled one by one: where nothing tells how far off it is, there are no bounds."""
+    alike = _partials_of([np.full(COHORTS, 3.0), np.full(COHORTS, 15.0), np.full(COHORTS, 75.0)], 2.0)
+    (batch,) = Answering([_OUTPUTS[2]], 0.95).answers(partials(alike))
+    (told,) = batch.to_pylist()
+    assert (told["value"], told["lower"], told["standard_error"], told["exact"]) == (5.0, None, None, False)

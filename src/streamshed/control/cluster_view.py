@@ -18,6 +18,7 @@ def cluster_view(
     elapsed_seconds: float,
     skew: float,
     share: float = 1.0,
+    undivided_share: float = 0.0,
 ) -> ClusterView:
     """Return what a controller of workers sees as a micro-batch begins.
 
@@ -33,6 +34,7 @@ def cluster_view(
         skew: How many times busier than all on average the busiest worker was of late. Predictions are of its time, for
             a micro-batch ends when it does.
         share: The share of the workers' time that is this network's, in (0, 1]; the rest is of others beside it.
+        undivided_share: The share of the work that one worker has to do, however many there are.
     """
     interval = settings.trigger_interval_seconds
     available = share * min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
@@ -43,6 +45,7 @@ def cluster_view(
         offered=_utilization(unshed, fixed, skew),
         admitted=_utilization(admitted, fixed, skew),
         workers=workers,
+        undivided_share=undivided_share,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamshed.elasticity.balance import Balance, StageWork
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.workers import Workers
 
@@ -21,6 +23,7 @@ class ClusterSettings:
         most: How many there are in all, those of the pool included.
         partitions: In how many pieces work comes, at least 1; None: every worker has the same share of it.
         partition_skew: The k-th largest partition has work in proportion to k^(−skew); 0: all are alike.
+        is_divisible: Whether partitions can be cut finer, as files of many rows can and the keys of state cannot.
         start_seconds: From asking for a worker until it carries load.
         move_seconds: How much longer the first micro-batch takes whose workers are not those of the one before: state
             is loaded anew.
@@ -37,6 +40,7 @@ class ClusterSettings:
     most: int
     partitions: int | None = None
     partition_skew: float = 0.0
+    is_divisible: bool = False
     start_seconds: float = 30.0
     move_seconds: float = 0.0
     straggler_share: float = 0.0
@@ -70,8 +74,8 @@ _DAY = 86_400.0
 class VirtualCluster:
     """A cluster in virtual time: a pool of workers for a control loop, and how long its micro-batches take.
 
-    A micro-batch ends when the busiest worker is done. A worker that dies is replaced from the pool at once, which is
-    no rescale; the replacement starts like any other.
+    A micro-batch ends when the busiest worker is done. Uneven partitions are cut, if they can be. A worker that dies
+    is replaced from the pool at once, which is no rescale; the replacement starts like any other.
 
     Args:
         settings: What is true of it.
@@ -95,12 +99,18 @@ class VirtualCluster:
         self._has_moved = False
         self._shares: dict[int, NDArray[np.float64]] = {}
         self._skew = 1.0
+        self._balance = Balance()
         self._failures = 0
 
     @property
     def skew(self) -> float:
         """The busiest worker's time in the last micro-batch ÷ the mean of all workers'."""
         return self._skew
+
+    @property
+    def balance(self) -> Balance:
+        """How evenly work is spread, by what the latest micro-batches told."""
+        return self._balance
 
     @property
     def failures(self) -> int:
@@ -147,17 +157,45 @@ class VirtualCluster:
             straggles = self._nature.random(len(by_worker)) < self._settings.straggler_share
             by_worker = np.where(straggles, by_worker * self._settings.straggler_factor, by_worker)
         busiest, mean = float(by_worker.max()), float(by_worker.mean())
+        self._observe_balance(shared_seconds)
         self._skew = max(1.0, busiest / mean) if mean > 0 else 1.0
         moving = self._settings.move_seconds if self._has_moved else 0.0
         self._has_moved = False
         return fixed_seconds + busiest + moving
 
     def _worker_shares(self) -> NDArray[np.float64]:
-        """Which share of the work each worker has: partitions are dealt out in turn, the largest first."""
+        """Which share of the work each worker has."""
         workers = self._running
         if workers not in self._shares:
-            self._shares = {workers: dealt_shares(workers, self._settings.partitions, self._settings.partition_skew)}
+            self._shares = {workers: dealt(workers, self._pieces())}
         return self._shares[workers]
+
+    def _pieces(self) -> NDArray[np.float64] | None:
+        """The share of the work in each piece, the largest first; None: it can be shared out in any way."""
+        settings = self._settings
+        if settings.partitions is None:
+            return None
+        pieces = piece_shares(settings.partitions, settings.partition_skew)
+        if not (settings.is_divisible and self._balance.is_cut):
+            return pieces
+        # As Spark cuts: none larger than if all were of one size.
+        parts = np.maximum(1, np.ceil(pieces * self._balance.pieces_per_slot * self._running)).astype(int)
+        return np.sort(np.repeat(pieces / parts, parts))[::-1]
+
+    def _observe_balance(self, shared_seconds: float) -> None:
+        pieces = self._pieces()
+        if pieces is None:
+            return
+        was_cut = self._balance.is_cut
+        stage = StageWork(
+            tasks=len(pieces),
+            seconds=shared_seconds,
+            longest_seconds=float(pieces[0]) * shared_seconds,
+            is_input=self._settings.is_divisible,
+        )
+        self._balance = self._balance.observed([stage], slots=self._running)
+        if self._balance.is_cut != was_cut:
+            self._shares = {}
 
     def _release(self, count: int) -> None:
         while count and self._starting:
@@ -184,22 +222,41 @@ class VirtualCluster:
             self._starting.append((now_seconds + self._settings.start_seconds, dead))
 
 
-def dealt_shares(workers: int, partitions: int | None, skew: float) -> NDArray[np.float64]:
-    """Return each worker's share of the work, whose sum is 1.
+def piece_shares(partitions: int, skew: float) -> NDArray[np.float64]:
+    """Return the share of the work in each of some partitions, whose sum is 1.
+
+    Args:
+        partitions: How many there are, at least 1.
+        skew: The k-th largest is in proportion to k^(−skew).
+
+    Example:
+        >>> piece_shares(2, 1.0).round(3).tolist()
+        [0.667, 0.333]
+    """
+    pieces = np.arange(1, partitions + 1, dtype=np.float64) ** -skew
+    shares: NDArray[np.float64] = pieces / pieces.sum()
+    return shares
+
+
+def dealt(workers: int, pieces: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return each worker's share of the work: pieces go to whoever is done first, the largest first.
 
     Args:
         workers: How many there are, at least 1.
-        partitions: Pieces of the work, dealt out in turn, the largest first; None: every worker has the same share.
-        skew: The k-th largest piece is in proportion to k^(−skew).
+        pieces: Their shares of the work, the largest first; None: every worker has the same share.
 
     Example:
-        >>> dealt_shares(3, 4, 0.0).tolist()
+        >>> dealt(3, piece_shares(4, 0.0)).tolist()
         [0.5, 0.25, 0.25]
+        >>> dealt(2, np.array([0.5, 0.25, 0.25])).tolist()
+        [0.5, 0.5]
     """
-    if partitions is None:
+    if pieces is None:
         return np.full(workers, 1 / workers)
-    pieces = np.arange(1, partitions + 1, dtype=np.float64) ** -skew
-    rounds = np.zeros(-(-partitions // workers) * workers)
-    rounds[:partitions] = pieces / pieces.sum()
-    dealt: NDArray[np.float64] = rounds.reshape(-1, workers).sum(axis=0)
-    return dealt
+    found = np.zeros(workers)
+    free = [(0.0, worker) for worker in range(workers)]
+    for piece in pieces.tolist():
+        busy_until, worker = free[0]
+        found[worker] = busy_until + piece
+        heapq.heapreplace(free, (busy_until + piece, worker))
+    return found

@@ -22,6 +22,8 @@ def cluster_view(
 ) -> ClusterView:
     """Return what a controller of workers sees as a micro-batch begins.
 
+    Offered is what would be done if there were time for it (`Decision.demanded_seconds`): what nobody needs is no load.
+
     The time available is the deadline of a micro-batch, as many times as the rows took trigger intervals to come: one
     that starts late holds more rows, which is no more load.
 
@@ -38,11 +40,11 @@ def cluster_view(
     """
     interval = settings.trigger_interval_seconds
     available = share * min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
-    fixed, unshed = fixed_seconds / available, decision.plan.unshed_seconds / available
-    admitted = min(unshed, decision.expected_seconds / available)
+    fixed, demanded = fixed_seconds / available, decision.demanded_seconds / available
+    admitted = min(demanded, decision.expected_seconds / available)
     return ClusterView(
         now_seconds=decision.now_seconds,
-        offered=_utilization(unshed, fixed, skew),
+        offered=_utilization(demanded, fixed, skew),
         admitted=_utilization(admitted, fixed, skew),
         workers=workers,
         undivided_share=undivided_share,

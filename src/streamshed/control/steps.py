@@ -82,6 +82,8 @@ def decide(
     nothing_shed = dict.fromkeys(allowed.plan.work_codes, WHOLE)
     work_codes = nothing_shed if settings.advisory else allowed.plan.work_codes
     applied = policy.query_rates(_nothing_made_room_for(work), work_codes) if settings.advisory else planned
+    # In advisory mode everything is done, whether or not anybody has a use for it.
+    demanded = {} if settings.advisory else policy.demanded_shares(useful, planned)
     decision = Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=work_codes,
@@ -109,6 +111,7 @@ def decide(
         sizes_known=upcoming.sizes_known,
         backlog_rows=upcoming.backlog_rows,
         budget_seconds=budget.seconds,
+        demanded_seconds=statistics.seconds(demanded),
         state_bytes=use.taken_bytes,
         correction=statistics.correction,
         speedup=upcoming.speedup,

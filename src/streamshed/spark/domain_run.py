@@ -17,6 +17,7 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.network.sources import FolderSource
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
@@ -35,6 +36,7 @@ from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
 from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
+from streamshed.spark.input_cut import InputCut
 from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
@@ -54,6 +56,7 @@ from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
+from streamshed.spark.stage_watch import StageWatch
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
@@ -132,7 +135,11 @@ class DomainRun:
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
         workers = settings.workers
-        self._scaling = None if workers is None else DomainScaling(workers, self._loop, self.manifest.partitions)
+        self._scaling = (
+            None
+            if workers is None
+            else DomainScaling(workers, self._loop, self.manifest.partitions, self._parallel_tasks)
+        )
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop)
         self._finished = Finished(domain.clock)
         self._recorder = MicroBatchRecorder(
@@ -164,6 +171,7 @@ class DomainRun:
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
         self._tasks = spark.sparkContext.defaultParallelism
+        self._input_cut = InputCut(spark)
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -224,6 +232,10 @@ class DomainRun:
         name = free_name(f"streamshed {self.domain.clock}", [query.name for query in self._spark.streams.active])
         writer = writer.queryName(name).foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+        if self._scaling is not None:
+            reads_files = any(isinstance(stream.source, FolderSource) for stream in self.domain.sources)
+            watch = StageWatch(self._spark, str(self._query.runId), reads_files=reads_files)
+            self._scaling.watch(watch, self._input_cut)
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
@@ -232,6 +244,7 @@ class DomainRun:
                 self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
             self._query.stop()
             self._planner.record_last()
+        self._input_cut.restore()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
         if self.domain.joined:
             self._folder.write_text(_JOINS_FILE, self._joins.to_json())

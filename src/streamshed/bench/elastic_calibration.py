@@ -153,7 +153,7 @@ def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
             most=MOST_WORKERS,
             partitions=PARTITIONS,
             start_seconds=sizes.start_seconds,
-            move_seconds=facts.held_up_seconds,
+            start_work_seconds=facts.held_up_seconds,
         ),
         controller=controller,
     )

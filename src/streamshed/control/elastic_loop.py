@@ -32,6 +32,10 @@ class WorkerPool(Protocol):
         """Ask for so many workers in all, those that start included."""
 
     @property
+    def changes(self) -> int:
+        """How often others were found to run than before."""
+
+    @property
     def skew(self) -> float:
         """How many times busier than all on average the busiest worker was of late, at least 1."""
 
@@ -89,6 +93,7 @@ class ElasticLoop:
         # Replaced, never changed, so that who looks without the lock sees no half of it.
         self._steps: tuple[ScalingStep, ...] = ()
         self._last_cut_seconds: float | None = None
+        self._changes_seen, self._was_moved = 0, False
 
     @property
     def loop(self) -> ControlLoop:
@@ -127,11 +132,23 @@ class ElasticLoop:
             return decision
 
     def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
-        """Learn from a finished micro-batch, on the workers that it had."""
+        """Learn from a finished micro-batch, on the workers that it had; nothing of costs, where they came or went.
+
+        What a worker did that was not there from the beginning, and what runs again elsewhere when one dies, is neither
+        load nor what rows cost; one that comes starts with compiling and with loading state.
+        """
         with self._lock:
             known = self.known_step(outcome.micro_batch_id)
+            self._pool.workers(outcome.started_at_seconds + outcome.processing_seconds)
+            self._was_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
+            is_cold = outcome.is_cold or self._was_moved
         speedup = 1.0 if known is None else known.speedup
-        return self._loop.record(replace(outcome, speedup=speedup), measured)
+        return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
+
+    @property
+    def was_moved(self) -> bool:
+        """Whether workers came or went with the micro-batch that was recorded last."""
+        return self._was_moved
 
     def _speedup(self, workers: int) -> float:
         pieces = Pieces(self._partitions, self._undivided_share())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -68,7 +67,6 @@ class DomainScaling:
         self._balance = Balance()
         self._stages: Stages | None = None
         self._input: Input | None = None
-        self._was_moved = False
         settings = _in_pieces(workers.settings, -(-partitions // workers.cores))
         self.loop = ElasticLoop(
             loop,
@@ -78,23 +76,18 @@ class DomainScaling:
             share=1 / workers.domains,
             undivided_share=self._undivided_share,
         )
-        self._changes_seen = 0
 
     def watch(self, stages: Stages, source: Input) -> None:
         """Look from now on at how work is spread over tasks, and cut input finer where that is uneven."""
         self._stages, self._input = stages, source
 
     def record(self, outcome: MicroBatchOutcome, measured: Measured) -> JournalEntry:
-        """Learn from a finished micro-batch; nothing of costs, where workers came or went meanwhile.
-
-        Tasks of a worker that dies run again elsewhere, and one that comes starts with compiling and loading state: how
-        long that takes is neither load nor what rows cost.
-        """
-        self._pool.workers(time.time())
-        has_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
-        self._spread(outcome.micro_batch_id, is_telling=not (has_moved or self._was_moved or outcome.is_cold))
-        self._was_moved = has_moved
-        return self.loop.record(replace(outcome, is_cold=True) if has_moved else outcome, measured)
+        """Learn from a finished micro-batch, and of how its work, and that of the one before, was spread."""
+        was_moved = self.loop.was_moved
+        entry = self.loop.record(outcome, measured)
+        is_telling = not (self.loop.was_moved or was_moved or outcome.is_cold)
+        self._spread(outcome.micro_batch_id, is_telling=is_telling)
+        return entry
 
     def status(self, micro_batch_id: int) -> ScalingStatus | None:
         """Return what was decided on workers as a micro-batch began; None: nobody asked, as after a restart."""

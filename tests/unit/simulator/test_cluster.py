@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.pieces import Pieces
-from streamshed.simulator.cluster import ClusterSettings, VirtualCluster, dealt, piece_shares
+from streamshed.simulator.cluster import ClusterSettings, VirtualCluster, dealt, ended, piece_shares, shared_out
 from streamshed.simulator.costs import ClusterCosts, RowCost, TrueCosts
 
 
@@ -52,6 +52,48 @@ def test_moving_state_delays_the_first_micro_batch_on_other_workers() -> None:
         virtual.workers(now)
         took.append(virtual.seconds(fixed_seconds=1.0, shared_seconds=8.0))
     assert took == [3.0, 7.0, 2.0]
+
+
+def test_a_worker_that_comes_meanwhile_takes_what_nobody_has_begun() -> None:
+    """Eight seconds of work in eight pieces; after two of them on one worker there are three."""
+    virtual = cluster(running=1, partitions=8, start_seconds=2.0)
+    virtual.want(3, 0.0)
+    assert virtual.seconds(fixed_seconds=1.0, shared_seconds=8.0) == 1.0 + 4.0
+    virtual.workers(5.0)
+    assert virtual.seconds(fixed_seconds=1.0, shared_seconds=8.0) == 1.0 + 3.0
+
+
+def test_a_worker_that_comes_when_all_pieces_are_taken_is_of_no_use() -> None:
+    virtual = cluster(running=4, partitions=4, start_seconds=0.5)
+    virtual.want(8, 0.0)
+    assert virtual.seconds(fixed_seconds=0.0, shared_seconds=8.0) == 2.0
+
+
+def test_workers_that_start_on_the_same_cores_delay_the_micro_batch_under_way_once() -> None:
+    virtual = cluster(running=4, most=8, start_seconds=20.0, start_work_seconds=3.0)
+    virtual.want(8, 0.0)
+    took = []
+    for now in (0.0, 10.0, 20.0):
+        virtual.workers(now)
+        took.append(virtual.seconds(fixed_seconds=1.0, shared_seconds=8.0))
+    assert took == [6.0, 3.0, 2.0]
+
+
+@given(
+    st.lists(st.floats(0, 20), min_size=1, max_size=8),
+    st.lists(st.floats(0.01, 5), min_size=1, max_size=20),
+)
+def test_whoever_comes_later_is_no_better_than_if_there_from_the_beginning(
+    begins: list[float], seconds: list[float]
+) -> None:
+    there, pieces = np.array([0.0, *sorted(begins)]), np.array(sorted(seconds, reverse=True))
+    ends, fluid = ended(there, pieces), shared_out(there, float(pieces.sum()))
+    assert fluid <= ends + 1e-9
+    assert float(pieces.sum()) / len(there) <= fluid + 1e-9
+    assert ends <= float(pieces.sum()) + 1e-9
+    assert shared_out(np.zeros(len(there)), float(pieces.sum())) == pytest.approx(float(pieces.sum()) / len(there))
+    came = there[there < fluid]
+    assert float((fluid - came).sum()) == pytest.approx(float(pieces.sum()))
 
 
 def test_one_straggler_holds_all_up() -> None:

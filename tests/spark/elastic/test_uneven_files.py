@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -64,7 +65,7 @@ def write_file(path: Path, number: int, *, groups: int) -> None:
 @dataclass(frozen=True)
 class Course:
     journal: pd.DataFrame
-    answered: dict[object, float | None]
+    answered: dict[datetime, float | None]
     settings: dict[str, str | None]
     stages: list[FinishedStage]
 

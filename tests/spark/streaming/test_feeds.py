@@ -6,7 +6,6 @@ import json
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from streamshed.network.stream import stream
 from streamshed.spark.needs_files import NeedsFile, read_needs
 from streamshed.spark.run import Run
 from streamshed.statistics.load_prior import LoadPrior
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, seconds_of, write_parquet
+from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
 from tests.spark.streaming.harness import QUICK, wait_for_micro_batch, wait_until
 
 UNHURRIED = {**QUICK, "latency": "10 minutes", "larger_micro_batches": True}
@@ -153,8 +152,9 @@ class Windows:
     gaps: dict[float, str] = field(default_factory=dict)
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
-        for row in answers.where("query = 'largest'").collect():
-            start = seconds_of(row.window_start.replace(tzinfo=UTC))
+        columns = ["unix_micros(window_start) AS start", "kind", "reason", "exact", "value"]
+        for row in answers.where("query = 'largest'").selectExpr(*columns).collect():
+            start = (row.start - EPOCH_MICROSECONDS) / 1e6
             if row.kind == "gap":
                 self.gaps[start] = row.reason
             elif row.kind == "answer":

@@ -17,7 +17,6 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.network.sources import FolderSource
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
@@ -233,9 +232,7 @@ class DomainRun:
         writer = writer.queryName(name).foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
         if self._scaling is not None:
-            reads_files = any(isinstance(stream.source, FolderSource) for stream in self.domain.sources)
-            watch = StageWatch(self._spark, str(self._query.runId), reads_files=reads_files)
-            self._scaling.watch(watch, self._input_cut)
+            self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""

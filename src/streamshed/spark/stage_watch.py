@@ -32,14 +32,12 @@ class FinishedStage:
     Attributes:
         run_id: Of the streaming query's run that it belongs to.
         micro_batch_id: Of which micro-batch.
-        work: What it took.
-        is_first: Whether it reads no other stage's rows.
+        work: What it took; it reads a source if no other stage's rows.
     """
 
     run_id: str
     micro_batch_id: int
     work: StageWork
-    is_first: bool
 
 
 class StageWatch:
@@ -48,12 +46,10 @@ class StageWatch:
     Args:
         spark: Its session.
         run_id: Of the query's run.
-        reads_files: Whether it reads files, which can be cut into tasks in another way; partitions of a topic are what
-            they are.
     """
 
-    def __init__(self, spark: SparkSession, run_id: str, *, reads_files: bool) -> None:
-        self._spark, self._run_id, self._reads_files = spark, run_id, reads_files
+    def __init__(self, spark: SparkSession, run_id: str) -> None:
+        self._spark, self._run_id = spark, run_id
         self._calls = Timely(CALL_SECONDS)
         self._newest = -1
         self._known: dict[int, list[StageWork]] = {}
@@ -67,15 +63,7 @@ class StageWatch:
         found, self._newest = self._calls.call(lambda: finished_stages(self._spark, after=self._newest), nothing)
         for stage in found:
             if stage.run_id == self._run_id:
-                work = stage.work
-                is_input = self._reads_files and stage.is_first
-                told = StageWork(
-                    tasks=work.tasks,
-                    seconds=work.seconds,
-                    longest_seconds=work.longest_seconds,
-                    is_input=is_input,
-                )
-                self._known.setdefault(stage.micro_batch_id, []).append(told)
+                self._known.setdefault(stage.micro_batch_id, []).append(stage.work)
         return [self._known.pop(known) for known in sorted(self._known) if known < micro_batch_id]
 
 
@@ -125,9 +113,8 @@ def _told(spark: SparkSession, store: Any, stage: Any, largest: Any) -> Iterator
             tasks=max(1, int(stage.numTasks())),
             seconds=max(seconds, longest),
             longest_seconds=longest,
-            is_input=False,
+            is_input=stage.shuffleReadRecords() == 0,
         ),
-        is_first=stage.shuffleReadRecords() == 0,
     )
 
 

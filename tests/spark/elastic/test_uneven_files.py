@@ -71,7 +71,7 @@ class Course:
 
     def input_tasks(self, micro_batch_id: int) -> int:
         """Into how many tasks the file of a micro-batch was cut."""
-        own = [stage for stage in self.stages if stage.is_first and stage.micro_batch_id == micro_batch_id]
+        own = [stage for stage in self.stages if stage.work.is_input and stage.micro_batch_id == micro_batch_id]
         return max(own, key=lambda stage: stage.work.seconds).work.tasks
 
 
@@ -140,8 +140,8 @@ def test_stages_of_queries_are_told_by_micro_batch(spark: SparkSession, divisibl
     found, newest = finished_stages(spark, after=-1)
     assert found
     assert {stage.micro_batch_id for stage in found} <= set(divisible.journal.micro_batch_id) | set(range(100))
-    assert any(stage.is_first for stage in found)
-    assert any(not stage.is_first for stage in found)
+    assert any(stage.work.is_input for stage in found)
+    assert any(not stage.work.is_input for stage in found)
     for stage in found:
         work = stage.work
         assert 0 <= work.longest_seconds <= work.seconds <= work.tasks * work.longest_seconds + 1e-9

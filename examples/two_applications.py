@@ -1,9 +1,10 @@
 """Two applications on one machine: one picks alerts out of events, the other judges them, which takes it long.
 
-The second can judge hardly two hundred alerts a second. It says so in a file (`publish_needs`), and the first, which
-reads that file (`feeds`), delivers no more than those: what the second would have to drop is not parsed, written and
-read for nothing. Each alert that is delivered says how many it stands for, so that counts come out right all the same.
-When the second application stops telling, the first delivers everything again, and its journal says why.
+Of a thousand events a second 500 are alerts; the second can judge hardly two hundred. It says so in a file
+(`publish_needs`), and the first, which reads that file (`feeds`), delivers no more than those: what the second would
+have to drop is not written and read for nothing. Each alert that is delivered says how many it stands for, so that
+counts come out right all the same: in ten seconds there are 5,000 alerts, of which 2,000 are severe. When the second
+application stops telling, the first delivers everything again, and its journal says why.
 
     python examples/two_applications.py judge FOLDER &     # starts first: it makes the folder
     python examples/two_applications.py pick FOLDER
@@ -57,7 +58,7 @@ def judging(folder: Path) -> ss.QueryNetwork:
     severe = alerts.apply(judged, columns=["severity"], into="is_severe", returns="boolean").filter("is_severe")
     return ss.network(
         severe.window("10 seconds").agg(n="sum(stands_for)").query("severe"),
-        alerts.window("10 seconds").agg(n="sum(stands_for)", judged="count(*)").query("alerts"),
+        alerts.window("10 seconds").agg(n="sum(stands_for)", delivered="count(*)").query("alerts"),
     )
 
 
@@ -79,10 +80,24 @@ def delivered_to(folder: Path) -> Callable[..., None]:
 
 
 def printed(answers: Any, _micro_batch_id: int) -> None:
-    """Print the answers of a micro-batch."""
-    columns = ["query", "window_start", "aggregate", "value", "sampling_rate"]
-    for row in answers.where("kind = 'answer'").select(*columns).collect():
-        print(*row)
+    """Print what a micro-batch tells of windows, a line for each."""
+    columns = ["date_format(window_start, 'HH:mm:ss') AS start", "concat_ws('.', query, aggregate) AS name", "value"]
+    windows: dict[str, dict[str, float]] = {}
+    for row in answers.where("kind = 'answer'").selectExpr(*columns).collect():
+        windows.setdefault(row.start, {})[row.name] = row.value
+    for start, found in sorted(windows.items()):
+        alerts, rows, severe = (found.get(name) or 0.0 for name in ("alerts.n", "alerts.delivered", "severe.n"))
+        print(f"from {start}: {rows:5,.0f} alerts delivered, which stand for {alerts:5,.0f}; severe are {severe:5,.0f}")
+
+
+def told(journal: pd.DataFrame, part: str) -> pd.DataFrame:
+    """What the journal says of the latest micro-batches: how many rows came, and what of them was of use."""
+    rates = [row.get("alerts", 1.0) for row in journal.effective_sampling_rates]
+    found = journal[["micro_batch_id", "reason", "offered_rows"]].assign(alerts_sampled_at=rates)
+    if part == "pick":
+        needed = [row.get("alerts") for row in journal.needed_rows_per_second]
+        found = found.assign(alerts_needed_per_second=needed, ignored_needs=journal.ignored_needs)
+    return found.tail(12)
 
 
 def main(part: str, folder: Path, seconds: float | None) -> None:
@@ -108,8 +123,7 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
             )
         with run:
             run.await_termination(seconds)
-            shown = ["started_at_seconds", "reason", "offered_rows", "effective_sampling_rates", "ignored_needs"]
-            print(run.journal()[shown].tail(10).to_string())
+            print(told(run.journal(), part).to_string(index=False))
 
 
 if __name__ == "__main__":

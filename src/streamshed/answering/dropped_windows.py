@@ -18,7 +18,9 @@ from streamshed.network.window import WindowSpecification
 
 OVERLOAD, MEMORY = "overload", "memory"
 SHUT_DOWN, SHUT_DOWN_FOR_MEMORY = "shut down", "shut down for memory"
-"""Why a window was dropped: to stay in time, or to keep state within its limit; or its query did not run at all."""
+NOT_NEEDED = "not needed"
+"""Why a window was dropped: to stay in time, or to keep state within its limit; or its query did not run at all; or
+nobody needs it who is fed."""
 
 COHORT = "cohort"
 """The column of window partials that tells the cohort of a group, where any query drops windows by group."""
@@ -37,6 +39,7 @@ class DroppedWindows:
         shut: Those of them that were dropped as the query was shut down.
         for_state: Those of them that were dropped as state had to be kept within its limit.
         cohort: Which groups they are dropped for; None: all.
+        elsewhere: Those of them that were dropped as nobody needs them who is fed.
     """
 
     window: WindowSpecification
@@ -44,6 +47,7 @@ class DroppedWindows:
     shut: tuple[tuple[int, int], ...] = ()
     for_state: tuple[tuple[int, int], ...] = ()
     cohort: int | None = None
+    elsewhere: tuple[tuple[int, int], ...] = ()
 
     def includes(self, starts: Longs) -> Truths:
         """Tell which windows are dropped, by their starts, microseconds."""
@@ -54,8 +58,8 @@ class DroppedWindows:
         numbers = window_numbers(self.window, starts)
         shut, for_state = _within(numbers, self.shut), _within(numbers, self.for_state)
         found: npt.NDArray[np.object_] = np.select(
-            [shut & for_state, shut, for_state],
-            [np.full(len(numbers), told, object) for told in (SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY)],
+            [shut & for_state, shut, for_state, _within(numbers, self.elsewhere)],
+            [np.full(len(numbers), told, object) for told in (SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY, NOT_NEEDED)],
             OVERLOAD,
         )
         return found

@@ -23,7 +23,7 @@ from streamshed.bench.elastic_sizes import (
     ElasticSizes,
 )
 from streamshed.control.settings import ControlSettings
-from streamshed.elasticity.parallelism import effective_workers
+from streamshed.elasticity.pieces import Pieces
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course
@@ -153,7 +153,7 @@ def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
             most=MOST_WORKERS,
             partitions=PARTITIONS,
             start_seconds=sizes.start_seconds,
-            move_seconds=facts.held_up_seconds,
+            start_work_seconds=facts.held_up_seconds,
         ),
         controller=controller,
     )
@@ -179,7 +179,7 @@ def _load(row: Row) -> float:
 def _waited(row: Row, sizes: ElasticSizes, *, sheds: bool) -> float:
     """How long the busiest worker waited for rows."""
     rows = row["offered_rows"] * _rate(row, sheds=sheds)
-    return float(rows * sizes.seconds_per_row / effective_workers(int(row["workers_running"]), PARTITIONS))
+    return float(rows * sizes.seconds_per_row / Pieces(PARTITIONS).effective_workers(int(row["workers_running"])))
 
 
 def _median(told: Sequence[tuple[float, ...]], place: int, start: float, end: float) -> float:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option("--partitions", type=click.IntRange(min=1), help="In how many pieces work comes; else in any number.")
 @click.option("--skew", default=0.0, type=click.FloatRange(min=0), help="The k-th largest piece is as k^-skew.")
+@click.option("--divisible", is_flag=True, help="Pieces can be cut finer, as files of many rows can.")
 @click.option("--start", default="30 s", show_default=True, type=DURATION, help="From asking for a worker to load.")
 @click.option("--move", default="0 s", show_default=True, type=DURATION, help="What loading state anew takes.")
 @click.option("--noise", default=0.1, show_default=True, type=click.FloatRange(0, 2), help="Deviation of ln(duration).")

@@ -40,6 +40,7 @@ class SimulationRequest:
     start: int
     move: int
     skew: float
+    divisible: bool
     noise: float
     stragglers: float
     failures: float
@@ -116,6 +117,7 @@ def simulated(
         most=most,
         partitions=request.partitions,
         partition_skew=request.skew,
+        is_divisible=request.divisible,
         start_seconds=elastic.start_seconds,
         move_seconds=request.move / 1e6,
         straggler_share=request.stragglers,

@@ -18,8 +18,11 @@ def cluster_view(
     elapsed_seconds: float,
     skew: float,
     share: float = 1.0,
+    undivided_share: float = 0.0,
 ) -> ClusterView:
     """Return what a controller of workers sees as a micro-batch begins.
+
+    Offered is what would be done if there were time for it (`Decision.demanded_seconds`): what nobody needs is no load.
 
     The time available is the deadline of a micro-batch, as many times as the rows took trigger intervals to come: one
     that starts late holds more rows, which is no more load.
@@ -33,16 +36,18 @@ def cluster_view(
         skew: How many times busier than all on average the busiest worker was of late. Predictions are of its time, for
             a micro-batch ends when it does.
         share: The share of the workers' time that is this network's, in (0, 1]; the rest is of others beside it.
+        undivided_share: The share of the work that one worker has to do, however many there are.
     """
     interval = settings.trigger_interval_seconds
     available = share * min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
-    fixed, unshed = fixed_seconds / available, decision.plan.unshed_seconds / available
-    admitted = min(unshed, decision.expected_seconds / available)
+    fixed, demanded = fixed_seconds / available, decision.demanded_seconds / available
+    admitted = min(demanded, decision.expected_seconds / available)
     return ClusterView(
         now_seconds=decision.now_seconds,
-        offered=_utilization(unshed, fixed, skew),
+        offered=_utilization(demanded, fixed, skew),
         admitted=_utilization(admitted, fixed, skew),
         workers=workers,
+        undivided_share=undivided_share,
     )
 
 

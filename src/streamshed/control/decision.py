@@ -85,6 +85,8 @@ class Decision:
         sizes_known: Whether those were known or estimated.
         backlog_rows: Rows that stay behind.
         budget_seconds: What the plan may fill.
+        demanded_seconds: How long the micro-batch would take if there were time for all that is to be done: without
+            rows that nobody needs who is fed, and windows for which there is no room in state.
         state_bytes: How much state took when this was decided.
         correction: The regulator's factor on predicted seconds.
         speedup: How many times faster rows are worked off than on the workers that costs are known for.
@@ -115,6 +117,7 @@ class Decision:
     sizes_known: bool
     backlog_rows: int
     budget_seconds: float
+    demanded_seconds: float
     correction: float
     now_seconds: float
     decided_at_seconds: float

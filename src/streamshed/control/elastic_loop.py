@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -11,7 +12,7 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.elasticity.decision import ScalingController, ScalingDecision
-from streamshed.elasticity.parallelism import effective_workers
+from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import Workers
 from streamshed.statistics.measured import Measured
@@ -31,6 +32,10 @@ class WorkerPool(Protocol):
         """Ask for so many workers in all, those that start included."""
 
     @property
+    def changes(self) -> int:
+        """How often others were found to run than before."""
+
+    @property
     def skew(self) -> float:
         """How many times busier than all on average the busiest worker was of late, at least 1."""
 
@@ -43,6 +48,11 @@ class ScalingStep:
     speedup: float
     view: ClusterView
     decision: ScalingDecision
+
+
+def _all_can_be_shared() -> float:
+    """No piece of the work is known to be larger than others."""
+    return 0.0
 
 
 class ElasticLoop:
@@ -58,6 +68,7 @@ class ElasticLoop:
         costs_of_workers: How many workers the costs are of that the loop begins with, at least 1.
         partitions: In how many pieces work comes; None: in any number.
         share: The share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
+        undivided_share: Tells which share of the work one worker has to do, however many there are.
     """
 
     def __init__(
@@ -69,14 +80,20 @@ class ElasticLoop:
         costs_of_workers: int = 1,
         partitions: int | None = None,
         share: float = 1.0,
+        undivided_share: Callable[[], float] = _all_can_be_shared,
     ) -> None:
         self._loop, self._pool, self._controller = loop, pool, controller
         self._partitions, self._share = partitions, share
-        self._basis = effective_workers(costs_of_workers, partitions)
+        self._undivided_share = undivided_share
+        # Costs are those of the workers that they were learned on, whatever was in their way: when that changes, what
+        # is predicted on these workers stays what it was.
+        self._pieces, self._learned_on = Pieces(partitions), costs_of_workers
+        self._basis = self._pieces.effective_workers(costs_of_workers)
         self._lock = threading.Lock()
         # Replaced, never changed, so that who looks without the lock sees no half of it.
         self._steps: tuple[ScalingStep, ...] = ()
         self._last_cut_seconds: float | None = None
+        self._changes_seen, self._was_moved = 0, False
 
     @property
     def loop(self) -> ControlLoop:
@@ -108,18 +125,39 @@ class ElasticLoop:
             if known is not None:
                 return self._loop.plan(replace(upcoming, speedup=known.speedup))
             workers = self._pool.workers(upcoming.now_seconds)
-            speedup = effective_workers(workers.running, self._partitions) / self._basis
+            speedup = self._speedup(workers.running)
             decision = self._loop.plan(replace(upcoming, speedup=speedup))
             self._scale(decision, workers, speedup)
             self._last_cut_seconds = upcoming.now_seconds
             return decision
 
     def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
-        """Learn from a finished micro-batch, on the workers that it had."""
+        """Learn from a finished micro-batch, on the workers that it had; nothing of costs, where they came or went.
+
+        What a worker did that was not there from the beginning, and what runs again elsewhere when one dies, is neither
+        load nor what rows cost; one that comes starts with compiling and with loading state.
+        """
         with self._lock:
             known = self.known_step(outcome.micro_batch_id)
+            self._pool.workers(outcome.started_at_seconds + outcome.processing_seconds)
+            self._was_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
+            is_cold = outcome.is_cold or self._was_moved
         speedup = 1.0 if known is None else known.speedup
-        return self._loop.record(replace(outcome, speedup=speedup), measured)
+        return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
+
+    @property
+    def was_moved(self) -> bool:
+        """Whether workers came or went with the micro-batch that was recorded last."""
+        return self._was_moved
+
+    def _speedup(self, workers: int) -> float:
+        pieces = Pieces(self._partitions, self._undivided_share())
+        if pieces != self._pieces:
+            before, now = (known.effective_workers(self._learned_on) for known in (self._pieces, pieces))
+            self._basis *= now / before
+            self._pieces = pieces
+        self._learned_on = workers
+        return pieces.effective_workers(workers) / self._basis
 
     def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
         settings = self._loop.settings
@@ -132,6 +170,7 @@ class ElasticLoop:
             elapsed_seconds=settings.trigger_interval_seconds if last is None else decision.now_seconds - last,
             skew=self._pool.skew,
             share=self._share,
+            undivided_share=self._pieces.undivided_share,
         )
         self._controller, scaling = self._controller.step(view)
         step = ScalingStep(micro_batch_id=decision.micro_batch_id, speedup=speedup, view=view, decision=scaling)

@@ -108,6 +108,8 @@ def unneeded_by_definition(
 ) -> dict[int, tuple[Interval, ...]]:
     """Return event times of which nobody needs a row, by `Query.definition_id`: queries with the same one share rows.
 
+    Of aggregates a row is an answer, and its time the start of its window.
+
     Args:
         queries: All of the network.
         unneeded: By query, `KnownNeeds.unneeded`.

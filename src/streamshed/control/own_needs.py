@@ -55,7 +55,7 @@ def own_needs(
         names = [query.name for query in network.queries if query.stream == stream]
         rows = latest_rows.get(stream.name, 0)
         usable = None if room is None or not rows else room * rows / settings.trigger_interval_seconds
-        asked = [_asked(name, decision) for name in names]
+        asked = [_asked(name, decision) if network.query(name).aggregate is None else None for name in names]
         if None not in asked:
             most = max(rate for rate in asked if rate is not None)
             usable = most if usable is None else min(usable, most)

@@ -153,5 +153,6 @@ def _decision(fields: dict[str, Any]) -> Decision:
             "sized": {query: SizedRate(**rate) for query, rate in fields["sized"].items()},
             "drops": WindowDrops.from_document(fields["drops"]),
             "needs": KnownNeeds.from_document(fields.get("needs", {})),
+            "demanded_seconds": fields.get("demanded_seconds", plan["unshed_seconds"]),
         }
     )

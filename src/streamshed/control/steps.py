@@ -23,6 +23,7 @@ from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.not_needed import unneeded_rows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import needed_share
@@ -52,11 +53,11 @@ def decide(
     allowed_time = allotted(settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows)
     policy = policy_named(settings.policy)
     windows = _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds)
-    use = _state_use(settings, state)
+    use, unneeded = _state_use(settings, state), _unneeded_windows(network, settings, upcoming)
     work = kept_work.coming_work(
         kept_work.known(state.learned, settings.statistics),
         statistics,
-        None if windows is None else replace(windows, state=use),
+        None if windows is None else replace(windows, state=use, unneeded=unneeded),
     )
     useful = _useful(network, upcoming, work, _offered_per_second(settings, statistics, elapsed_seconds))
     statistics = replace(statistics, least_shares=policy.least_shares(work))
@@ -82,6 +83,8 @@ def decide(
     nothing_shed = dict.fromkeys(allowed.plan.work_codes, WHOLE)
     work_codes = nothing_shed if settings.advisory else allowed.plan.work_codes
     applied = policy.query_rates(_nothing_made_room_for(work), work_codes) if settings.advisory else planned
+    # In advisory mode everything is done, whether or not anybody has a use for it.
+    demanded = {} if settings.advisory else policy.demanded_shares(useful, planned)
     decision = Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=work_codes,
@@ -109,6 +112,7 @@ def decide(
         sizes_known=upcoming.sizes_known,
         backlog_rows=upcoming.backlog_rows,
         budget_seconds=budget.seconds,
+        demanded_seconds=statistics.seconds(demanded),
         state_bytes=use.taken_bytes,
         correction=statistics.correction,
         speedup=upcoming.speedup,
@@ -223,18 +227,30 @@ def _useful(
     for query, intervals in needs.unneeded.items():
         told = times.get(network.query(query).stream.name)
         if told is not None:
-            unneeded = [NeededRows(start, end) for start, end in intervals]
+            windows = work.droppable.get(query)
+            rows = [NeededRows(start, end) for start, end in intervals]
+            unneeded = rows if windows is None else unneeded_rows(windows, intervals, told)
             needed[query] = needed_share([unneeded], told.first, max(told.first, told.last))
-    offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in needs.rows_per_second}
-    wanted = {query: rows / offered[query] for query, rows in needs.rows_per_second.items() if offered[query] > 0}
+    usable = {query: rows for query, rows in needs.rows_per_second.items() if network.query(query).aggregate is None}
+    offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in usable}
+    wanted = {query: rows / offered[query] for query, rows in usable.items() if offered[query] > 0}
     return work.useful_to(wanted, needed)
 
 
 def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:
     """What is decided on windows, and which rows nobody needs who is fed; in advisory mode all are delivered."""
     drops = NOTHING_DROPPED if applied.windows is None else applied.windows.drops
-    unneeded = {} if settings.advisory else unneeded_by_definition(network.queries, upcoming.needs.unneeded)
+    rows = [query for query in network.queries if query.aggregate is None]
+    unneeded = {} if settings.advisory else unneeded_by_definition(rows, upcoming.needs.unneeded)
     return replace(drops, elsewhere=unneeded)
+
+
+def _unneeded_windows(
+    network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming
+) -> Mapping[int, tuple[tuple[int, int], ...]]:
+    """When windows start of which nobody needs the answers who is fed by them; in advisory mode all are answered."""
+    windows = [query for query in network.queries if query.aggregate is not None]
+    return {} if settings.advisory else unneeded_by_definition(windows, upcoming.needs.unneeded)
 
 
 def _nothing_made_room_for(work: ComingWork) -> ComingWork:

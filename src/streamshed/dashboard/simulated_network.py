@@ -10,6 +10,7 @@ from pathlib import Path
 
 from streamshed.dashboard.simulation_picture import write_simulation_picture
 from streamshed.dashboard.wording import count_text, seconds_text, share_text
+from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import workers_at
 from streamshed.simulator.course import Course
@@ -43,7 +44,7 @@ class SimulatedNetwork:
         """The fewest workers that would have carried the largest load without shedding; None: no number would have."""
         worst = max(self.course.moments, key=lambda moment: moment.demand)
         shed, fixed = self.elastic.thresholds.shed, worst.fixed_utilization
-        return workers_at(shed, demand=worst.demand, fixed=fixed, limits=self.elastic.limits)
+        return workers_at(shed, demand=worst.demand, fixed=fixed, pieces=Pieces(self.elastic.limits.partitions))
 
     def to_document(self) -> dict[str, object]:
         """Return it as what JSON can hold."""

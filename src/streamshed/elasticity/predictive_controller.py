@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from streamshed.elasticity.accumulated_loss import AccumulatedLoss
 from streamshed.elasticity.decision import ScalingDecision
 from streamshed.elasticity.lasting import NOT_YET, Lasting
+from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import demand_of, utilization_at, workers_at
 from streamshed.elasticity.trend import Trend
@@ -33,6 +34,8 @@ class PredictiveController:
       again. Where load rises, it aims at what load is going to be when they have run for a while.
     - *Releases* where load was so low for long that τ1 takes no more than τ0/τ1 of the workers, by the largest load
       of that time.
+    - *Knows* what no worker can share: where one piece of the work is larger than what an even spread would give
+      anyone, no more workers are asked for than can carry load beside the one that has it.
 
     So behind a rescale load has to double, or to fall to half for long, before there is another; and workers are
     released no more often than once in `release_after_seconds`.
@@ -78,7 +81,7 @@ class PredictiveController:
         """Decide on a view that was taken in."""
         reason, wanted = self._wanted(view)
         committed = view.workers.committed
-        granted = self.settings.limits.within(wanted, view.workers)
+        granted = self.settings.limits.within(wanted, view.workers, view.pieces(self.settings.limits))
         if reason in _ADDS and granted <= committed:
             reason, granted = "no_free_worker", committed
         if reason == "idle" and granted >= committed:
@@ -91,13 +94,13 @@ class PredictiveController:
     def observed(self, view: ClusterView) -> PredictiveController:
         """Take in a view."""
         now = view.now_seconds
-        limits, offered = self.settings.limits, view.offered
-        demand = demand_of(_evenly(offered), workers=view.workers.running, limits=limits)
-        after = utilization_at(demand=demand, fixed=offered.fixed, workers=view.workers.committed, limits=limits)
+        pieces, offered = view.pieces(self.settings.limits), view.offered
+        demand = _demand(view, pieces)
+        after = utilization_at(demand=demand, fixed=offered.fixed, workers=view.workers.committed, pieces=pieces)
         room = self.settings.thresholds.shed - offered.fixed
         uncured = max(0.0, 1 - max(0.0, room) / (after - offered.fixed)) if after > offered.fixed else 0.0
         trend = self.trend.observed(now, demand)
-        fewer = self._aimed(trend.largest, offered.fixed)
+        fewer = self._aimed(trend.largest, offered.fixed, pieces)
         share = self.settings.thresholds.release / self.settings.thresholds.initial
         is_low = fewer is not None and not view.workers.starting and fewer <= share * view.workers.committed
         return replace(
@@ -110,34 +113,42 @@ class PredictiveController:
     def _wanted(self, view: ClusterView) -> tuple[str, int]:
         """The reason, and how many workers it asks for."""
         settings, committed, fixed = self.settings, view.workers.committed, view.offered.fixed
-        limits, shed = settings.limits, settings.thresholds.shed
+        pieces, shed = view.pieces(settings.limits), settings.thresholds.shed
         demand = self.trend.latest
         coming = min(self.trend.ahead(settings.start_seconds), LARGEST_GROWTH * demand)
         now, soon = (
-            utilization_at(demand=work, fixed=fixed, workers=committed, limits=limits) for work in (demand, coming)
+            utilization_at(demand=work, fixed=fixed, workers=committed, pieces=pieces) for work in (demand, coming)
         )
         rises, lost = soon > shed and coming > demand, self.loss.seconds >= settings.rescale_price_seconds
         if rises or (lost and now > shed):
             later = self.trend.ahead(settings.start_seconds + settings.look_ahead_seconds)
-            aimed = self._aimed(min(max(demand, later), LARGEST_GROWTH * demand), fixed)
-            return ("not_shareable", committed) if aimed is None else ("overload" if lost else "rising", aimed)
-        if view.offered.skew > SKEWED and view.offered.busiest > shed:
+            aimed = self._aimed(min(max(demand, later), LARGEST_GROWTH * demand), fixed, pieces)
+            if aimed is None:
+                return "not_shareable", committed
+            if aimed > committed or not pieces.holds_up(committed):
+                return "overload" if lost else "rising", aimed
+        is_low, is_held_up = (
+            self.low.for_seconds(settings.release_after_seconds, view.now_seconds),
+            pieces.holds_up(committed),
+        )
+        # Workers that wait for the one with the largest piece are idle ones, overload or not.
+        if view.offered.busiest > shed and (is_held_up or view.offered.skew > SKEWED) and not (is_low and is_held_up):
             return "skewed", committed
-        if self.low.for_seconds(settings.release_after_seconds, view.now_seconds):
-            return "idle", self._aimed(self.trend.largest, fixed) or committed
+        if is_low:
+            return "idle", self._aimed(self.trend.largest, fixed, pieces) or committed
         return ("waiting" if view.workers.starting else "steady"), committed
 
-    def _aimed(self, demand: float, fixed: float) -> int | None:
+    def _aimed(self, demand: float, fixed: float, pieces: Pieces) -> int | None:
         """How many workers bring τ to where load can double; None: no number leaves any room."""
         thresholds = self.settings.thresholds
         if fixed >= thresholds.shed:
             return None
         target = max(thresholds.initial, (fixed + thresholds.shed) / 2)
-        return workers_at(target, demand=demand, fixed=fixed, limits=self.settings.limits)
+        return workers_at(target, demand=demand, fixed=fixed, pieces=pieces)
 
     def _told(self, view: ClusterView, granted: int, reason: str) -> ScalingDecision:
-        limits, workers, fixed = self.settings.limits, view.workers, view.offered.fixed
-        expected = utilization_at(demand=self.trend.latest, fixed=fixed, workers=granted, limits=limits)
+        pieces, workers, fixed = view.pieces(self.settings.limits), view.workers, view.offered.fixed
+        expected = utilization_at(demand=self.trend.latest, fixed=fixed, workers=granted, pieces=pieces)
         return ScalingDecision(
             workers=granted,
             reason=reason,
@@ -149,16 +160,34 @@ class PredictiveController:
                     demand=self.trend.ahead(self.settings.start_seconds),
                     fixed=fixed,
                     workers=workers.committed,
-                    limits=limits,
+                    pieces=pieces,
                 ),
-            ),
+            )
+            + _held_up(pieces, workers.committed),
             expected_utilization=expected,
         )
 
 
-def _evenly(load: Utilization) -> Utilization:
-    """As long as workers are about alike, the busiest of them decides; else more workers would not help it."""
-    return load if load.skew > SKEWED else Utilization(load.busiest, fixed=load.fixed)
+def _demand(view: ClusterView, pieces: Pieces) -> float:
+    """The work in workers; as long as these are about alike, the busiest of them decides.
+
+    Else it is busy for some reason of its own: with a piece that is larger than others, which `pieces` tell of, or
+    because it is slow, which more workers would not change.
+    """
+    load, running = view.offered, view.workers.running
+    of_busiest = demand_of(Utilization(load.busiest, fixed=load.fixed), workers=running, pieces=pieces)
+    if load.skew <= SKEWED:
+        return of_busiest
+    return min(of_busiest, demand_of(load, workers=running, pieces=Pieces(pieces.count)))
+
+
+def _held_up(pieces: Pieces, workers: int) -> str:
+    if not pieces.holds_up(workers):
+        return ""
+    return (
+        f"; one piece is {pieces.undivided_share:.2g} of the work, beside which no more than"
+        f" {pieces.useful_workers(workers)} workers can carry load"
+    )
 
 
 _ADDS = {"overload", "rising"}

@@ -60,22 +60,22 @@ class ThresholdController:
         return seen, self._decided(view, view.workers.committed, "steady")
 
     def _until_initial(self, view: ClusterView) -> int:
-        limits, load = self.settings.limits, view.admitted
-        demand = demand_of(load, workers=view.workers.running, limits=limits)
-        wanted = workers_at(self.settings.thresholds.initial, demand=demand, fixed=load.fixed, limits=limits)
+        pieces, load = view.pieces(self.settings.limits), view.admitted
+        demand = demand_of(load, workers=view.workers.running, pieces=pieces)
+        wanted = workers_at(self.settings.thresholds.initial, demand=demand, fixed=load.fixed, pieces=pieces)
         return view.workers.obtainable if wanted is None else wanted
 
     def _decided(self, view: ClusterView, wanted: int, reason: str) -> ScalingDecision:
-        limits, committed = self.settings.limits, view.workers.committed
-        granted = limits.within(wanted, view.workers)
+        pieces, committed = view.pieces(self.settings.limits), view.workers.committed
+        granted = self.settings.limits.within(wanted, view.workers, pieces)
         if granted == committed and reason in {"overload", "idle"}:
             reason = "no_free_worker" if reason == "overload" else "steady"
-        demand = demand_of(view.offered, workers=view.workers.running, limits=limits)
+        demand = demand_of(view.offered, workers=view.workers.running, pieces=pieces)
         return ScalingDecision(
             workers=granted,
             reason=reason,
             explanation=f"utilization {view.admitted.mean:.2f} of {view.workers.running} workers",
             expected_utilization=utilization_at(
-                demand=demand, fixed=view.offered.fixed, workers=granted, limits=limits
+                demand=demand, fixed=view.offered.fixed, workers=granted, pieces=pieces
             ),
         )

@@ -100,7 +100,7 @@ class Utilization:
         """Return how many workers' whole time the work takes that can be shared out.
 
         Args:
-            workers: How many workers there are, or how many times faster than one they are (`effective_workers`).
+            workers: How many workers there are, or how many times faster than one they are (`Pieces`).
         """
         return (self.mean - self.fixed) * workers
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.utilization import Utilization
-from streamshed.elasticity.workers import Workers
+from streamshed.elasticity.workers import WorkerLimits, Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +22,18 @@ class ClusterView:
         offered: τ of the load that comes.
         admitted: τ of what is left of it once some was shed.
         workers: What there is and could be had.
+        undivided_share: The share of the work that one worker has to do, however many there are; 0: none is known.
     """
 
     now_seconds: float
     offered: Utilization
     admitted: Utilization
     workers: Workers
+    undivided_share: float = 0.0
+
+    def pieces(self, limits: WorkerLimits) -> Pieces:
+        """Return in which pieces work comes."""
+        return Pieces(limits.partitions, self.undivided_share)
 
     @property
     def loss_share(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamshed.elasticity.errors import InvalidElasticityError
-from streamshed.elasticity.parallelism import useful_workers
+from streamshed.elasticity.pieces import Pieces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +79,20 @@ class WorkerLimits:
                 f"workers: the most there may be must be at least the fewest, {self.least}, got {self.most}"
                 + (" (a pool of zero: is nothing to run on meant?)" if self.most < 1 else "")
             )
-        if self.partitions is not None and self.partitions < 1:
-            raise InvalidElasticityError(f"workers: work comes in at least one partition, got {self.partitions}")
+        Pieces(self.partitions)
 
-    def within(self, wanted: int, workers: Workers) -> int:
-        """Return what a controller gets that wants so many workers: no fewer and no more than may be, none in vain."""
+    def within(self, wanted: int, workers: Workers, pieces: Pieces | None = None) -> int:
+        """Return what a controller gets that wants so many workers: no fewer and no more than may be, none in vain.
+
+        Args:
+            wanted: That number.
+            workers: What there is and could be had.
+            pieces: In which pieces work comes, as far as that is known; None: in equal ones.
+        """
         most = workers.obtainable if self.most is None else min(workers.obtainable, self.most)
         least = min(self.least, most)
         granted = max(min(wanted, most), least)
         if granted == workers.committed:
             return granted
-        useful = max(useful_workers(granted, self.partitions), least)
+        useful = max((pieces or Pieces(self.partitions)).useful_workers(granted), least)
         return max(useful, workers.committed) if granted > workers.committed else useful

@@ -1,4 +1,4 @@
-"""Queries whose rows are streams of other networks."""
+"""Queries whose answers are streams of other networks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from streamshed.network.query import AnswerMode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A query whose rows are a stream of another network.
+    """A query whose answers are a stream of another network.
 
     Args:
-        query: The query, one for the rows themselves.
+        query: The query: one for the rows themselves; or an aggregate in mode `subset` with a `max_gap`, of which
+            windows are dropped whose answers nobody needs.
         needs: Where that network publishes what it needs: a path or URI.
         stream: What it calls the stream.
-        same_time: Whether the stream's event time is that of the rows here; then rows of windows that are dropped
-            there need not be delivered.
+        same_time: Whether the stream's event time is that of the rows here, of aggregates the start of the window; then
+            what windows need that are dropped there need not be delivered.
     """
 
     query: str
@@ -31,7 +32,8 @@ class Feed:
 def feed_problems(feeds: Sequence[Feed], network: QueryNetwork) -> list[str]:
     """Return what is wrong with feeds, a sentence each.
 
-    Rows of a query that may be sampled can be fewer; an aggregate of fewer rows has as many answers.
+    Rows of a query that may be sampled can be fewer; an aggregate of fewer rows has as many answers, but may have
+    fewer windows.
     """
     names = [query.name for query in network.queries]
     problems = []
@@ -40,11 +42,18 @@ def feed_problems(feeds: Sequence[Feed], network: QueryNetwork) -> list[str]:
             problems.append(f'there is no query "{feed.query}"{near_miss(feed.query, names)}')
             continue
         query = network.query(feed.query)
-        if query.aggregate is not None:
+        if query.aggregate is not None and query.gap_windows == 0:
             problems.append(
                 f'query "{feed.query}" aggregates, and fewer rows make no fewer answers: feed others by a query'
-                " for the rows themselves"
+                " for the rows themselves, or let it miss windows (mode subset, max_gap)"
             )
+        elif query.aggregate is not None and not feed.same_time:
+            problems.append(
+                f'query "{feed.query}" aggregates: which of its windows are needed is known where event times are the'
+                " starts of windows (same_time)"
+            )
+        elif query.aggregate is not None:
+            continue
         elif query.mode is not AnswerMode.APPROXIMATE:
             problems.append(
                 f'query "{feed.query}" is in mode {query.mode.value}, of which no row may be shed, for nobody'

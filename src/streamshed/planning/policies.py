@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from streamshed.errors import near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.coming_work import ComingWork
-from streamshed.planning.query_rates import QueryRates, spread, uniform_spread
+from streamshed.planning.quantization import WHOLE
+from streamshed.planning.query_rates import QueryRates, demanded_shares, spread, uniform_spread
 from streamshed.planning.rate_policies import BY_SIZE, COUNTING, RATE_POLICIES, RatePolicy
 from streamshed.planning.scalability import check_scalable
 from streamshed.planning.work_codes import work_shares
@@ -35,6 +36,17 @@ class Policy:
     def least_shares(self, work: ComingWork) -> dict[str, float] | None:
         """Return the share of each stream's work that nothing may shed; None: all of it where any of it."""
         return None if self.rates is None else work.least_shares
+
+    def demanded_shares(self, work: ComingWork, planned: QueryRates) -> dict[str, float]:
+        """Return, per stream, the share of the work on its rows that would be done if there were time for all of it.
+
+        Args:
+            work: The work on the coming rows.
+            planned: What was planned for it.
+        """
+        if self.rates is None:
+            return dict(uniform_spread(work, dict.fromkeys(work.streams, WHOLE)).work_shares)
+        return demanded_shares(work, planned.windows)
 
     def query_rates(self, work: ComingWork, work_codes: Mapping[str, int]) -> QueryRates:
         """Return what each query is answered from.

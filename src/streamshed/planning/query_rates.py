@@ -160,6 +160,25 @@ def _shares_done(work: ComingWork, done: Vector) -> dict[str, float]:
     }
 
 
+def demanded_shares(work: ComingWork, windows: DropPlan | None) -> dict[str, float]:
+    """Return, per stream, the share of the work on its rows that would be done if there were time for all of it.
+
+    Left out are rows that nobody needs who is fed by their queries, and those of windows that are given up for want of
+    memory: more time, or more workers, would not change that. Windows that are dropped for want of time count.
+
+    Args:
+        work: The work.
+        windows: What becomes of windows; None: none is ever dropped.
+    """
+    tree = work.tree
+    rates = work.largest * np.array([work.needed.get(demand.query, 1.0) for demand in work.demands])
+    if windows is None or windows.drops.pressure is Pressure.NONE:
+        return work.shares(rates)
+    sampled = np.array([demand.query not in work.droppable for demand in work.demands])
+    of_sampled = tree.shares(tree.node_rates(rates * sampled))
+    return _shares_done(work, np.maximum(of_sampled, windows.needed_in_the_long_run))
+
+
 def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> QueryRates:
     """Return the rates of queries where each stream is sampled at one rate, directly behind its source.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamshed.elasticity.balance import Balance, StageWork
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.workers import Workers
 
@@ -21,7 +23,10 @@ class ClusterSettings:
         most: How many there are in all, those of the pool included.
         partitions: In how many pieces work comes, at least 1; None: every worker has the same share of it.
         partition_skew: The k-th largest partition has work in proportion to k^(−skew); 0: all are alike.
+        is_divisible: Whether partitions can be cut finer, as files of many rows can and the keys of state cannot.
         start_seconds: From asking for a worker until it carries load.
+        start_work_seconds: How much longer the micro-batch takes that is under way when workers start, because they do
+            on cores that it needs; 0 on machines of their own.
         move_seconds: How much longer the first micro-batch takes whose workers are not those of the one before: state
             is loaded anew.
         straggler_share: The share of workers that straggle in a micro-batch, on average.
@@ -37,7 +42,9 @@ class ClusterSettings:
     most: int
     partitions: int | None = None
     partition_skew: float = 0.0
+    is_divisible: bool = False
     start_seconds: float = 30.0
+    start_work_seconds: float = 0.0
     move_seconds: float = 0.0
     straggler_share: float = 0.0
     straggler_factor: float = 2.0
@@ -55,7 +62,13 @@ class ClusterSettings:
         if not 0 <= self.straggler_share <= 1:
             raise InvalidElasticityError(f"cluster: straggler_share must be in [0, 1], got {self.straggler_share}")
         self._check("straggler_factor", 1.0)
-        for name in ("partition_skew", "start_seconds", "move_seconds", "failures_per_worker_day"):
+        for name in (
+            "partition_skew",
+            "start_seconds",
+            "start_work_seconds",
+            "move_seconds",
+            "failures_per_worker_day",
+        ):
             self._check(name, 0.0)
 
     def _check(self, name: str, least: float) -> None:
@@ -70,8 +83,9 @@ _DAY = 86_400.0
 class VirtualCluster:
     """A cluster in virtual time: a pool of workers for a control loop, and how long its micro-batches take.
 
-    A micro-batch ends when the busiest worker is done. A worker that dies is replaced from the pool at once, which is
-    no rescale; the replacement starts like any other.
+    A micro-batch ends when the busiest worker is done; a worker that comes meanwhile takes what nobody has begun yet.
+    Uneven partitions are cut, if they can be. A worker that dies is replaced from the pool at once, which is no
+    rescale; the replacement starts like any other.
 
     Args:
         settings: What is true of it.
@@ -92,15 +106,27 @@ class VirtualCluster:
         self._starting: list[tuple[float, int]] = []
         self._nature = np.random.default_rng(settings.seed)
         self._now_seconds = 0.0
-        self._has_moved = False
+        self._has_moved, self._has_begun_to_start = False, False
+        self._changes = 0
         self._shares: dict[int, NDArray[np.float64]] = {}
         self._skew = 1.0
+        self._balance = Balance()
         self._failures = 0
 
     @property
     def skew(self) -> float:
         """The busiest worker's time in the last micro-batch ÷ the mean of all workers'."""
         return self._skew
+
+    @property
+    def changes(self) -> int:
+        """How often others were found to run than before."""
+        return self._changes
+
+    @property
+    def balance(self) -> Balance:
+        """How evenly work is spread, by what the latest micro-batches told."""
+        return self._balance
 
     @property
     def failures(self) -> int:
@@ -117,7 +143,7 @@ class VirtualCluster:
         if ready:
             self._starting = [known for known in self._starting if known[0] > now_seconds]
             self._running += ready
-            self._has_moved = True
+            self._move()
         starting = sum(count for _, count in self._starting)
         staying = self._running - self._leaving
         return Workers(running=staying, starting=starting, free=max(0, self._settings.most - staying - starting))
@@ -131,7 +157,7 @@ class VirtualCluster:
         there = self.workers(now_seconds)
         missing = min(workers - there.committed, there.free)
         if missing > 0:
-            self._starting.append((now_seconds + self._settings.start_seconds, missing))
+            self._start(missing, now_seconds)
         elif missing < 0:
             self._release(-missing)
 
@@ -148,16 +174,61 @@ class VirtualCluster:
             by_worker = np.where(straggles, by_worker * self._settings.straggler_factor, by_worker)
         busiest, mean = float(by_worker.max()), float(by_worker.mean())
         self._skew = max(1.0, busiest / mean) if mean > 0 else 1.0
+        ends = self._helped(busiest, shared_seconds)
+        self._observe_balance(shared_seconds)
         moving = self._settings.move_seconds if self._has_moved else 0.0
-        self._has_moved = False
-        return fixed_seconds + busiest + moving
+        starting = self._settings.start_work_seconds if self._has_begun_to_start else 0.0
+        self._has_moved, self._has_begun_to_start = False, False
+        return fixed_seconds + ends + moving + starting
+
+    def _helped(self, busiest_seconds: float, shared_seconds: float) -> float:
+        """When the work is done that takes the busiest worker so long, with those that come before it is."""
+        coming = [
+            at - self._now_seconds
+            for at, count in self._starting
+            if at - self._now_seconds < busiest_seconds
+            for _ in range(count)
+        ]
+        if not coming:
+            return busiest_seconds
+        begins = np.concatenate((np.zeros(self._running), np.sort(np.array(coming))))
+        pieces = self._pieces()
+        ends = shared_out(begins, shared_seconds) if pieces is None else ended(begins, pieces * shared_seconds)
+        return min(busiest_seconds, ends)
 
     def _worker_shares(self) -> NDArray[np.float64]:
-        """Which share of the work each worker has: partitions are dealt out in turn, the largest first."""
+        """Which share of the work each worker has."""
         workers = self._running
         if workers not in self._shares:
-            self._shares = {workers: dealt_shares(workers, self._settings.partitions, self._settings.partition_skew)}
+            self._shares = {workers: dealt(workers, self._pieces())}
         return self._shares[workers]
+
+    def _pieces(self) -> NDArray[np.float64] | None:
+        """The share of the work in each piece, the largest first; None: it can be shared out in any way."""
+        settings = self._settings
+        if settings.partitions is None:
+            return None
+        pieces = piece_shares(settings.partitions, settings.partition_skew)
+        if not (settings.is_divisible and self._balance.is_cut):
+            return pieces
+        # As Spark cuts: none larger than if all were of one size.
+        parts = np.maximum(1, np.ceil(pieces * self._balance.pieces_per_slot * self._running)).astype(int)
+        return np.sort(np.repeat(pieces / parts, parts))[::-1]
+
+    def _observe_balance(self, shared_seconds: float) -> None:
+        pieces = self._pieces()
+        if pieces is None:
+            return
+        was_cut = self._balance.is_cut
+        stage = StageWork(
+            tasks=len(pieces),
+            seconds=shared_seconds,
+            longest_seconds=float(pieces[0]) * shared_seconds,
+            is_input=self._settings.is_divisible,
+        )
+        self._balance = self._balance.observed([stage], slots=self._running)
+        if self._balance.is_cut != was_cut:
+            self._shares = {}
 
     def _release(self, count: int) -> None:
         while count and self._starting:
@@ -168,7 +239,8 @@ class VirtualCluster:
         self._leaving += min(count, self._running - self._leaving - 1)
 
     def _leave(self) -> None:
-        self._has_moved = self._has_moved or self._leaving > 0
+        if self._leaving > 0:
+            self._move()
         self._running -= self._leaving
         self._leaving = 0
 
@@ -180,26 +252,95 @@ class VirtualCluster:
         if dead:
             self._running -= dead
             self._failures += dead
-            self._has_moved = True
-            self._starting.append((now_seconds + self._settings.start_seconds, dead))
+            self._move()
+            self._start(dead, now_seconds)
+
+    def _move(self) -> None:
+        self._has_moved = True
+        self._changes += 1
+
+    def _start(self, count: int, now_seconds: float) -> None:
+        self._starting.append((now_seconds + self._settings.start_seconds, count))
+        self._has_begun_to_start = True
 
 
-def dealt_shares(workers: int, partitions: int | None, skew: float) -> NDArray[np.float64]:
-    """Return each worker's share of the work, whose sum is 1.
+def piece_shares(partitions: int, skew: float) -> NDArray[np.float64]:
+    """Return the share of the work in each of some partitions, whose sum is 1.
+
+    Args:
+        partitions: How many there are, at least 1.
+        skew: The k-th largest is in proportion to k^(−skew).
+
+    Example:
+        >>> piece_shares(2, 1.0).round(3).tolist()
+        [0.667, 0.333]
+    """
+    pieces = np.arange(1, partitions + 1, dtype=np.float64) ** -skew
+    shares: NDArray[np.float64] = pieces / pieces.sum()
+    return shares
+
+
+def dealt(workers: int, pieces: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return each worker's share of the work: pieces go to whoever is done first, the largest first.
 
     Args:
         workers: How many there are, at least 1.
-        partitions: Pieces of the work, dealt out in turn, the largest first; None: every worker has the same share.
-        skew: The k-th largest piece is in proportion to k^(−skew).
+        pieces: Their shares of the work, the largest first; None: every worker has the same share.
 
     Example:
-        >>> dealt_shares(3, 4, 0.0).tolist()
+        >>> dealt(3, piece_shares(4, 0.0)).tolist()
         [0.5, 0.25, 0.25]
+        >>> dealt(2, np.array([0.5, 0.25, 0.25])).tolist()
+        [0.5, 0.5]
     """
-    if partitions is None:
+    if pieces is None:
         return np.full(workers, 1 / workers)
-    pieces = np.arange(1, partitions + 1, dtype=np.float64) ** -skew
-    rounds = np.zeros(-(-partitions // workers) * workers)
-    rounds[:partitions] = pieces / pieces.sum()
-    dealt: NDArray[np.float64] = rounds.reshape(-1, workers).sum(axis=0)
-    return dealt
+    return _busy_until(np.zeros(workers), pieces)
+
+
+def ended(begins: NDArray[np.float64], pieces: NDArray[np.float64]) -> float:
+    """Return when all pieces of some work are done by workers that come one after the other.
+
+    Args:
+        begins: When each is there.
+        pieces: How long each piece takes, the longest first.
+
+    Example:
+        Half of four seconds are done when a second worker comes; they share the rest.
+
+        >>> ended(np.array([0.0, 2.0]), np.array([1.0, 1.0, 1.0, 1.0]))
+        3.0
+    """
+    if not len(pieces):
+        return 0.0
+    until = _busy_until(begins, pieces)
+    return float(until[until > begins].max(initial=0.0))
+
+
+def shared_out(begins: NDArray[np.float64], seconds: float) -> float:
+    """Return the same where work can be shared out in any way.
+
+    Args:
+        begins: When each worker is there, ascending.
+        seconds: How long the work takes one of them.
+
+    Example:
+        >>> shared_out(np.array([0.0, 2.0, 9.0]), 4.0)
+        3.0
+    """
+    counts = np.arange(1, len(begins) + 1)
+    ends = (seconds + np.cumsum(begins)) / counts
+    # With as many as are there before they are done; who comes later finds nothing to do.
+    return float(ends.min())
+
+
+def _busy_until(begins: NDArray[np.float64], pieces: NDArray[np.float64]) -> NDArray[np.float64]:
+    """When each worker is done, if pieces go to whoever is free first."""
+    found = begins.astype(np.float64)
+    free = [(begun, worker) for worker, begun in enumerate(found.tolist())]
+    heapq.heapify(free)
+    for piece in pieces.tolist():
+        free_at, worker = free[0]
+        found[worker] = free_at + piece
+        heapq.heapreplace(free, (free_at + piece, worker))
+    return found

@@ -88,6 +88,7 @@ def run_scenario(
         controller_named(scenario.controller, scenario.elastic),
         cluster,
         partitions=scenario.elastic.limits.partitions,
+        undivided_share=lambda: cluster.balance.undivided_share,
     )
     interval = scenario.control.trigger_interval_seconds
     answers = AnswersCourse([query.name for query in scenario.network.foundation.queries])
@@ -131,6 +132,6 @@ def _moment(scenario: Scenario, done: SimulatedMicroBatch, scaling: ScalingStep,
         offered_utilization=view.offered.busiest,
         admitted_utilization=view.admitted.busiest,
         fixed_utilization=view.offered.fixed,
-        demand=demand_of(busiest, workers=view.workers.running, limits=scenario.elastic.limits),
+        demand=demand_of(busiest, workers=view.workers.running, pieces=view.pieces(scenario.elastic.limits)),
         saturated=done.decision.plan.saturated,
     )

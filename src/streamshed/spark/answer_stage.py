@@ -167,7 +167,9 @@ def dropped_windows(drops: WindowDrops) -> dict[int, list[DroppedWindows]]:
     for name, known in drops.queries.items():
         if known.dropped:
             definition, cohort = part_of(name)
-            windows = DroppedWindows(known.coin.window, known.dropped, known.shut, known.for_state, cohort)
+            windows = DroppedWindows(
+                known.coin.window, known.dropped, known.shut, known.for_state, cohort, known.elsewhere
+            )
             found.setdefault(definition, []).append(windows)
     return found
 

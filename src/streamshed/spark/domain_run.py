@@ -35,14 +35,14 @@ from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
 from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
+from streamshed.spark.input_cut import InputCut
 from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
-from streamshed.spark.journal_row import journal_row, rows_admitted
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
-from streamshed.spark.measuring import measured
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
+from streamshed.spark.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_row import StreamPlan
@@ -55,10 +55,10 @@ from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
+from streamshed.spark.stage_watch import StageWatch
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
-from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -120,7 +120,6 @@ class DomainRun:
         read_relations(trial.instructions)
         self._works = {compiled.work.stream.name: compiled.work for compiled in trial.streams}
         self.manifest = self._continued(trial)
-        self._outputs = trial.row_outputs
         self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
         self._call_costs = new_call_costs(spark)
         self._join_reports = new_join_reports(spark)
@@ -135,8 +134,27 @@ class DomainRun:
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
         workers = settings.workers
-        self._scaling = None if workers is None else DomainScaling(workers, self._loop, self.manifest.partitions)
+        self._scaling = (
+            None
+            if workers is None
+            else DomainScaling(workers, self._loop, self.manifest.partitions, self._parallel_tasks)
+        )
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop)
+        self._finished = Finished(domain.clock)
+        self._recorder = MicroBatchRecorder(
+            Recorded(
+                clock=domain.clock,
+                loop=self._loop,
+                scaling=self._scaling,
+                history=self._history,
+                finished=self._finished,
+                works=self._works,
+                outputs=trial.row_outputs,
+                call_costs=self._call_costs,
+                parallel_tasks=self._parallel_tasks,
+                is_new=self._before is None,
+            )
+        )
         self._planner = MicroBatchPlanner(
             self._facts(),
             self._loop if self._scaling is None else self._scaling.loop,
@@ -144,18 +162,15 @@ class DomainRun:
             plans=self._folder.below("plans"),
             clock=time.time,
             reports=self._last_report,
-            on_outcome=self._journal,
+            on_outcome=self._record,
             joins=self._joins,
             needs=self._needs.known,
             on_decision=self._needs.tell,
         )
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
-        self._last_started: float | None = None
-        self._last_watermark = 0
         self._tasks = spark.sparkContext.defaultParallelism
-        self._finished = Finished(domain.clock)
-        self._first_events: dict[str, int] = {}
+        self._input_cut = InputCut(spark)
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -216,6 +231,8 @@ class DomainRun:
         name = free_name(f"streamshed {self.domain.clock}", [query.name for query in self._spark.streams.active])
         writer = writer.queryName(name).foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+        if self._scaling is not None:
+            self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
@@ -224,6 +241,7 @@ class DomainRun:
                 self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
             self._query.stop()
             self._planner.record_last()
+        self._input_cut.restore()
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
         if self.domain.joined:
             self._folder.write_text(_JOINS_FILE, self._joins.to_json())
@@ -320,78 +338,16 @@ class DomainRun:
                     found[side.stream.name] += 1
         return found
 
-    def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan]) -> Measured:
-        """What tasks told of the network in a micro-batch."""
-        costs, self._call_costs.value = self._call_costs.value, {}
-        sums = None if self._writer is None else self._writer.window_sums(report.micro_batch_id)
-        return measured(
-            self._works,
-            plans,
-            costs,
-            sums,
-            self._outputs,
-            parallel_tasks=self._parallel_tasks(),
-            event_seconds=self._event_seconds(report),
-            state_seconds=report.state_seconds,
-            first_events=self._first_events_with(report),
-        )
-
-    def _first_events_with(self, report: MicroBatchReport) -> Mapping[str, int]:
-        """When the first row of each stream was that came in this run; of one that goes on that says nothing."""
-        if self._before is None:
-            for name, instant in report.earliest_event.items():
-                if name in report.readable:
-                    self._first_events[name] = min(instant, self._first_events.get(name, instant))
-        return self._first_events
-
     def _parallel_tasks(self) -> int:
         """How many tasks run at a time: asked for whenever it is needed, for executors come and go."""
         if self.query.isActive:
             self._tasks = self._spark.sparkContext.defaultParallelism
         return self._tasks
 
-    def _event_seconds(self, report: MicroBatchReport) -> float | None:
-        """How far the watermark went on; None where none was known, and while draining, for then no rows move it."""
-        before, self._last_watermark = self._last_watermark, report.watermark
-        if before == 0 or self._planner.drained_at is not None:
-            return None
-        return (report.watermark - before) / 1e6
-
-    def _journal(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
-        measured = self._measured(report, plans)
-        scaling = self._scaling
-        entry = self._loop.record(outcome, measured) if scaling is None else scaling.record(outcome, measured)
-        waited = 0.0 if self._last_started is None else report.started_at_seconds - self._last_started
-        self._last_started = report.started_at_seconds
-        queries = {} if self._writer is None else self._writer.summary(report.micro_batch_id)
-        explanation = "" if entry.decision is None else entry.decision.explanation
-        status = RunStatus(
-            clock=self.domain.clock,
-            micro_batch_id=report.micro_batch_id,
-            started_at_seconds=report.started_at_seconds,
-            processing_seconds=report.processing_seconds,
-            trigger_interval_seconds=outcome.trigger_interval_seconds,
-            offered_rows=sum(report.offered_rows.values()),
-            admitted_rows=round(rows_admitted(report.offered_rows, outcome.admitted_rows)),
-            sampling_rates=dict(outcome.sampling_rates),
-            effective_sampling_rates={} if entry.decision is None else entry.decision.effective_sampling_rates,
-            kept_shares={} if entry.decision is None else entry.decision.kept_shares,
-            samplers={} if entry.decision is None else entry.decision.samplers,
-            missed_goals=() if entry.decision is None else entry.decision.missed_goals,
-            backlog_rows=0 if entry.decision is None else entry.decision.backlog_rows,
-            delay_seconds=waited + report.processing_seconds,
-            reason=entry.reason,
-            explanation=explanation,
-            watermark_seconds=report.watermark / 1e6,
-            state_rows=report.state_rows,
-            state_bytes=self._loop.state.state_size.total_bytes,
-            queries=queries,
-            unreadable_rows=0 if self._writer is None else self._writer.unreadable_rows,
-            joins={name: one.status for name, one in self._planner.joined.items()},
-            scaling=None if scaling is None else scaling.status(report.micro_batch_id),
-        )
-        self._finished.add(status)
-        self._history.append(journal_row(entry.to_row(), self.status, entry.decision))
+    def _record(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
+        is_draining = self._planner.drained_at is not None
+        written = Written(writer=self._writer, joined=self._planner.joined, is_draining=is_draining)
+        self._recorder.record(report, outcome, plans, written)
 
 
 def _reserved(layout: StateLayout) -> list[str]:

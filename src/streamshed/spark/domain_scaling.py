@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
+from streamshed.elasticity.balance import Balance, StageWork
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.spark.executor_pool import ExecutorPool
@@ -36,17 +38,35 @@ class DomainWorkers:
     cores: int
 
 
+class Stages(Protocol):
+    """What tells how work is spread over tasks; `StageWatch` is one."""
+
+    def before(self, micro_batch_id: int) -> Sequence[Sequence[StageWork]]:
+        """Return what the stages took of each micro-batch before one that was not told of yet."""
+
+
+class Input(Protocol):
+    """What cuts input into tasks; `InputCut` is one."""
+
+    def cut(self, pieces: int) -> None:
+        """Let input be cut into so many tasks from the next micro-batch on."""
+
+
 class DomainScaling:
-    """The control loop of a time domain, wrapped so that it asks for workers.
+    """The control loop of a time domain, wrapped so that it asks for workers, and spreads work evenly over them.
 
     Args:
         workers: What it asks.
         loop: The control loop.
         partitions: Of its stateful stages: in so many pieces work comes at least.
+        slots: Returns how many tasks can run at a time.
     """
 
-    def __init__(self, workers: DomainWorkers, loop: ControlLoop, partitions: int) -> None:
-        self._pool = workers.pool
+    def __init__(self, workers: DomainWorkers, loop: ControlLoop, partitions: int, slots: Callable[[], int]) -> None:
+        self._pool, self._cores, self._slots = workers.pool, workers.cores, slots
+        self._balance = Balance()
+        self._stages: Stages | None = None
+        self._input: Input | None = None
         settings = _in_pieces(workers.settings, -(-partitions // workers.cores))
         self.loop = ElasticLoop(
             loop,
@@ -54,23 +74,40 @@ class DomainScaling:
             workers.share,
             partitions=settings.limits.partitions,
             share=1 / workers.domains,
+            undivided_share=self._undivided_share,
         )
-        self._changes_seen = 0
+
+    def watch(self, stages: Stages, source: Input) -> None:
+        """Look from now on at how work is spread over tasks, and cut input finer where that is uneven."""
+        self._stages, self._input = stages, source
 
     def record(self, outcome: MicroBatchOutcome, measured: Measured) -> JournalEntry:
-        """Learn from a finished micro-batch; nothing of costs, where workers came or went meanwhile.
-
-        Tasks of a worker that dies run again elsewhere, and one that comes starts with compiling and loading state: how
-        long that takes is neither load nor what rows cost.
-        """
-        self._pool.workers(time.time())
-        has_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
-        return self.loop.record(replace(outcome, is_cold=True) if has_moved else outcome, measured)
+        """Learn from a finished micro-batch, and of how its work, and that of the one before, was spread."""
+        was_moved = self.loop.was_moved
+        entry = self.loop.record(outcome, measured)
+        is_telling = not (self.loop.was_moved or was_moved or outcome.is_cold)
+        self._spread(outcome.micro_batch_id, is_telling=is_telling)
+        return entry
 
     def status(self, micro_batch_id: int) -> ScalingStatus | None:
         """Return what was decided on workers as a micro-batch began; None: nobody asked, as after a restart."""
         step = self.loop.known_step(micro_batch_id)
-        return None if step is None else scaling_status(step, self._pool)
+        return None if step is None else scaling_status(step, self._pool, self._balance)
+
+    def _spread(self, micro_batch_id: int, *, is_telling: bool) -> None:
+        """Take in how evenly work was spread over tasks, and cut input finer if it was not."""
+        if self._stages is None or self._input is None:
+            return
+        told, slots = self._stages.before(micro_batch_id), max(1, self._slots())
+        if is_telling:
+            for stages in told:
+                self._balance = self._balance.observed(stages, slots=slots)
+        if self._balance.is_cut:
+            self._input.cut(self._balance.pieces_per_slot * slots)
+
+    def _undivided_share(self) -> float:
+        """Of the time of one worker, which runs as many tasks at a time as it has cores."""
+        return min(1.0, self._balance.undivided_share * self._cores)
 
 
 def _in_pieces(settings: ElasticSettings, pieces: int) -> ElasticSettings:

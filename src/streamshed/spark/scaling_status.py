@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 
 from streamshed.control.elastic_loop import ScalingStep
+from streamshed.elasticity.balance import Balance
 from streamshed.spark.executor_pool import ExecutorPool
 
 
@@ -17,9 +18,11 @@ class ScalingStatus:
         workers_starting: Those that were asked for and do not yet.
         workers_wanted: How many there should be, by the decision.
         workers_replaced: How many were lost since the start without having been released.
-        offered_utilization: τ of the load that came, of the busiest worker.
+        offered_utilization: τ of what was to be done, of the busiest worker.
         admitted_utilization: τ of what was left of it once some was shed.
         skew: How many times busier than all on average the busiest worker was.
+        undivided_share: The share of the work that one worker had to do, however many there were; 0: none was known.
+        pieces_per_core: Into how many tasks per core files are cut; 1: as Spark does it.
         scaling_reason: Of the decision, short and stable.
         scaling_explanation: The same with figures, and what the cluster could not do.
     """
@@ -31,12 +34,14 @@ class ScalingStatus:
     offered_utilization: float
     admitted_utilization: float
     skew: float
+    undivided_share: float
+    pieces_per_core: int
     scaling_reason: str
     scaling_explanation: str
 
 
-def scaling_status(step: ScalingStep, pool: ExecutorPool) -> ScalingStatus:
-    """Return what was decided in a step, over what a pool tells now."""
+def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> ScalingStatus:
+    """Return what was decided in a step, over what a pool tells now, and how work is spread."""
     view, decision = step.view, step.decision
     told = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
     return ScalingStatus(
@@ -47,6 +52,8 @@ def scaling_status(step: ScalingStep, pool: ExecutorPool) -> ScalingStatus:
         offered_utilization=view.offered.busiest,
         admitted_utilization=view.admitted.busiest,
         skew=view.offered.skew,
+        undivided_share=view.undivided_share,
+        pieces_per_core=balance.pieces_per_slot,
         scaling_reason=decision.reason,
         scaling_explanation=told,
     )

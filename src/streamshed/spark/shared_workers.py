@@ -35,6 +35,11 @@ class SharedWorkers:
         self._pool, self._wants, self._name = pool, wants, name
 
     @property
+    def changes(self) -> int:
+        """Those of the pool."""
+        return self._pool.changes
+
+    @property
     def skew(self) -> float:
         """That of the pool."""
         return self._pool.skew

@@ -74,6 +74,7 @@ def run_on_cluster(
         controller_named(controller, elastic),
         virtual,
         partitions=elastic.limits.partitions,
+        undivided_share=lambda: virtual.balance.undivided_share,
     )
     watched = Watched(loop)
     trace = simulate(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streamshed.elasticity.deployment import initial_workers, initial_workers_by_time
 from streamshed.elasticity.errors import InvalidElasticityError
-from streamshed.elasticity.parallelism import effective_workers, enough_workers, useful_workers
+from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.utilization import Utilization, by_rows_held, by_time
@@ -93,18 +93,26 @@ def test_a_worker_that_sheds_is_never_saturated(factor: ShedFactor, offered: flo
 @given(st.integers(1, 60), st.integers(1, 200))
 def test_workers_are_as_fast_as_the_busiest_of_them(workers: int, partitions: int) -> None:
     assigned = np.bincount(np.arange(partitions) % workers, minlength=workers)
-    assert effective_workers(workers, partitions) == pytest.approx(partitions / assigned.max())
-    useful = useful_workers(workers, partitions)
-    assert effective_workers(useful, partitions) == effective_workers(workers, partitions)
-    assert useful == 1 or effective_workers(useful - 1, partitions) < effective_workers(workers, partitions)
+    assert Pieces(partitions).effective_workers(workers) == pytest.approx(partitions / assigned.max())
 
 
-@given(st.floats(0, 300), st.integers(1, 200))
-def test_no_fewer_workers_are_enough(effective: float, partitions: int) -> None:
-    workers = enough_workers(effective, partitions)
-    speeds = [effective_workers(count, partitions) for count in range(1, partitions + 1)]
-    fast = [count for count, speed in enumerate(speeds, start=1) if speed >= effective * (1 - 1e-9)]
-    assert workers == (fast[0] if fast else partitions)
+PIECES = st.builds(Pieces, st.none() | st.integers(1, 200), st.just(0.0) | st.floats(0.005, 1))
+
+
+@given(PIECES, st.integers(1, 60))
+def test_no_useful_worker_is_in_vain(pieces: Pieces, workers: int) -> None:
+    useful = pieces.useful_workers(workers)
+    assert useful <= workers
+    assert pieces.effective_workers(useful) == pytest.approx(pieces.effective_workers(workers))
+    assert useful == 1 or pieces.effective_workers(useful - 1) < pieces.effective_workers(workers) * (1 - 1e-9)
+
+
+@given(st.floats(0, 300), PIECES)
+def test_no_fewer_workers_are_enough(effective: float, pieces: Pieces) -> None:
+    speeds = [pieces.effective_workers(count) for count in range(1, 301)]
+    wanted = min(effective, max(speeds))
+    fast = [count for count, speed in enumerate(speeds, start=1) if speed >= wanted * (1 - 1e-9)]
+    assert pieces.enough_workers(effective) == fast[0]
 
 
 @given(st.floats(0, 5), st.floats(0, 1), st.integers(1, 100), st.integers(1, 100))

@@ -144,6 +144,53 @@ def test_rows_of_windows_that_are_dropped_there_are_not_delivered(spark: SparkSe
     assert all(row["stands_for"] == 1 for row in delivered.all_rows)
 
 
+@dataclass
+class Windows:
+    """A sink that keeps what became of the windows of a query, by their start in seconds."""
+
+    answers: dict[float, float] = field(default_factory=dict)
+    gaps: dict[float, str] = field(default_factory=dict)
+
+    def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
+        columns = ["unix_micros(window_start) AS start", "kind", "reason", "exact", "value"]
+        for row in answers.where("query = 'largest'").selectExpr(*columns).collect():
+            start = (row.start - EPOCH_MICROSECONDS) / 1e6
+            if row.kind == "gap":
+                self.gaps[start] = row.reason
+            elif row.kind == "answer":
+                assert row.exact
+                self.answers[start] = row.value
+
+
+def test_windows_of_aggregates_are_dropped_that_nobody_needs(spark: SparkSession, tmp_path: Path) -> None:
+    """Of those that start from 10 s to 50 s; of every four in a row one is kept, as no more may be missed."""
+    second, files = 1_000_000, 3
+    unneeded = ((EPOCH_MICROSECONDS + 10 * second, EPOCH_MICROSECONDS + 50 * second),)
+    told = str(tmp_path / "needs.json")
+    needs = StreamNeeds(rows_per_second=0.0, unneeded=unneeded)
+    NeedsFile(told).tell(
+        "time", NetworkNeeds(told_at_seconds=time.time(), lifetime_seconds=3600.0, streams={"l": needs})
+    )
+    for number in range(files):
+        write_events(tmp_path, number)
+    source = folder(tmp_path / "events", "parquet", schema=SCHEMA, max_files_per_micro_batch=1)
+    events = stream("events", source, time="ts", watermark="1 second", identity=["id"])
+    windows = events.window("5 seconds").agg(largest="max(id)").query("largest", mode="subset", max_gap=3)
+    feed, found = Feed(query="largest", needs=told, stream="l", same_time=True), Windows()
+    run = network(windows).start(spark, checkpoint=tmp_path / "checkpoint", sink=found, feeds=[feed], **UNHURRIED)
+    with run:
+        wait_until(run, lambda: _rows_read(run) >= files * ROWS_OF_A_FILE, "all files")
+        assert run.drain()
+    starts = {5.0 * number for number in range(files * FILE_SECONDS // 5)}
+    assert set(found.gaps) | set(found.answers) == starts
+    assert not set(found.gaps) & set(found.answers)
+    assert set(found.gaps.values()) == {"not needed"}
+    assert all(10 <= start < 50 for start in found.gaps)
+    assert 5 <= len(found.gaps) <= 6
+    per_second = ROWS_OF_A_FILE // FILE_SECONDS
+    assert found.answers == {start: (start + 5) * per_second - 1 for start in found.answers}
+
+
 @pytest.mark.parametrize(
     ("needs", "reason"), [(None, "nothing is published"), (StreamNeeds(rows_per_second=1.0), "s old, and held for")]
 )

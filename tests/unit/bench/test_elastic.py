@@ -14,7 +14,7 @@ from streamshed.bench.elastic_picture import draw_elastic
 from streamshed.bench.elastic_runs import course_of, elastic_settings
 from streamshed.bench.elastic_sizes import CALM_DEMAND, FULL, LOADS, MOST_WORKERS, PARTITIONS, QUICK, WAYS, ElasticSizes
 from streamshed.bench.errors import UnfinishedBenchmarkError
-from streamshed.elasticity.parallelism import effective_workers
+from streamshed.elasticity.pieces import Pieces
 from streamshed.simulator.course import Course
 
 PNG = b"\x89PNG"
@@ -99,7 +99,7 @@ def test_loads_are_shares_of_a_workers_time(sizes: ElasticSizes) -> None:
 def test_workers_suffice_for_the_largest_load(sizes: ElasticSizes) -> None:
     limits = elastic_settings(sizes, "predictive").limits
     assert limits.most is not None
-    assert max(LOADS) * CALM_DEMAND <= 0.6 * effective_workers(limits.most, PARTITIONS) + 1e-9
+    assert max(LOADS) * CALM_DEMAND <= 0.6 * Pieces(PARTITIONS).effective_workers(limits.most) + 1e-9
     assert 3 * CALM_DEMAND > 0.7
     assert set(sizes.ways) <= set(WAYS)
 

@@ -109,3 +109,21 @@ def test_rows_that_took_longer_to_come_are_more() -> None:
     loop.plan(upcoming)
     later = loop.plan(replace(upcoming, micro_batch_id=1, now_seconds=5.0))
     assert later.useful_rates == {"fed": 0.75}
+
+
+WINDOWS_FED = network(
+    TICKS.window("1 second").agg(top="max(value)").query("largest", mode="subset", max_gap=4),
+    TICKS.window("1 second").agg(n="count(*)").query("counts"),
+)
+
+
+@pytest.mark.parametrize("advisory", [False, True])
+def test_windows_whose_answers_nobody_needs_are_dropped_though_there_is_time(advisory: bool) -> None:
+    needs = KnownNeeds(rows_per_second={"largest": 1.0}, unneeded={"largest": ((3 * SECOND, 6 * SECOND),)})
+    decision = decided(1_000, needs, settings=replace(SETTINGS, advisory=advisory), queries=WINDOWS_FED)
+    known = decision.drops.queries[str(WINDOWS_FED.query("largest").definition_id)]
+    assert known.numbers() == ([] if advisory else [3, 4, 5])
+    assert known.elsewhere == known.dropped
+    assert decision.drops.elsewhere == {}
+    assert decision.useful_rates == {}
+    assert decision.effective_sampling_rates["counts"] == 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from streamshed.network.cohorts import part_of
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.kept_runs import RunGrid, lay_runs
+from streamshed.planning.window_drop.not_needed import Times, without_unneeded
 from streamshed.planning.window_drop.open_windows import (
     NOTHING_DROPPED,
     EventTimes,
@@ -32,6 +33,7 @@ class UpcomingWindows:
         steady_seconds: What the work on the coming rows may take in the long run, however long the micro-batch that
             is planned may take; None: nothing is known of that.
         state: How much memory state takes, and may take.
+        unneeded: By `DroppableQuery.definition_id`, when windows start of which nobody needs the answer who is fed.
         state_entries: By query, about how many groups it holds in state; see `state_entries`.
     """
 
@@ -40,6 +42,7 @@ class UpcomingWindows:
     steady_seconds: float | None = None
     state: StateUse = NOTHING_HELD
     state_entries: Mapping[str, float] = field(default_factory=dict)
+    unneeded: Mapping[int, Times] = field(default_factory=dict)
 
     @property
     def pressure(self) -> Pressure:
@@ -103,6 +106,8 @@ def advanced_drops(
         decided |= decide(members, upcoming.event_times[stream], upcoming.drops.pressure)
     if upcoming.drops.pressure is Pressure.NONE:
         decided = with_riders(parts, upcoming.drops.queries, decided)
+    if upcoming.unneeded:
+        decided = without_unneeded(parts, decided, upcoming.unneeded, upcoming.event_times)
     return replace(upcoming.drops, queries=decided)
 
 

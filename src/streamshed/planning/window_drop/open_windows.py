@@ -56,6 +56,7 @@ class QueryDrops:
         is_shut_down: Whether it is.
         below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
         for_state: Those of them that were dropped as state had to be kept within its limit.
+        elsewhere: Those of them that were dropped as nobody needs their answers who is fed by them.
         since: Number of the first window that may be abandoned.
         run: In which it keeps windows, unless it drops by group.
     """
@@ -67,6 +68,7 @@ class QueryDrops:
     is_shut_down: bool = False
     below: tuple[WindowSpecification, ...] = ()
     for_state: Runs = ()
+    elsewhere: Runs = ()
     since: int = _ALWAYS
     run: KeptRun = EVERYTHING
 
@@ -194,6 +196,23 @@ class QueryDrops:
         ends = self._start(last + 1)
         return replace(after, is_shut_down=True, run=KeptRun(ends, ends))
 
+    def dropped_besides(self, times: EventTimes, is_unneeded: Callable[[int], bool]) -> QueryDrops:
+        """Drop also those of the windows decided on whose answers nobody needs, as far as no gap becomes too long.
+
+        Args:
+            times: Of its stream.
+            is_unneeded: Tells it of a window by its start.
+        """
+        dropped, besides = set(numbers_in(self.dropped)), set[int]()
+        first = max(self._first_with_rows_to_come(times), self.coin.next_window - MOST_DECIDED, self.since)
+        for number in range(first, self.coin.next_window):
+            if is_unneeded(self._start(number)) and may_abandon(dropped, number, self.coin.batch):
+                dropped.add(number)
+                besides.add(number)
+        coin = replace(self.coin, gap=max(self.coin.gap, gap_before(self.coin.next_window, dropped)))
+        after = self._with(coin, dropped, set(), times.opened, for_state=False)
+        return replace(after, elsewhere=runs_of(sorted(besides | set(numbers_in(after.elsewhere)))))
+
     def back(self) -> QueryDrops:
         """Let a query that was shut down run again: its next window is kept."""
         return replace(self, is_shut_down=False)
@@ -242,11 +261,11 @@ class QueryDrops:
         """These windows dropped, some of them as the query is shut down, those that are new because of state or not."""
         oldest = self._first_open(opened) - coin.batch - 1
         new = dropped - set(self.numbers()) if for_state else set()
-        known, of_shut, of_state = (
-            runs_of(number for number in some if number >= oldest)
-            for some in (dropped, shut | set(numbers_in(self.shut)), new | set(numbers_in(self.for_state)))
-        )
-        return replace(self, coin=coin, dropped=known, shut=of_shut, for_state=of_state)
+        before = (set(numbers_in(some)) for some in (self.shut, self.for_state, self.elsewhere))
+        of_shut, of_state, elsewhere = before
+        known = (dropped, shut | of_shut, new | of_state, elsewhere)
+        kept = [runs_of(number for number in some if number >= oldest) for some in known]
+        return replace(self, coin=coin, dropped=kept[0], shut=kept[1], for_state=kept[2], elsewhere=kept[3])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,9 +324,12 @@ def following(own: QueryDrops | None, others: Sequence[QueryDrops]) -> QueryDrop
         dropped=(),
         shut=(),
         for_state=(),
+        elsewhere=(),
         since=latest.coin.next_window + 1,
     )
-    return begun if own is None else replace(begun, dropped=own.dropped, shut=own.shut, for_state=own.for_state)
+    if own is None:
+        return begun
+    return replace(begun, dropped=own.dropped, shut=own.shut, for_state=own.for_state, elsewhere=own.elsewhere)
 
 
 NOTHING_DROPPED = WindowDrops(queries={})
@@ -323,6 +345,7 @@ def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
         is_shut_down=told["is_shut_down"],
         below=tuple(WindowSpecification(**window) for window in told["below"]),
         for_state=tuple((first, last) for first, last in told.get("for_state", ())),
+        elsewhere=tuple((first, last) for first, last in told.get("elsewhere", ())),
         since=told.get("since", _ALWAYS),
         run=KeptRun(**told["run"]) if "run" in told else EVERYTHING,
     )

@@ -1,0 +1,150 @@
+"""Files that Spark gives to one task are cut into more while the query runs, as far as they can be."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.spark.input_cut import FILE_PARTS, OPEN_COST
+from streamshed.spark.run import start
+from streamshed.spark.stage_watch import FinishedStage, finished_stages
+from tests.spark.streaming.files import EPOCH_MICROSECONDS
+from tests.spark.streaming.harness import Collected, wait_for_micro_batch
+
+ROWS = 800
+SECONDS_PER_ROW = 0.003
+FILES = 9
+MORE_FILES = 13
+GROUPS = 16
+
+
+def waited(values: pd.Series[int]) -> pd.Series[int]:
+    """Wait for each value, as for an answer from elsewhere."""
+    time.sleep(len(values) * SECONDS_PER_ROW)
+    return values
+
+
+def network_over(path: Path) -> QueryNetwork:
+    """Counts over rows each of which is waited for, a file in each micro-batch."""
+    schema = "id bigint, ts timestamp, v bigint, pad string"
+    source = folder(path, "parquet", schema=schema, max_files_per_micro_batch=1)
+    rows = stream("events", source, time="ts", watermark="1 second", identity=["id"])
+    answered = rows.apply(waited, columns=["v"], into="w", returns="bigint")
+    return network(answered.window("10 seconds").agg(n="count(*)", total="sum(w)").query("q"))
+
+
+def write_file(path: Path, number: int, *, groups: int) -> None:
+    """Write half a megabyte in so many pieces that tasks can read."""
+    nature = random.Random(number)
+    first = number * ROWS
+    table = pa.table(
+        {
+            "id": pa.array(range(first, first + ROWS), pa.int64()),
+            "ts": pa.array([EPOCH_MICROSECONDS + 10_000 * (first + row) for row in range(ROWS)], pa.timestamp("us")),
+            "v": pa.array([row % 7 for row in range(ROWS)], pa.int64()),
+            "pad": pa.array([nature.randbytes(400).hex() for _ in range(ROWS)]),
+        }
+    )
+    draft = path / f".{number:03d}.parquet"
+    parquet.write_table(table, draft, row_group_size=ROWS // groups, compression="none")
+    draft.rename(path / f"{number:03d}.parquet")
+
+
+@dataclass(frozen=True)
+class Course:
+    journal: pd.DataFrame
+    answered: dict[datetime, float | None]
+    settings: dict[str, str | None]
+    stages: list[FinishedStage]
+
+    def input_tasks(self, micro_batch_id: int) -> int:
+        """Into how many tasks the file of a micro-batch was cut."""
+        own = [stage for stage in self.stages if stage.work.is_input and stage.micro_batch_id == micro_batch_id]
+        return max(own, key=lambda stage: stage.work.seconds).work.tasks
+
+
+def ran(spark: SparkSession, path: Path, *, groups: int, files: int = FILES) -> Course:
+    watched = path / "in"
+    watched.mkdir()
+    for number in range(files):
+        write_file(watched, number, groups=groups)
+    collected = Collected()
+    running = start(
+        network_over(watched),
+        spark,
+        checkpoint=str(path / "checkpoint"),
+        sink=collected,
+        trigger="1 second",
+        partitions=2,
+        advisory=True,
+        elastic=ElasticSettings(),
+    )
+    with running:
+        run_id = str(spark.streams.active[0].runId)
+        wait_for_micro_batch(running, files - 1)
+        running.drain(240.0)
+    stages, _ = finished_stages(spark, after=-1)
+    told = {name: spark.conf.get(name, None) for name in (FILE_PARTS, OPEN_COST)}
+    return Course(
+        running.journal(), dict(collected.values("q", "n")), told, [one for one in stages if one.run_id == run_id]
+    )
+
+
+@pytest.fixture(scope="module")
+def divisible(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    return ran(spark, tmp_path_factory.mktemp("divisible"), groups=GROUPS)
+
+
+def test_files_are_cut_once_they_were_uneven_twice(divisible: Course) -> None:
+    pieces = divisible.journal.pieces_per_core
+    assert pieces.iloc[0] == 1
+    assert pieces.iloc[FILES - 1] == 4
+    assert (pieces.diff().fillna(0) >= 0).all()
+
+
+def test_then_all_cores_have_tasks(divisible: Course) -> None:
+    """At first there is one for the file, and the carrier's."""
+    assert divisible.input_tasks(1) <= 2
+    assert divisible.input_tasks(FILES - 1) >= 4 * 2
+    assert (divisible.journal.undivided_share == 0).all()
+
+
+def test_every_row_is_counted_once(divisible: Course) -> None:
+    assert sum(count or 0.0 for count in divisible.answered.values()) == FILES * ROWS
+
+
+def test_the_session_has_its_own_settings_back(divisible: Course) -> None:
+    assert divisible.settings == {FILE_PARTS: None, OPEN_COST: None}
+
+
+def test_a_file_in_one_piece_is_known_as_a_bound(spark: SparkSession, tmp_path: Path) -> None:
+    """It has most of the work, and more than half of what two cores could do of it at a time."""
+    journal = ran(spark, tmp_path, groups=1, files=MORE_FILES).journal
+    last = journal[journal.micro_batch_id < MORE_FILES].iloc[-1]
+    assert last.pieces_per_core == 4
+    assert last.undivided_share > 0.5
+
+
+def test_stages_of_queries_are_told_by_micro_batch(spark: SparkSession, divisible: Course) -> None:
+    found, newest = finished_stages(spark, after=-1)
+    assert found
+    assert {stage.micro_batch_id for stage in found} <= set(divisible.journal.micro_batch_id) | set(range(100))
+    assert any(stage.work.is_input for stage in found)
+    assert any(not stage.work.is_input for stage in found)
+    for stage in found:
+        work = stage.work
+        assert 0 <= work.longest_seconds <= work.seconds <= work.tasks * work.longest_seconds + 1e-9
+    assert finished_stages(spark, after=newest) == ([], newest)

@@ -1,0 +1,130 @@
+"""A time domain that sees how its work is spread: input is cut finer, or a bound is known and told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.elasticity.balance import StageWork
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.workers import WorkerLimits
+from streamshed.network.network import network
+from streamshed.network.sources import rate
+from streamshed.network.stream import stream
+from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
+from streamshed.spark.executor_pool import ExecutorPool
+from streamshed.spark.shared_workers import SharedWorkers
+from streamshed.statistics.measured import Measured
+from tests.unit.control.examples import outcome, upcoming
+from tests.unit.spark.executors_in_memory import ExecutorsInMemory
+
+Tasks = tuple[float, ...]
+
+EVEN: Tasks = (5.0, 5.0)
+UNEVEN: Tasks = (9.0, 1.0)
+ROWS = {"ticks": 1000}
+
+
+@dataclass
+class Told:
+    """What the tasks of each micro-batch took, as a test says."""
+
+    tasks: Tasks = EVEN
+    is_input: bool = True
+    pieces: list[int] = field(default_factory=list)
+
+    def before(self, micro_batch_id: int) -> Sequence[Sequence[StageWork]]:
+        """Return the same of every micro-batch."""
+        stage = StageWork(
+            tasks=len(self.tasks),
+            seconds=sum(self.tasks),
+            longest_seconds=max(self.tasks),
+            is_input=self.is_input,
+        )
+        return [] if micro_batch_id == 0 else [[stage]]
+
+    def cut(self, pieces: int) -> None:
+        """Remember it."""
+        self.pieces.append(pieces)
+
+
+@dataclass
+class Domain:
+    """A domain on two executors, of so many cores each."""
+
+    told: Told
+    cores: int = 1
+    executors: ExecutorsInMemory = field(default_factory=lambda: ExecutorsInMemory(8, total=2))
+    next_id: int = 0
+
+    def __post_init__(self) -> None:
+        self.executors.start_missing()
+        self.pool = ExecutorPool(self.executors, most=6, start_seconds=5.0, period_seconds=10.0)
+        limits = WorkerLimits(least=1, most=6)
+        workers = DomainWorkers(
+            ElasticSettings(limits=limits), self.pool, SharedWorkers(self.pool, {}, "ticks"), 1, self.cores
+        )
+        ticks = stream("ticks", rate(10), time="timestamp", watermark="1 second")
+        queries = network(ticks.window("1 minute").agg(n="count(*)").query("q"))
+        loop = ControlLoop(queries, ControlSettings(trigger_interval_seconds=2.0), lambda: 0.0)
+        self.scaling = DomainScaling(workers, loop, 8 * self.cores, lambda: 2 * self.cores)
+        self.scaling.watch(self.told, self.told)
+
+    def run(self, micro_batches: int, *, is_cold: bool = False) -> None:
+        for _ in range(micro_batches):
+            self.scaling.loop.plan(upcoming(self.next_id, ROWS))
+            done = replace(outcome(self.next_id, ROWS, {}, 0.5), is_cold=is_cold)
+            self.scaling.record(done, Measured())
+            self.next_id += 1
+
+
+def test_even_input_is_left_as_it_is() -> None:
+    domain = Domain(Told())
+    domain.run(10)
+    assert domain.told.pieces == []
+
+
+def test_uneven_input_is_cut_into_four_pieces_for_each_task_at_a_time() -> None:
+    domain = Domain(Told(UNEVEN))
+    domain.run(2)
+    assert domain.told.pieces == []
+    domain.run(1)
+    assert domain.told.pieces == [8]
+    status = domain.scaling.status(2)
+    assert status is not None
+    assert status.pieces_per_core == 4
+
+
+def test_what_stays_large_is_told_to_the_controller() -> None:
+    domain = Domain(Told(UNEVEN))
+    domain.run(8)
+    status = domain.scaling.status(7)
+    assert status is not None
+    assert status.undivided_share == 0.9
+    assert "one piece is 0.9 of the work" in status.scaling_explanation
+
+
+def test_a_worker_of_two_cores_is_twice_as_fast_beside_the_largest_piece() -> None:
+    """So that piece is twice the share of its time."""
+    domain = Domain(Told((3.0, 2.0, 2.0, 3.0), is_input=False), cores=2)
+    domain.run(5)
+    status = domain.scaling.status(4)
+    assert status is not None
+    assert status.undivided_share == 0.6
+
+
+def test_tasks_that_run_while_workers_come_or_go_tell_nothing() -> None:
+    domain = Domain(Told(UNEVEN))
+    for _ in range(6):
+        domain.executors.die(next(iter(domain.executors.there)))
+        domain.executors.start_missing()
+        domain.run(1)
+    assert domain.told.pieces == []
+
+
+def test_a_cold_micro_batch_tells_nothing() -> None:
+    domain = Domain(Told(UNEVEN))
+    domain.run(6, is_cold=True)
+    assert domain.told.pieces == []

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.spark.session import START_SETTINGS
 from streamshed.spark.standalone_cluster import standalone_cluster
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _EXECUTORS = 2
+_COMPILED = "spark.sql.codegen.cache.maxEntries"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,6 +58,7 @@ def spark(master: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spa
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.ui.enabled", "false")
+        .config(_COMPILED, START_SETTINGS[_COMPILED])
     )
     for name, value in ({} if master.startswith("local") else _ON_CLUSTER).items():
         builder = builder.config(name, value)

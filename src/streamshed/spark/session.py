@@ -73,6 +73,15 @@ def require_java() -> None:
 
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
+START_SETTINGS: Mapping[str, str] = {
+    # Over TCP, Python's workers and Java wait 40 ms for each other's acknowledgements, task by task.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # A micro-batch of a join has about a hundred generated classes. Spark would keep a hundred, and compile nearly all
+    # of them again in each micro-batch.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+}
+"""What a session can be given only at its start."""
+
 _ON_CLUSTER = {
     # Else tasks wait three seconds each for the worker that has their state, while one that has just come is idle.
     "spark.locality.wait": "0s",
@@ -110,8 +119,7 @@ def local_session(
         "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 2),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
-        # Over TCP, Python's workers and Java wait 40 ms for each other's acknowledgements, task by task.
-        "spark.python.unix.domain.socket.enabled": "true",
+        **START_SETTINGS,
         **(options or {}),
     }
     for name, value in settings.items():

@@ -14,16 +14,19 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from streamshed.joins.comparable import check_comparable
 from streamshed.joins.side import Side
+from streamshed.network.answer_side import side_aggregates
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.node import Node
 from streamshed.network.query import Query
 from streamshed.network.selection import stream_columns_used
 from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
+from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.internal_names import CARRIER_TIME, EVENT_TIME, IS_SUMMED, SUMS, TIME
 from streamshed.spark.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
 from streamshed.spark.join_reports import JoinReports
@@ -36,6 +39,8 @@ from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.sampled_rows import Admission, sampled_rows
+from streamshed.spark.side_answers import side_answers
+from streamshed.spark.side_of import SideOf
 from streamshed.spark.straight_line import run_instructions
 
 _BOUNDED_LABELS = 16
@@ -50,25 +55,14 @@ class StreamingJoin:
         reports: Told what was done.
         partitions: Of state.
         plans: By stream, what a micro-batch is told of it.
+        side_plans: What it is told of streams where answers of windows over them are joined.
     """
 
     client: PlanClient
     reports: Accumulator[JoinReports]
     partitions: int
     plans: Mapping[str, Plan] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class DomainRows:
-    """The rows of a time domain's streams.
-
-    Attributes:
-        frames: Of each stream, in order: those of sources as they are, joined ones as results.
-        summed: By joined stream, the sharing classes of which results may be summed up already.
-    """
-
-    frames: Sequence[DataFrame]
-    summed: Mapping[str, frozenset[int]]
+    side_plans: Mapping[SideOf, Plan] = field(default_factory=dict)
 
 
 def with_joined(
@@ -119,8 +113,9 @@ def joined_frame(
     come. Sums are made only while nobody takes a sample, and of rows that say what they need: not of those that were
     stored for other queries.
 
-    Every row of both sides is joined: what queries over them sample has no effect here. Rows go in pieces of many by
-    labels, one per partition of state; those of joins that are not by equality, to one.
+    Every row of both sides is joined: what queries over them sample has no effect here. So is every answer of windows,
+    which come when these close (`side_answers`), and for which the join stays behind the watermark (`delay_of_stream`).
+    Rows go in pieces of many by labels, one per partition of state; those of joins that are not by equality, to one.
 
     Args:
         spark: The session.
@@ -136,18 +131,21 @@ def joined_frame(
     join = joined.source
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
-    own = {side: _side_rows(node, sources[node.stream.name], prefix) for side, node, prefix in _sides(join)}
+    own = {
+        side: _side_rows(spark, node, sources[node.stream.name], prefix, SideOf(joined.name, side), streaming)
+        for side, node, prefix in _sides(join)
+    }
     sums, summed = _summed(joined, own, network)
     told = _result_type(join, own)
     weight = None if streaming is None else join_weight(join)
     lines = {side: with_worth(rows, weight, side) for side, rows in summed.items()}
-    work = _work(joined.name, join, lines, told, asked, sums, weight)
+    work = _work(joined, join, lines, told, asked, sums, weight)
     condition = join_condition_of(join)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     labels = list(range(_BOUNDED_LABELS)) if streaming is None else labels_of(spark, streaming.partitions)
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
-        rows = lines[side] if streaming is None else _watermarked(spark, lines[side], node.stream, streaming)
+        rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming)
         packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
@@ -190,8 +188,13 @@ def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
     return list(zip(Side, (join.left, join.right), join.prefixes, strict=True))
 
 
-def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
+def _side_rows(
+    spark: SparkSession, node: Node, source: DataFrame, prefix: str, of: SideOf, streaming: StreamingJoin | None
+) -> DataFrame:
     """The rows of a side: `event_time`, `TIME`, and its columns under the names that results have."""
+    if side_aggregates(node):
+        plan = None if streaming is None else streaming.side_plans[of]
+        return side_answers(spark, node, source, prefix, is_streaming=streaming is not None, plan=plan)
     program = resolve_stream(node.stream, [node])
     line = run_instructions(
         sampled_rows(source, node.stream, Admission()), program.instructions, frozenset(), fused=True
@@ -203,7 +206,7 @@ def _side_rows(node: Node, source: DataFrame, prefix: str) -> DataFrame:
 
 
 def _work(
-    name: str,
+    joined: Stream,
     join: JoinSource,
     lines: Mapping[Side, DataFrame],
     told: T.StructType,
@@ -216,7 +219,8 @@ def _work(
     }
     lower = {one.lower() for one in asked}
     results = T.StructType([one for one in told if one.name.lower() in lower])
-    return JoinWork(name, join.for_tasks(), sides, to_arrow_schema(results, timezone="UTC"), sums, weight)
+    schema, delay = to_arrow_schema(results, timezone="UTC"), delay_of_stream(joined)
+    return JoinWork(joined.name, join.for_tasks(), sides, schema, sums, weight, delay)
 
 
 def _result_type(join: JoinSource, own: Mapping[Side, DataFrame]) -> T.StructType:
@@ -228,12 +232,19 @@ def _nullable(schema: T.StructType) -> T.StructType:
     return T.StructType([T.StructField(one.name, one.dataType, nullable=True) for one in schema.fields])
 
 
-def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, streaming: StreamingJoin) -> DataFrame:
-    """A side's rows and its stream's carrier, which has no time of its own and goes to every label."""
+def _with_carrier(spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin) -> DataFrame:
+    """A side's rows and its stream's carrier, which has no time of its own and goes to every label.
+
+    Answers come of rows that have the watermark already, and Spark knows one per query.
+    """
+    stream = node.stream
     carrier = with_plan(carrier_frame(spark), streaming.plans[stream.name], (CARRIER_TIME,))
     told = carrier.where(F.col(CARRIER_TIME).isNotNull())
     shown = {EVENT_TIME: F.timestamp_micros(CARRIER_TIME)}
     carried = told.select(
         *[shown.get(one.name, F.lit(None)).cast(one.dataType).alias(one.name) for one in rows.schema.fields]
     )
-    return rows.unionByName(carried).withWatermark(EVENT_TIME, f"{stream.watermark_microseconds} microseconds")
+    both = rows.unionByName(carried)
+    if side_aggregates(node):
+        return both
+    return both.withWatermark(EVENT_TIME, f"{stream.watermark_microseconds} microseconds")

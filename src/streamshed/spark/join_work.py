@@ -88,6 +88,7 @@ class JoinWork:
         schema: The columns of results that are asked for: their time, then those of the left and of the right rows.
         sums: What is summed up.
         weight: What results are worth; None: all the same.
+        delay_microseconds: So much later than the watermark passes their times rows may come; see `delay_of_stream`.
     """
 
     name: str
@@ -96,6 +97,7 @@ class JoinWork:
     schema: pa.Schema
     sums: JoinSums
     weight: JoinWeight | None = None
+    delay_microseconds: int = 0
 
     @property
     def specification(self) -> JoinSpecification:

@@ -25,7 +25,7 @@ DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 
 
 def placed(
-    rows: DataFrame, classes: Sequence[SharingClass], gating: Gating, *, with_instants: bool = False
+    rows: DataFrame, classes: Sequence[SharingClass], gating: Gating, *, with_instants: bool = False, delay: int = 0
 ) -> DataFrame:
     """Give each entry of watermarked rows its slice.
 
@@ -37,6 +37,7 @@ def placed(
         classes: The stream's.
         gating: Which of the codes are whose.
         with_instants: Whether the times of rows are asked for.
+        delay: So much later than the watermark passes their times rows have come, microseconds.
 
     Returns:
         The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted`, `number`
@@ -51,8 +52,9 @@ def placed(
     started = based.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
     closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
     number = F.col("number" if "number" in entries.columns else "long").cast("double")
+    ends = _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start")))
     return closing.select(
-        _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
+        (ends + delay if delay else ends).alias("close_end"),
         "slice_start",
         _codes_of_class(classes, gating).alias("sampling_codes"),
         F.when(~is_carrier, F.lit(True)).alias("counted"),

@@ -163,8 +163,10 @@ def test_a_stream_is_joined_with_itself_under_names_that_differ() -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (FLOWS.window("1 minute").by("port").agg(n="count(*)"), 'its right side is the answers of "n = count'),
-        (FLOWS.join(ALERTS, on="port", within="1 s", name="pairs"), 'its right side is the rows of the join "pairs"'),
+        (
+            FLOWS.join(ALERTS, on="port", within="1 s", name="pairs"),
+            'its right side is made of rows of the join "pairs"',
+        ),
         (stream("ticks", rate(3), number="value"), 'its right side "ticks" has numbers'),
         (_stream("remote", "ts timestamp, port int", clock="other"), 'the clocks "time" and "other"'),
     ],

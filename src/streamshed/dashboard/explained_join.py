@@ -41,7 +41,10 @@ def joined_lines(join: JoinOutlook) -> Iterator[str]:
     for side, name, rows, seconds, pieces in sides:
         window = f"{format_duration(round(seconds * 1e6))} in {_counted(pieces, 'basic window')}"
         yield f"  {side:<5}  {name:<{width}}  {count_text(rows)} rows/s, {window}"
-    yield f"  {count_text(join.comparisons_per_second)} comparisons/s, {count_text(join.state_rows)} rows in windows"
+    delay = format_duration(round(join.delay_seconds * 1e6))
+    behind = f", {delay} behind, as windows close" if join.delay_seconds else ""
+    told = f"{count_text(join.comparisons_per_second)} comparisons/s, {count_text(join.state_rows)} rows in windows"
+    yield f"  {told}{behind}"
     yield f"  asked under overload: {_shedding(join)}"
 
 

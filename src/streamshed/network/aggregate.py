@@ -39,6 +39,9 @@ class AggregateKind(StrEnum):
     USER = "user"
 
 
+ESTIMATED = frozenset({AggregateKind.QUANTILE, AggregateKind.DISTINCT})
+"""Those whose answers are estimates even when nothing is shed."""
+
 _MEDIAN = "median"
 _SYNONYMS = {
     "mean": "avg",

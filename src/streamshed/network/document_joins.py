@@ -16,6 +16,7 @@ from streamshed.network.join_problems import (
     condition_problems,
     joined_columns,
     name_problems,
+    sampling_problems,
     side_problems,
     weight_problems,
     window_problems,
@@ -70,6 +71,8 @@ def read_joined(
         _report(place, body, problems)
         return None
     weight = None if parts is None else parts.shedding.weight
+    is_sampled = parts is not None and parts.shedding.mode is JoinMode.SAMPLE
+    _report(place, body, sampling_problems(left, right, is_sampled=is_sampled))
     _report(place, body, weight_problems(weight, left, right, prefixes, time))
     if place.findings.count > before or parts is None or name_problem("stream", name):
         return _stand_in(name, left, right, prefixes, time)

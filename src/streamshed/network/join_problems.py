@@ -40,23 +40,31 @@ def side_columns(left: Node, right: Node, prefixes: tuple[str, str]) -> tuple[tu
 
 def side_problems(left: Node | None, right: Node | None) -> Iterator[PartProblem]:
     """Tell what cannot be joined; None: it is not known."""
-    from streamshed.network.operators import last_aggregate
+    from streamshed.network.answer_side import answer_side_problems
 
     for name, side in (("left", left), ("right", right)):
         if side is None:
             continue
-        if (aggregate := last_aggregate(side)) is not None:
-            yield name, f'its {name} side is the answers of "{aggregate}": only rows of a stream can be joined'
-        elif side.stream.joined is not None:
+        if side.stream.joined is not None:
             joined = side.stream.name
-            yield name, f'its {name} side is the rows of the join "{joined}": only rows of a source can be joined'
+            wanted = "only rows of a source can be joined, or answers of windows over them"
+            yield name, f'its {name} side is made of rows of the join "{joined}": {wanted}'
         elif side.stream.is_numbered:
             yield name, f'its {name} side "{side.stream.name}" has numbers, but rows are joined by their time'
+        else:
+            yield from ((name, problem) for problem in answer_side_problems(name, side))
     if left is None or right is None or left.stream.is_numbered or right.stream.is_numbered:
         return
     if left.stream.clock != right.stream.clock:
         clocks = f'"{left.stream.clock}" and "{right.stream.clock}"'
         yield "right", f"its sides have the clocks {clocks}: streams that are joined share one, clock=... of the stream"
+
+
+def sampling_problems(left: Node, right: Node, *, is_sampled: bool) -> Iterator[PartProblem]:
+    """Tell if rows of a side cannot be drawn."""
+    from streamshed.network.answer_side import sampled_answers_problems
+
+    yield from (("mode", problem) for problem in sampled_answers_problems(left, right, is_sampled=is_sampled))
 
 
 def window_problems(left_microseconds: int, right_microseconds: int) -> Iterator[PartProblem]:

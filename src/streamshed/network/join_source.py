@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from streamshed.network.columns import Column, declared_name
 from streamshed.network.duration import format_duration
@@ -13,6 +14,7 @@ from streamshed.network.join_problems import (
     condition_problems,
     joined_columns,
     name_problems,
+    sampling_problems,
     side_problems,
     weight_problems,
     window_problems,
@@ -21,17 +23,20 @@ from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.node import Node
 from streamshed.network.problems import Problems, declared_columns
 
+if TYPE_CHECKING:
+    from streamshed.network.grouping import Aggregate
+
 
 @dataclass(frozen=True)
 class JoinSource:
     """Pairs of rows of two streams: each pair within the windows that meets the condition, once; made by `Node.join`.
 
     A left row of time t1 and a right row of time t2 join iff −w2 ≤ t2 − t1 ≤ w1 and the condition holds ([G05] §2).
-    A result's time is the later of the two.
+    A result's time is the later of the two. Rows of a side may be answers of windows: their time is the start of these.
 
     Attributes:
-        left: Rows of one stream.
-        right: Those of the other.
+        left: Rows of one stream, or answers of windows over it.
+        right: Those of the other, likewise.
         condition: When two of them join.
         left_microseconds: w1, how long left rows wait for later right ones.
         right_microseconds: w2, the reverse.
@@ -59,6 +64,7 @@ class JoinSource:
             basic_window_problems(self.basic_microseconds),
             condition_problems(self.condition, self.left, self.right),
             name_problems(self.left, self.right, self.prefixes, self.time),
+            sampling_problems(self.left, self.right, is_sampled=self.is_sampled),
         )
         problems.add_all(sentence for part in parts for _, sentence in part)
         problems.raise_if_any()
@@ -89,11 +95,20 @@ class JoinSource:
     @cached_property
     def definition(self) -> tuple[object, ...]:
         """What it joins, the same in every process and release; how it sheds is no part of it."""
+        from streamshed.network.answer_side import side_definition
         from streamshed.network.selection import definition_of
 
         windows = (self.left_microseconds, self.right_microseconds)
         sides = (definition_of(self.left), definition_of(self.right))
-        return ("join", self.condition.definition, windows, self.prefixes, *sides)
+        answers = [names for side in (self.left, self.right) if (names := side_definition(side))]
+        return ("join", self.condition.definition, windows, self.prefixes, *sides, *answers)
+
+    @property
+    def aggregates(self) -> "tuple[Aggregate, ...]":
+        """The aggregates whose answers it joins, and those below them."""
+        from streamshed.network.answer_side import side_aggregates
+
+        return (*side_aggregates(self.left), *side_aggregates(self.right))
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -105,6 +120,7 @@ class JoinSource:
 
         What tasks are told of a join: a DataFrame cannot be sent to them. Its `definition` is another one.
         """
+        from streamshed.network.answer_side import side_time
         from streamshed.network.identity import Identity, IdentityKind
         from streamshed.network.sources import RateSource
         from streamshed.network.stream import Stream
@@ -112,7 +128,7 @@ class JoinSource:
         def bare(node: Node) -> Stream:
             columns = tuple(Column(name, kind) for name, kind in node.columns.items())
             of, nothing = node.stream, Identity(IdentityKind.NONE)
-            return Stream(of.name, RateSource(1), columns, of.time, 0, None, nothing, clock=of.clock)
+            return Stream(of.name, RateSource(1), columns, side_time(node), 0, None, nothing, clock=of.clock)
 
         return replace(self, left=bare(self.left), right=bare(self.right))
 

@@ -156,6 +156,7 @@ class Node(ABC):
 
         A left row (of this node) of time t1 and a right row (of the other) of time t2 join iff they meet the condition
         and −w2 ≤ t2 − t1 ≤ w1. The pairs are rows of a new stream: all columns of both, and the later of the two times.
+        Either may be answers of windows, or what operators make of these: their time is where the window starts.
 
         Args:
             other: The rows to join with.

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import cast
 
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.aggregate import AggregateKind
+from streamshed.network.aggregate import ESTIMATED
 from streamshed.network.gap import DEFAULT_GAP, GapTolerance, gap_tolerance
 from streamshed.network.gaps_by import GapsBy, by_group_problems, gaps_by
 from streamshed.network.given import is_a, is_number, is_whole_number
@@ -24,7 +24,6 @@ from streamshed.network.stream import Stream
 from streamshed.network.window import WindowSpecification
 
 _DEFINITION_FORMAT = 1
-_ESTIMATED = frozenset({AggregateKind.QUANTILE, AggregateKind.DISTINCT})
 
 
 class AnswerMode(StrEnum):
@@ -122,7 +121,9 @@ class Query:
         if self.is_by_count:
             yield f"{of}: windows of so many rows are for rows of a source"
         if mode is AnswerMode.SUBSET:
-            yield f"{of}, whose windows are not dropped: its mode cannot be subset, but approximate or exact"
+            answers = [] if self.stream.joined is None else self.stream.joined.aggregates
+            nor = f', nor are those of "{answers[0]}" before it' if answers else ""
+            yield f"{of}, whose windows are not dropped{nor}: its mode cannot be subset, but approximate or exact"
         if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
             yield f"{of}, and how far off answers are of a join done in part is not known: leave max_error out"
 
@@ -151,7 +152,7 @@ class Query:
             )
         for aggregate in below:
             for name, call in aggregate.aggregates:
-                if call.kind in _ESTIMATED:
+                if call.kind in ESTIMATED:
                     yield (
                         f'it aggregates answers of "{aggregate}", but {name} is an estimate even when nothing is shed:'
                         f" no answer that rests on a {call.kind} could be called exact"

@@ -10,6 +10,8 @@ from streamshed.joins.side import Side
 from streamshed.network.join_shedding import JoinMode
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork
+from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.statistics.join_sides import rows_per_second_of
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -32,7 +34,8 @@ class JoinOutlook:
         left_rows_per_second: λ1, in the long run, behind the operators before the join.
         right_rows_per_second: λ2.
         comparisons_per_second: λ1·λ2·(w1 + w2): pairs of right lag, whatever an index saves of them.
-        state_rows: λ1·w1 + λ2·w2.
+        delay_seconds: D, how far it stays behind the watermark, as answers of windows come when these close; else 0.
+        state_rows: λ1·(w1 + D) + λ2·(w2 + D).
         mode: What its results are under overload: "subset", "exact" or "sample".
         policy: In mode subset, how what is compared is chosen; else None.
         weight: What a result is worth, SQL; None: all are worth the same.
@@ -54,6 +57,7 @@ class JoinOutlook:
     left_rows_per_second: float
     right_rows_per_second: float
     comparisons_per_second: float
+    delay_seconds: float
     state_rows: float
     mode: str
     policy: str | None
@@ -90,16 +94,16 @@ def join_outlooks(network: QueryNetwork, known: NetworkStatistics) -> tuple[Join
 def _outlooks(network: QueryNetwork, known: NetworkStatistics) -> Iterator[JoinOutlook]:
     for stream in network.streams:
         if stream.joined is not None:
-            yield _outlook(stream.name, stream.joined, known)
+            yield _outlook(stream, stream.joined, known)
 
 
-def _outlook(name: str, join: JoinSource, known: NetworkStatistics) -> JoinOutlook:
+def _outlook(stream: Stream, join: JoinSource, known: NetworkStatistics) -> JoinOutlook:
     windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
     w1, w2 = join.left_microseconds / 1e6, join.right_microseconds / 1e6
     left, right = rows_per_second_of(join.left, known), rows_per_second_of(join.right, known)
-    shedding = join.shedding
+    delay, shedding = delay_of_stream(stream) / 1e6, join.shedding
     return JoinOutlook(
-        join=name,
+        join=stream.name,
         condition=str(join.condition),
         left=join.left.address,
         right=join.right.address,
@@ -112,7 +116,8 @@ def _outlook(name: str, join: JoinSource, known: NetworkStatistics) -> JoinOutlo
         left_rows_per_second=left,
         right_rows_per_second=right,
         comparisons_per_second=left * right * (w1 + w2),
-        state_rows=left * w1 + right * w2,
+        delay_seconds=delay,
+        state_rows=left * (w1 + delay) + right * (w2 + delay),
         mode=str(shedding.mode),
         policy=shedding.policy if shedding.mode is JoinMode.SUBSET else None,
         weight=None if shedding.weight is None else shedding.weight.text,

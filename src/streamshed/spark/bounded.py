@@ -16,6 +16,7 @@ from streamshed.spark.compiled_network import compile_network, compiled_partials
 from streamshed.spark.join_frame import with_joined
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.session import require_utc
+from streamshed.spark.side_answers import compiled_sides
 from streamshed.spark.source_frame import bounded_frame, folder_frame
 
 
@@ -49,7 +50,8 @@ def _domain_answers(
 ) -> DataFrame:
     sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
     compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
-    read_relations(compiled.instructions)
+    for one in (compiled, *compiled_sides(spark, domain, sources)):
+        read_relations(one.instructions)
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled.streams for sharing_class in stream.work.classes]
     rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled.streams}

@@ -17,7 +17,7 @@ from streamshed.answering.value_kind import Carriage, ValueKind
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.foundation import Foundation
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.network.window import WindowSpecification
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.window_drop.provenance import extent
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.instructions import Instruction
@@ -27,13 +27,14 @@ from streamshed.sharing.probes import is_probe
 from streamshed.spark.bounded_count_partials import bounded_count_partials
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.compiled import CompiledStream, compile_stream
+from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.finished_answers import Listener
 from streamshed.spark.internal_names import SUMS
-from streamshed.spark.join_frame import DomainRows
 from streamshed.spark.join_unpacking import SUMS_TYPE
-from streamshed.spark.known_drops import KnownDrops
+from streamshed.spark.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.manifest import Routed
 from streamshed.spark.nested_levels import CompiledLevel, Types, compile_levels
+from streamshed.spark.nested_windows import Closing
 from streamshed.spark.row_answers import row_partials
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.sketches import Sketches
@@ -45,8 +46,6 @@ from streamshed.spark.slot_types import DISPERSIONS
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.window_partials import window_partials
 
-NOTHING_KNOWN = KnownDrops()
-"""No window is dropped."""
 CountStage = Callable[[Sequence[CompiledStream], T.StructType], DataFrame]
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 
@@ -103,9 +102,16 @@ class CompiledNetwork:
         return frozenset(query.definition_id for query in queries if isinstance(query, Foundation))
 
     @property
-    def nested(self) -> dict[int, Sequence[WindowSpecification]]:
-        """The windows on the way to aggregates over answers, by their `Query.definition_id`."""
-        return {definition: windows for level in self.levels for definition, windows in level.nested.items()}
+    def nested(self) -> dict[int, Closing]:
+        """When windows close that do so later than they end, by `Query.definition_id`."""
+        found = {
+            member.definition_id: Closing((member.window,), delay)
+            for stream in self.streams
+            if (delay := delay_of_stream(stream.work.stream))
+            for sharing_class in stream.work.classes
+            for member in sharing_class.members
+        }
+        return found | {definition: closing for level in self.levels for definition, closing in level.nested.items()}
 
     @property
     def typed_slots(self) -> Iterator[tuple[AggregateSlot, Types]]:
@@ -205,6 +211,8 @@ def compiled_partials(
     known: KnownDrops = NOTHING_KNOWN,
     listener: Callable[[int], Listener] | None = None,
     count_stage: CountStage = bounded_count_partials,
+    *,
+    folds: bool = True,
 ) -> DataFrame:
     """Return the window partials of a time domain, and the rows of its set-valued queries among them.
 
@@ -216,6 +224,7 @@ def compiled_partials(
         known: Which windows are dropped.
         listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
         count_stage: Returns the partials of windows of so many rows, of the streams and in the schema that it is given.
+        folds: Whether aggregates of the user's own may make states of what slices have collected.
     """
     streams, outputs = network.streams, network.row_outputs
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
@@ -226,6 +235,7 @@ def compiled_partials(
             stream.work.gating,
             with_instants=layout.collected,
             of_pairs=stream.work.stream.is_sampled_join,
+            delay=delay_of_stream(stream.work.stream),
         )
         for stream in streams
     ]
@@ -238,13 +248,14 @@ def compiled_partials(
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
     spreads = any(output.shape.function in DISPERSIONS for output in outputs)
     slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
-    slices = with_folded(slices, network.merging.foldings if layout.collected else {})
+    slices = with_folded(slices, network.merging.foldings if layout.collected and folds else {})
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)
     for number, level in enumerate(network.levels, 1):
         here = known if number >= known.from_level else NOTHING_KNOWN
         partials = level.partials(partials, here, None if listener is None else listener(number))
     if layout.rows:
-        branches = [row_partials(stream.line, stream.work, partials) for stream in streams]
+        asked = [one for one in streams if one.work.set_valued or not delay_of_stream(one.work.stream)]
+        branches = [row_partials(stream.line, stream.work, partials) for stream in asked]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
     if layout.count_windows:
         partials = partials.unionByName(count_stage(streams, partials.schema))

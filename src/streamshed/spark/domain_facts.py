@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.sharing.intake import Intake
+from streamshed.spark.manifest import Routed
 
 _Number = TypeVar("_Number", int, float)
 
@@ -55,3 +58,18 @@ class DomainFacts:
     def is_numbered(self) -> bool:
         """Whether windows lie along numbers, not in time."""
         return self.streams[0].is_numbered
+
+
+def longest_window(network: QueryNetwork, classes: Sequence[Routed]) -> int:
+    """Return how far back in time anything reaches that is computed of rows, microseconds.
+
+    Args:
+        network: Its queries; windows of so many rows have no length in time.
+        classes: Whose slices may be in state.
+    """
+    sizes = [member.window.size_microseconds for one in classes for member in one.members]
+    for query in network.queries:
+        if not query.is_by_count:
+            of_windows = sum(window.size_microseconds for window in query.windows)
+            sizes.append(of_windows + delay_of_stream(query.stream))
+    return max(sizes, default=1_000_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,14 +30,14 @@ from streamshed.spark.compiled_network import (
     types_of_network,
 )
 from streamshed.spark.count_partials import streaming_count_partials
-from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.domain_facts import DomainFacts, longest_window
 from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
 from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.input_cut import InputCut
 from streamshed.spark.join_frame import StreamingJoin, with_joined
-from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_what_joins_cannot
+from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_rows_of_answers, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
@@ -53,6 +53,7 @@ from streamshed.spark.query_names import free_name
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.side_answers import compiled_sides, side_works
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.stage_watch import StageWatch
@@ -107,6 +108,7 @@ class DomainRun:
         sink: Sink,
     ) -> None:
         refuse_what_joins_cannot(domain, protected_streams(network.foundation))
+        refuse_rows_of_answers(network.queries)
         self.domain = domain
         self._network = network
         self._spark = spark
@@ -117,9 +119,11 @@ class DomainRun:
         self._sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
         self._before = read_manifest(self._folder)
         trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network), spark)
-        read_relations(trial.instructions)
-        self._works = {compiled.work.stream.name: compiled.work for compiled in trial.streams}
-        self.manifest = self._continued(trial)
+        sides = compiled_sides(spark, domain, self._sources)
+        for compiled in (trial, *sides):
+            read_relations(compiled.instructions)
+        self._works = {one.work.stream.name: one.work for one in trial.streams}
+        self.manifest = self._continued(trial, sides)
         self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
         self._call_costs = new_call_costs(spark)
         self._join_reports = new_join_reports(spark)
@@ -260,12 +264,12 @@ class DomainRun:
         )
         return PlanningAhead(questions, self._settings.control.trigger_interval_seconds)
 
-    def _continued(self, trial: CompiledNetwork) -> Manifest:
+    def _continued(self, trial: CompiledNetwork, sides: Sequence[CompiledNetwork]) -> Manifest:
         wanted = Wanted(
             layout=needed_layout(trial).extended(*_reserved(self._settings.layout)),
             partitions=self._settings.partitions,
             classes=[sharing_class for stream in trial.streams for sharing_class in stream.work.classes],
-            types=types_of_network(trial),
+            types=dict(one for compiled in (*sides, trial) for one in types_of_network(compiled).items()),
             merging=trial.merging,
         )
         return continued(self._before, self._network, self.domain, wanted, watermark=self._watermark())
@@ -285,24 +289,22 @@ class DomainRun:
         return ControlLoop(own, self._settings.control, time.time)
 
     def _facts(self) -> DomainFacts:
-        sizes = [member.window.size_microseconds for kept in self.manifest.classes for member in kept.members]
-        in_time = [query for query in self._network.queries if not query.is_by_count]
-        sizes += [sum(window.size_microseconds for window in query.windows) for query in in_time]
+        longest = longest_window(self._network, self.manifest.classes)
         interval = self._settings.control.trigger_interval_seconds
         intakes = {name: work.intakes for name, work in self._works.items()}
         asked = tuple(stream.name for stream in self._loop.network.streams)
-        return DomainFacts(self.domain.streams, intakes, max(sizes, default=1_000_000), interval, asked)
+        return DomainFacts(self.domain.streams, intakes, longest, interval, asked)
 
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
-        plans = plan_table(self._spark, client, self._works)
+        table = plan_table(self._spark, client, self._works, side_works(self.domain))
         left_out = self._needs.streams_left_out
-        streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, plans)
+        streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, table.streams, table.sides)
         return compile_network(
             self._network,
             self.domain,
             with_joined(self._spark, self.domain, self._sources, self._network, streaming),
             self._spark,
-            admissions=[Admission(plan, drops_rows=name in left_out) for name, plan in plans.items()],
+            admissions=[Admission(plan, drops_rows=name in left_out) for name, plan in table.streams.items()],
             depth=self.manifest.max_depth,
             costs=self._call_costs,
         )

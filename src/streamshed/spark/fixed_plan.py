@@ -15,15 +15,14 @@ from streamshed.planning.quantization import code_of
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.compiled_network import (
-    NOTHING_KNOWN,
     CompiledNetwork,
     compile_network,
     compiled_partials,
     needed_layout,
 )
+from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.fixed_drops import FixedDrops
-from streamshed.spark.join_frame import DomainRows
-from streamshed.spark.known_drops import KnownDrops
+from streamshed.spark.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
 from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import StreamPlan

@@ -76,3 +76,6 @@ CARRIER_TIME = "__carrier_time"
 """Event time that the carrier shows to the watermark."""
 RAW_TEXT = "value"
 """The column in which Spark's text reader delivers a line."""
+
+NEVER_IN_TIME = -(2**62)
+"""The `TIME` of what stands, on a side of a join, for a row that came late for answers of windows."""

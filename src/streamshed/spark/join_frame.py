@@ -17,6 +17,7 @@ from streamshed.joins.comparable import check_comparable
 from streamshed.joins.conditions import Condition, Equality
 from streamshed.joins.drawn import DRAWN
 from streamshed.joins.side import Side
+from streamshed.network.answer_side import side_aggregates
 from streamshed.network.expression import quoted
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
@@ -24,10 +25,12 @@ from streamshed.network.node import Node
 from streamshed.network.query import Query
 from streamshed.network.selection import stream_columns_used
 from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.count_partials import labels_of
+from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.internal_names import (
     CARRIER_TIME,
     EVENT_TIME,
@@ -49,6 +52,8 @@ from streamshed.spark.late_processor import LateProcessor
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.sampled_rows import Admission, is_known_before_parsing, sampled_rows
+from streamshed.spark.side_answers import side_answers
+from streamshed.spark.side_of import SideOf
 from streamshed.spark.straight_line import run_instructions
 
 _BOUNDED_LABELS = 16
@@ -63,25 +68,14 @@ class StreamingJoin:
         reports: Told what was done.
         partitions: Of state.
         plans: By stream, what a micro-batch is told of it.
+        side_plans: What it is told of streams where answers of windows over them are joined.
     """
 
     client: PlanClient
     reports: Accumulator[JoinReports]
     partitions: int
     plans: Mapping[str, Plan] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class DomainRows:
-    """The rows of a time domain's streams.
-
-    Attributes:
-        frames: Of each stream, in order: those of sources as they are, joined ones as results.
-        summed: By joined stream, the sharing classes of which results may be summed up already.
-    """
-
-    frames: Sequence[DataFrame]
-    summed: Mapping[str, frozenset[int]]
+    side_plans: Mapping[SideOf, Plan] = field(default_factory=dict)
 
 
 def with_joined(
@@ -133,8 +127,10 @@ def joined_frame(
     stored for other queries.
 
     Every row of both sides is joined, but those of a join that is sampled that were not drawn: what queries over them
-    sample has no effect here. Rows go in pieces of many by labels, one per partition of state; those of equal keys to
-    one, those of joins without keys to all where fragments of theirs meet one of the other side.
+    sample has no effect here. So is every answer of windows, which come when these close (`side_answers`), and for
+    which the join stays behind the watermark (`delay_of_stream`). Rows go in pieces of many by labels, one per
+    partition of state; those of equal keys to one, those of joins without keys to all where fragments of theirs meet
+    one of the other side.
 
     Args:
         spark: The session.
@@ -153,7 +149,13 @@ def joined_frame(
     sampled = None if streaming is None else sampled_side_of(join)
     own = {
         side: _side_rows(
-            node, sources[node.stream.name], prefix, joined.name, _plan_of(joined, streaming, is_drawn=side is sampled)
+            spark,
+            node,
+            sources[node.stream.name],
+            prefix,
+            SideOf(joined.name, side),
+            streaming,
+            is_drawn=side is sampled,
         )
         for side, node, prefix in _sides(join)
     }
@@ -164,14 +166,14 @@ def joined_frame(
     condition = join_condition_of(join)
     labels = _labels(spark, condition, streaming)
     fragments = fragments_of(join, len(labels))
-    work = replace(_work(joined.name, join, lines, told, asked, sums, weight, sampled), fragments=fragments)
+    work = replace(_work(joined, join, lines, told, asked, sums, weight, sampled), fragments=fragments)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     if not isinstance(condition, Equality):
         labels = labels[: fragments.partitions]
         lines = {side: _told_apart(rows) for side, rows in lines.items()}
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
-        rows = lines[side] if streaming is None else _watermarked(spark, lines[side], node.stream, streaming)
+        rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming)
         packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels, fragments), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
@@ -235,19 +237,28 @@ def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
     return list(zip(Side, (join.left, join.right), join.prefixes, strict=True))
 
 
-def _plan_of(joined: Stream, streaming: StreamingJoin | None, *, is_drawn: bool) -> Plan | None:
-    return streaming.plans[joined.name] if streaming is not None and is_drawn else None
-
-
-def _side_rows(node: Node, source: DataFrame, prefix: str, join: str, plan: Plan | None) -> DataFrame:
+def _side_rows(
+    spark: SparkSession,
+    node: Node,
+    source: DataFrame,
+    prefix: str,
+    of: SideOf,
+    streaming: StreamingJoin | None,
+    *,
+    is_drawn: bool,
+) -> DataFrame:
     """The rows of a side: `event_time`, `TIME`, its columns under the names that results have, and perhaps `DRAWN`."""
+    if side_aggregates(node):
+        side_plan = None if streaming is None else streaming.side_plans[of]
+        return side_answers(spark, node, source, prefix, is_streaming=streaming is not None, plan=side_plan)
     program, stream = resolve_stream(node.stream, [node]), node.stream
+    plan = streaming.plans[of.joined] if streaming is not None and is_drawn else None
     is_early = is_known_before_parsing(stream)
     if plan is not None and is_early:
-        source = drawn_rows(source, stream, join, plan)
+        source = drawn_rows(source, stream, of.joined, plan)
     rows = sampled_rows(source, stream, Admission())
     if plan is not None and not is_early:
-        rows = drawn_rows(rows, stream, join, plan)
+        rows = drawn_rows(rows, stream, of.joined, plan)
     line = run_instructions(rows, program.instructions, frozenset(), fused=True)
     place = program.places[node]
     columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
@@ -257,7 +268,7 @@ def _side_rows(node: Node, source: DataFrame, prefix: str, join: str, plan: Plan
 
 
 def _work(
-    name: str,
+    joined: Stream,
     join: JoinSource,
     lines: Mapping[Side, DataFrame],
     told: T.StructType,
@@ -271,10 +282,12 @@ def _work(
     }
     lower = {one.lower() for one in asked}
     results = T.StructType([one for one in told if one.name.lower() in lower])
-    schema = to_arrow_schema(results, timezone="UTC")
+    schema, delay = to_arrow_schema(results, timezone="UTC"), delay_of_stream(joined)
     if sampled is not None:
         schema = schema.append(pa.field(PAIR_CODES, pa.string()))
-    return JoinWork(name, join.for_tasks(), sides, schema, sums, weight, sampled=sampled)
+    return JoinWork(
+        joined.name, join.for_tasks(), sides, schema, sums, weight, sampled=sampled, delay_microseconds=delay
+    )
 
 
 def _result_type(join: JoinSource, own: Mapping[Side, DataFrame]) -> T.StructType:
@@ -286,12 +299,19 @@ def _nullable(schema: T.StructType) -> T.StructType:
     return T.StructType([T.StructField(one.name, one.dataType, nullable=True) for one in schema.fields])
 
 
-def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, streaming: StreamingJoin) -> DataFrame:
-    """A side's rows and its stream's carrier, which has no time of its own and goes to every label."""
+def _with_carrier(spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin) -> DataFrame:
+    """A side's rows and its stream's carrier, which has no time of its own and goes to every label.
+
+    Answers come of rows that have the watermark already, and Spark knows one per query.
+    """
+    stream = node.stream
     carrier = with_plan(carrier_frame(spark), streaming.plans[stream.name], (CARRIER_TIME,))
     told = carrier.where(F.col(CARRIER_TIME).isNotNull())
     shown = {EVENT_TIME: F.timestamp_micros(CARRIER_TIME)}
     carried = told.select(
         *[shown.get(one.name, F.lit(None)).cast(one.dataType).alias(one.name) for one in rows.schema.fields]
     )
-    return rows.unionByName(carried).withWatermark(EVENT_TIME, f"{stream.watermark_microseconds} microseconds")
+    both = rows.unionByName(carried)
+    if side_aggregates(node):
+        return both
+    return both.withWatermark(EVENT_TIME, f"{stream.watermark_microseconds} microseconds")

@@ -18,6 +18,7 @@ from streamshed.joins.join_result import JoinResult
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.plan import JoinPlan
+from streamshed.spark.internal_names import NEVER_IN_TIME
 from streamshed.spark.join_reports import JoinReports, ReportKey
 from streamshed.spark.join_work import PIECE_DDL, JoinWork, packed_by_side
 from streamshed.spark.late_processor import MapStateNeeded
@@ -59,8 +60,8 @@ class JoinOperator(StatefulProcessor):
         come = pd.concat(list(rows), ignore_index=True)
         begun = time.process_time()
         left, right = self._work.tables(packed_by_side(come["side"].tolist(), come["rows"].tolist()))
-        # Before there is a watermark, no row is late.
-        watermark = plan.open if plan.open > 0 else None
+        # Before there is a watermark, no row is late but what stands for one that was.
+        watermark = plan.open - self._work.delay_microseconds if plan.open > 0 else NEVER_IN_TIME + 1
         own = plan.streams[self._work.name]
         found, expected = self._joined(left, right, own.join, watermark, int(key[0]))
         told = list(self._work.pieces(found, is_summed=self._work.sums_all_of(own)))

@@ -92,6 +92,7 @@ class JoinWork:
         weight: What results are worth; None: all the same.
         fragments: How rows are spread over partitions.
         sampled: The side of which rows may be drawn, with the column `DRAWN`; None: neither.
+        delay_microseconds: So much later than the watermark passes their times rows may come; see `delay_of_stream`.
     """
 
     name: str
@@ -102,6 +103,7 @@ class JoinWork:
     weight: JoinWeight | None = None
     fragments: Fragments = WHOLE
     sampled: Side | None = None
+    delay_microseconds: int = 0
 
     @property
     def specification(self) -> JoinSpecification:

@@ -26,3 +26,7 @@ class KnownDrops:
     def now(self) -> WindowDrops:
         """Return those that the running task's micro-batch knows."""
         return self.fixed if self.client is None else self.client.plan(micro_batch_id()).drops
+
+
+NOTHING_KNOWN = KnownDrops()
+"""No window is dropped."""

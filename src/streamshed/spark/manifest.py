@@ -64,7 +64,7 @@ class Wanted:
         layout: What its queries need, and what is reserved.
         partitions: For a new checkpoint; an old one keeps its own.
         classes: Its sharing classes.
-        types: Of the keys and values of its queries.
+        types: Of the keys and values of its queries, and of the answers that it joins.
         merging: Its aggregates of the user's own.
     """
 
@@ -291,10 +291,11 @@ def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
 
 
 def _type_problems(before: Types, now: Types, network: QueryNetwork) -> list[str]:
-    names = {query.definition_id: query.name for query in network.queries}
+    names = {query.definition_id: query.name for query in (*network.foundation.queries, *network.queries)}
+    named = {definition_id: f'query "{name}"' for definition_id, name in names.items()}
     return [
-        f'query "{names[definition_id]}": {what} was {before[definition_id][what]} and is {found}, as a column of a'
-        f" relation has changed its type: cast it back, e.g. in a map, or {_NEW_CHECKPOINT}"
+        f"{named.get(definition_id, 'a side of a join')}: {what} was {before[definition_id][what]} and is {found}, as a"
+        f" column of a relation has changed its type: cast it back, e.g. in a map, or {_NEW_CHECKPOINT}"
         for definition_id, types in now.items()
         if definition_id in before
         for what, found in types.items()

@@ -13,6 +13,7 @@ from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.directive import JoinDirective
 from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
@@ -87,6 +88,7 @@ class MicroBatchPlanner:
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         self._carrier = CarrierClock(facts.sources, self._last_plan())
+        self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
         self._own: set[int] = set()
@@ -171,7 +173,7 @@ class MicroBatchPlanner:
             ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
             for name, of_stream in codes.items()
             if (sampled := {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE})
-            for start, until in [self._shed_times(upcoming.get(name), opened, now)]
+            for start, until in [self._shed_times(upcoming.get(name), opened - self._delays.get(name, 0), now)]
         ]
         shed += sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         row = PlanRow(
@@ -298,6 +300,7 @@ class MicroBatchPlanner:
             if missing:
                 start, until = self._shed_times(None, row.open, self._clock())
                 sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
+                start -= self._delays.get(name, 0)
                 shed.append(ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled))
         return row if shed == list(row.shed) else replace(row, shed=remembered(shed, since=0))
 

@@ -18,7 +18,7 @@ from streamshed.network.aggregate import AggregateKind
 from streamshed.network.grouping import Aggregate
 from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.network.query import Query
-from streamshed.network.window import WindowSpecification
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.sharing.instructions import StreamProgram
 from streamshed.sharing.nested_work import Level, Nesting, aggregate_of, nested_levels
 from streamshed.sharing.network_work import AggregateSlot
@@ -39,9 +39,9 @@ from streamshed.spark.finished_answers import (
 )
 from streamshed.spark.group_keys import key_columns
 from streamshed.spark.internal_names import TIME, UNREADABLE
-from streamshed.spark.known_drops import KnownDrops
+from streamshed.spark.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.merged_partials import merged_partials, partials_of_a_value
-from streamshed.spark.nested_windows import closing_of
+from streamshed.spark.nested_windows import Closing, Nested, closing_of
 from streamshed.spark.slot_types import (
     aggregate_type,
     presence_only,
@@ -98,9 +98,24 @@ class CompiledLevel:
         return tuple(slot_output(slot, self.types) for one in asked for slot in one.slots)
 
     @property
-    def nested(self) -> dict[int, Sequence[WindowSpecification]]:
-        """The windows on the way to its takers, by their `Query.definition_id`."""
-        return {one.taker.definition_id: one.windows for one in self.level.nestings}
+    def nested(self) -> dict[int, Closing]:
+        """When the windows of its takers close, by their `Query.definition_id`."""
+        return {
+            one.taker.definition_id: Closing(one.windows, delay_of_stream(one.taker.stream))
+            for one in self.level.nestings
+        }
+
+    def answers(
+        self, below: DataFrame, known: KnownDrops = NOTHING_KNOWN, listener: Listener | None = None
+    ) -> StraightLine:
+        """Return the answers that are its rows, with what the operators over them make of these.
+
+        Args:
+            below: The window partials of the level below; they are among the rows, those of its feeds left out.
+            known: Which windows are dropped.
+            listener: Told what is behind the answers.
+        """
+        return _line(finished_answers(below, self.feeds, known, listener), self.level.programs, self.feeds)
 
     def partials(self, below: DataFrame, known: KnownDrops, listener: Listener | None = None) -> DataFrame:
         """Return the window partials of its takers, and those of all others as they were.
@@ -112,15 +127,16 @@ class CompiledLevel:
         """
         if not self.feeds:
             return _merged(_with_windows(_without_feeds(below), below.schema, {}), below.schema)
-        rows = finished_answers(below, self.feeds, known, listener)
-        line = _line(rows, self.level.programs, self.feeds)
+        line = self.answers(below, known, listener)
         entries = [
             self._entry(line, number, one, slot)
             for number, one in enumerate(self.level.nestings)
             for slot in _distinct(one.slots)
         ]
         wanted = line.rows.select(
-            *[name for name in rows.columns if name not in {FEED_WANTED, FEED_KEYS, FEED_VALUES}],
+            *below.columns,
+            FEED,
+            FEED_TIME,
             F.explode_outer(F.when(F.col(FEED).isNotNull(), F.array(*entries))).alias("entry"),
         ).where(F.col(FEED).isNull() | F.col("entry").isNotNull())
         return _merged(_with_windows(wanted, below.schema, self.nested), below.schema)
@@ -302,9 +318,7 @@ def _without_feeds(below: DataFrame) -> DataFrame:
     return below.select("*", *[column.alias(name) for name, column in is_feed.items()], entry.alias("entry"))
 
 
-def _with_windows(
-    rows: DataFrame, schema: T.StructType, nested: Mapping[int, Sequence[WindowSpecification]]
-) -> DataFrame:
+def _with_windows(rows: DataFrame, schema: T.StructType, nested: Nested) -> DataFrame:
     """Copy answers to all windows that hold them, as partials of one value each; all else stays as it is."""
     is_new = F.col(FEED).isNotNull()
     slide, offset = F.col("entry.slide"), F.col("entry.offset")

@@ -9,6 +9,7 @@ from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remember
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.forgotten import EventTimes
 from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.sharing.intake import Intake
 from streamshed.spark.join_planner import JoinPlanner
 from streamshed.spark.plan_row import PlanRow
@@ -52,14 +53,19 @@ def partly_joined_times(
     if stream.joined is None:
         return
     intervals: list[tuple[EventTimes, float]] = []
+    delay = delay_of_stream(stream)
+    # Answers come when their windows close: those of windows that were open before.
+    opened = coming.opened - delay
     if directive is not None and not directive.is_full and not directive.sampling_code:
         # From the earliest new row on, to the latest of all.
         sides = [coming.times[side.stream.name] for side in (stream.joined.left, stream.joined.right)]
         times = min(start for start, _ in sides), max(until for _, until in sides)
+        if delay:
+            times = min(times[0], opened), times[1]
         intervals.append((times, joins.delivered_share(stream.name, directive, coming.rows)))
     before = None if last is None else last.streams.get(stream.name)
     missing, share = joins.missing(
-        stream.name, coming.micro_batch_id, None if before is None else before.join, opened=coming.opened
+        stream.name, coming.micro_batch_id, None if before is None else before.join, opened=opened
     )
     intervals += [(times, share) for times in missing]
     for (start, until), delivered in intervals:

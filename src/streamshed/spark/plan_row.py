@@ -65,6 +65,13 @@ class StreamPlan:
         """The sampling rate that the code stands for."""
         return sampling_rate_of(self.sampling_code)
 
+    @property
+    def all_of_it(self) -> StreamPlan:
+        """What it says of the carrier, with nothing shed."""
+        return StreamPlan(
+            carrier_from=self.carrier_from, carrier_until=self.carrier_until, carrier_time=self.carrier_time
+        )
+
     def sized_intakes(self, gating: Gating) -> frozenset[int]:
         """Return the intakes that choose rows by size: those all of whose values do.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from streamshed.network.stream import IdentityKind
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.gating import Gating, gates
@@ -43,6 +45,7 @@ from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.running_task import micro_batch_id
+from streamshed.spark.side_of import SideOf
 from streamshed.spark.slice_placement import common_grid, has_one_grid
 
 PLAN_SCHEMA = (
@@ -58,42 +61,79 @@ _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a task has to know of a stream to tell it its plan."""
+class Told:
+    """What a task has to know of a stream to tell it its plan; made by `told_of`."""
 
     name: str
     gating: Gating
     is_reproducible: bool
     grid: SliceGrid
     has_one_grid: bool
-
-    @classmethod
-    def of(cls, work: StreamWork) -> _Told:
-        is_reproducible = work.stream.identity.kind is not IdentityKind.NONE
-        grid = common_grid(work.classes)
-        return cls(work.stream.name, work.gating, is_reproducible, grid, has_one_grid(work.classes))
+    delay: int
+    is_side: bool
 
     def values(self, row: PlanRow) -> dict[str, object]:
         """What the stream is told, with the slices that the instants of the plan lie in."""
-        plan = row.streams[self.name]
-        values = plan_values(plan, row.open, self.gating, row.drops, is_reproducible=self.is_reproducible)
-        carried = row.open if plan.carrier_from is None else max(row.open, plan.carrier_from)
+        plan, drops, opened = row.streams[self.name], row.drops, row.open - self.delay
+        if self.is_side:
+            plan, drops = plan.all_of_it, NOTHING_DROPPED
+        values = plan_values(plan, opened, self.gating, drops, is_reproducible=self.is_reproducible)
+        carried = opened if plan.carrier_from is None else max(opened, plan.carrier_from)
         return {
             **dict(zip(_PLAN_NAMES, values, strict=True)),
-            OPENED: self.grid.slice_of(row.open)[0] if self.has_one_grid else row.open,
+            OPENED: self.grid.slice_of(opened)[0] if self.has_one_grid else opened,
             CARRIER_OPENED: self.grid.slice_of(carried)[0],
         }
 
 
-def plan_table(spark: SparkSession, client: PlanClient, works: Mapping[str, StreamWork]) -> dict[str, Plan]:
-    """Return what streams are told in each micro-batch, by name: one row for all of them, asked for once.
+def told_of(work: StreamWork, *, is_side: bool = False) -> Told:
+    """Return what a task has to know.
+
+    Args:
+        work: What is done with the rows of a stream.
+        is_side: Whether that is for a side of a join: then nothing is shed.
+    """
+    return Told(
+        name=work.stream.name,
+        gating=work.gating,
+        is_reproducible=work.stream.identity.kind is not IdentityKind.NONE,
+        grid=common_grid(work.classes),
+        has_one_grid=has_one_grid(work.classes),
+        delay=delay_of_stream(work.stream),
+        is_side=is_side,
+    )
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """What is told in a micro-batch.
+
+    Attributes:
+        streams: To streams, by name.
+        sides: To streams where answers of windows over them are joined: of what they were told all but what is shed.
+    """
+
+    streams: Mapping[str, Plan]
+    sides: Mapping[SideOf, Plan]
+
+
+def plan_table(
+    spark: SparkSession,
+    client: PlanClient,
+    works: Mapping[str, StreamWork],
+    sides: Mapping[SideOf, StreamWork] = MappingProxyType({}),
+) -> PlanTable:
+    """Return what streams are told in each micro-batch: one row for all of them, asked for once.
 
     Args:
         spark: The session.
         client: Asks the driver.
         works: What the streams of a time domain contribute to the network, by name.
+        sides: What is done with their rows for sides of joins.
     """
-    parts = {f"stream_{number}": _Told.of(work) for number, work in enumerate(works.values())}
+    parts = {f"stream_{number}": told_of(work) for number, work in enumerate(works.values())}
+    of_sides = {f"side_{number}": told_of(work, is_side=True) for number, work in enumerate(sides.values())}
+    parts |= of_sides
 
     def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
@@ -101,7 +141,10 @@ def plan_table(spark: SparkSession, client: PlanClient, works: Mapping[str, Stre
 
     kind = T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint").simpleString()
     row = one_partition(spark, told, ", ".join(f"{part} {kind}" for part in parts))
-    return {one.name: Plan(row, part) for part, one in parts.items()}
+    return PlanTable(
+        {one.name: Plan(row, part) for part, one in parts.items() if not one.is_side},
+        {of: Plan(row, part) for of, part in zip(sides, of_sides, strict=True)},
+    )
 
 
 def plan_values(

@@ -31,6 +31,7 @@ def placed(
     *,
     with_instants: bool = False,
     of_pairs: bool = False,
+    delay: int = 0,
 ) -> DataFrame:
     """Give each entry of watermarked rows its slice.
 
@@ -43,6 +44,7 @@ def placed(
         gating: Which of the codes are whose.
         with_instants: Whether the times of rows are asked for.
         of_pairs: Whether each row tells its own rate: it is a result of a join that is sampled.
+        delay: So much later than the watermark passes their times rows have come, microseconds.
 
     Returns:
         The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted`, `number`
@@ -57,8 +59,9 @@ def placed(
     started = based.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
     closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
     number = F.col("number" if "number" in entries.columns else "long").cast("double")
+    ends = _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start")))
     return closing.select(
-        _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start"))).alias("close_end"),
+        (ends + delay if delay else ends).alias("close_end"),
         "slice_start",
         F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating).alias("sampling_codes"),
         F.when(~is_carrier, F.lit(True)).alias("counted"),

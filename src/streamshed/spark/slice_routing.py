@@ -14,7 +14,7 @@ from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.sharing_class import Member
 from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
-from streamshed.spark.nested_windows import Nested, closing_of
+from streamshed.spark.nested_windows import Nested, closing_of, delay_of
 from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 
 _MOST_EMPTY_WINDOWS = 10_000
@@ -46,7 +46,7 @@ class Carried:
 
     Attributes:
         windows: By stream.
-        nested: Of queries over answers of others, all windows on the way to them.
+        nested: Of queries whose windows close later than they end, when.
     """
 
     windows: Mapping[str, Sequence[CarriedWindows]]
@@ -77,7 +77,8 @@ def routed(slices: DataFrame, classes: Sequence[Routed], carried: Carried) -> Da
     closes = F.unix_micros("closes")
     size, slide = F.col("route.size"), F.col("route.slide")
     ranged = wanted.withColumns({"first": _first_window(), "last": _last_window()})
-    skipped = ranged.withColumn("skipped", _closed_before_it_came())
+    delay = delay_of(carried.nested, F.col("route.definition_id"))
+    skipped = ranged.withColumn("skipped", _closed_before_it_came(delay))
     first_open = F.col("first") + F.col("skipped")
     one_more = F.when(F.col("skipped") > 0, slide).otherwise(F.lit(0).cast("bigint"))
     starts = F.sequence(first_open - one_more, F.greatest("last", first_open - one_more), slide)
@@ -119,10 +120,10 @@ def _last_window() -> Column:
     return instant - F.pmod(instant - offset, slide)
 
 
-def _closed_before_it_came() -> Column:
+def _closed_before_it_came(delay: Column) -> Column:
     """How far the first window still open lies behind the first, a multiple of the slide; at most one past the last."""
     size, slide = F.col("route.size"), F.col("route.slide")
-    overdue = F.unix_micros("closes") - 1 - size - F.col("first")
+    overdue = F.unix_micros("closes") - delay - 1 - size - F.col("first")
     came_late = (F.col("class_id") > CARRIER_CLASS) & (overdue >= 0)
     closed = overdue - F.pmod(overdue, slide) + slide
     return F.when(came_late, F.least(closed, F.col("last") - F.col("first") + slide)).otherwise(F.lit(0).cast("bigint"))

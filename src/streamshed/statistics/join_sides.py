@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.operators import Operator
 from streamshed.network.stream import Stream
-from streamshed.statistics.guess import GUESSED_ROWS_PER_SECOND, guessed_operator
+from streamshed.statistics.guess import GUESSED_GROUPS, GUESSED_ROWS_PER_SECOND, guessed_operator
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -43,8 +44,11 @@ def with_sides(
 def rows_per_second_of(node: Node, known: NetworkStatistics) -> float:
     """Return how many rows a second come out of a node: those of its stream, times the selectivities on the way.
 
+    Of the answers of an aggregate that is answers per row. Where it is not known, each slide has one, or one for each
+    of a hundred groups, if so many rows come within a window.
+
     Args:
-        node: A stream of rows from outside, or what operators make of it.
+        node: A stream of rows from outside, or what operators and windows make of it.
         known: What is known; what is not is guessed.
 
     Example:
@@ -58,10 +62,17 @@ def rows_per_second_of(node: Node, known: NetworkStatistics) -> float:
         >>> rare = {ticks.address: OperatorStatistics(selectivity=0.01)}
         >>> rows_per_second_of(ticks, replace(known, operators=rare))
         3.0
+        >>> minutes = ticks.window("1 minute", every="10 s")
+        >>> [rows_per_second_of(one.agg(n="count(*)"), known) for one in (minutes, minutes.by("value"))]
+        [0.1, 10.0]
     """
     stream = known.streams.get(node.stream.name)
     rows = GUESSED_ROWS_PER_SECOND if stream is None else stream.rows_per_second
     for operator in node.path:
-        if isinstance(operator, Operator):
-            rows *= (known.operators.get(operator.address) or guessed_operator(operator)).selectivity
+        told = known.operators.get(operator.address)
+        if isinstance(operator, Aggregate) and told is None:
+            over, groups = operator.over, GUESSED_GROUPS if operator.keys else 1
+            rows = min(groups, rows * over.size_microseconds / 1e6) / (over.slide_microseconds / 1e6)
+        elif isinstance(operator, Operator):
+            rows *= (told or guessed_operator(operator)).selectivity
     return rows

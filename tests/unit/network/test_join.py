@@ -163,8 +163,10 @@ def test_a_stream_is_joined_with_itself_under_names_that_differ() -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (FLOWS.window("1 minute").by("port").agg(n="count(*)"), 'its right side is the answers of "n = count'),
-        (FLOWS.join(ALERTS, on="port", within="1 s", name="pairs"), 'its right side is the rows of the join "pairs"'),
+        (
+            FLOWS.join(ALERTS, on="port", within="1 s", name="pairs"),
+            'its right side is made of rows of the join "pairs"',
+        ),
         (stream("ticks", rate(3), number="value"), 'its right side "ticks" has numbers'),
         (_stream("remote", "ts timestamp, port int", clock="other"), 'the clocks "time" and "other"'),
     ],
@@ -172,6 +174,13 @@ def test_a_stream_is_joined_with_itself_under_names_that_differ() -> None:
 def test_what_cannot_be_a_side_is_refused(other: Node, message: str) -> None:
     with pytest.raises(InvalidNetworkError, match=message):
         FLOWS.join(other, on="port", within="30 s")
+
+
+def test_no_rows_are_drawn_for_a_join_of_answers() -> None:
+    counted = FLOWS.window("1 minute").by("port").agg(n="count(*)")
+    for left, right in ((counted, ALERTS), (ALERTS, counted)):
+        with pytest.raises(InvalidNetworkError, match='its mode is sample, and a side is answers of "n = count'):
+            left.join(right, on="port", within="30 s", mode="sample")
 
 
 def test_what_queries_of_a_join_cannot_ask_is_refused() -> None:

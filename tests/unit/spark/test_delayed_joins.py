@@ -1,0 +1,92 @@
+"""What plans say of a join that stays behind the watermark, as answers of windows come when these close."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamshed.network.network import network
+from streamshed.network.node import Node
+from streamshed.network.sources import rate
+from streamshed.network.stream import Stream, stream
+from streamshed.planning.join_delay import delay_of_stream
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
+from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.spark.domain_facts import longest_window
+from streamshed.spark.join_planner import JoinPlanner
+from streamshed.spark.partly_joined_times import ComingRows, partly_joined_times
+from streamshed.spark.plan_row import PlanRow, StreamPlan
+from streamshed.spark.plan_table import told_of
+from streamshed.spark.side_answers import side_works
+
+SECOND = 1_000_000
+CALLS, ALERTS = (stream(name, rate(100), time="timestamp") for name in ("calls", "alerts"))
+BUSY = CALLS.window("20 s", every="10 s").by("value").agg(n="count(*)")
+OPEN = 1_000 * SECOND
+
+
+def _joined(left: Node) -> Stream:
+    return left.join(ALERTS, on="value", within=("30 s", "5 s"), name="pairs")
+
+
+def _work(joined: Stream) -> StreamWork:
+    counted = joined.window("10 s", offset="3 s").agg(n="count(*)")
+    return stream_work(joined, network(counted.query("counted")).foundation.queries)
+
+
+@pytest.mark.parametrize(("left", "delay"), [(CALLS, 0), (BUSY, 20), (BUSY.window("1 minute").agg(most="max(n)"), 70)])
+def test_the_delay_is_how_long_answers_take(left: Node, delay: int) -> None:
+    assert (
+        delay_of_stream(left.join(ALERTS, on={left_key(left): "value"}, within="5 s", name="pairs")) == delay * SECOND
+    )
+
+
+def left_key(left: Node) -> str:
+    return "most" if "most" in left.columns else "value"
+
+
+@pytest.mark.parametrize(("left", "start"), [(CALLS, 1_004), (BUSY, 980)])
+def test_results_may_be_missing_from_the_earliest_answer_on(left: Node, start: int) -> None:
+    joined = _joined(left)
+    joins = JoinPlanner(network(joined.query("pairs")).time_domains[0].streams, {"pairs"}, dict)
+    rows = {"calls": 1_000, "alerts": 1_000}
+    directive = joins.directive("pairs", 0.25, micro_batch_id=7, rows=rows)
+    assert directive is not None
+    assert not directive.is_full
+    times = {"calls": (1_004 * SECOND, 1_008 * SECOND), "alerts": (1_005 * SECOND, 1_009 * SECOND)}
+    coming = ComingRows(micro_batch_id=7, rows=rows, times=times, opened=OPEN)
+    (found,) = partly_joined_times(joins, joined, _work(joined).intakes, directive, coming, None)
+    assert (found.start, found.until) == (start * SECOND, 1_009 * SECOND)
+
+
+def test_slices_over_results_are_open_as_long_as_answers_come() -> None:
+    row = PlanRow(micro_batch_id=3, open=OPEN, streams={"pairs": StreamPlan(carrier_from=990 * SECOND)})
+    opened = {node: told_of(_work(_joined(node))).values(row) for node in (CALLS, BUSY)}
+    # Slices begin with 3, 13, 23 seconds and so on.
+    assert [opened[node]["__opened"] for node in (CALLS, BUSY)] == [993 * SECOND, 973 * SECOND]
+    assert [opened[node]["__open"] for node in (CALLS, BUSY)] == [OPEN, OPEN - 20 * SECOND]
+    assert [opened[node]["__carrier_opened"] for node in (CALLS, BUSY)] == [993 * SECOND, 983 * SECOND]
+
+
+def test_a_side_is_told_of_the_carrier_and_that_nothing_is_shed() -> None:
+    shed = StreamPlan(sampling_code=40, carrier_from=7, carrier_until=8, carrier_time=9, work_share=0.5, row_share=0.1)
+    (domain,) = network(_joined(BUSY).query("pairs")).time_domains
+    (work,) = side_works(domain).values()
+    row = PlanRow(micro_batch_id=3, open=OPEN, streams={"calls": shed}, drops=NOTHING_DROPPED)
+    told = told_of(work, is_side=True).values(row)
+    as_if_whole = told_of(work).values(
+        PlanRow(
+            micro_batch_id=3,
+            open=OPEN,
+            streams={"calls": StreamPlan(carrier_from=7, carrier_until=8, carrier_time=9)},
+        )
+    )
+    assert told == as_if_whole
+    assert told != told_of(work).values(row)
+
+
+def test_plans_remember_as_long_as_results_may_come() -> None:
+    def longest(left: Node) -> int:
+        joined = _joined(left)
+        return longest_window(network(joined.window("7 s").agg(n="count(*)").query("n")), [])
+
+    assert (longest(CALLS), longest(BUSY)) == (7 * SECOND, 27 * SECOND)

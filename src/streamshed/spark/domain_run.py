@@ -35,7 +35,7 @@ from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
 from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
-from streamshed.spark.input_cut import InputCut
+from streamshed.spark.input_cut import PARTS_PER_CORE, InputCut
 from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_rows_of_answers, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
@@ -212,6 +212,9 @@ class DomainRun:
         self._folder.write_text(FILE, self.manifest.to_json())
         summaries = new_summaries(self._spark)
         compiled = self._compiled(client)
+        drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
+        if drops_windows:
+            self._input_cut.cut(PARTS_PER_CORE * self._tasks)
         answers = streaming_answer_frame(
             self._streaming_partials(compiled, client, summaries),
             self._answering,
@@ -219,7 +222,7 @@ class DomainRun:
             f"{self._settings.checkpoint}/set_aside",
             summaries,
             compiled.nested,
-            has_cohorts=any(stream.work.may_drop_windows for stream in compiled.streams),
+            has_cohorts=drops_windows,
         )
         self._writer = MicroBatchWriter(
             self._sink,

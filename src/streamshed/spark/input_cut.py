@@ -9,6 +9,13 @@ from pyspark.sql import SparkSession
 FILE_PARTS = "spark.sql.files.minPartitionNum"
 OPEN_COST = "spark.sql.files.openCostInBytes"
 
+PARTS_PER_CORE = 4
+"""Into so many tasks per core the files of a micro-batch are cut where windows are dropped.
+
+Spark lays files into tasks in their order, so that those of some minutes are in one of them: where windows are kept for
+some minutes and dropped for others, one core would do all the work.
+"""
+
 LEAST_PIECE_BYTES = 64 * 1024
 """A task reads so much of a file at least; Spark's own least is 4 MiB, as much as many a micro-batch has."""
 

@@ -266,15 +266,9 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     ]
     server = PlanServer({d.domain.clock: d.planner.plan for d in domains}, host=host, port=port)
     run = Run(domains, server)
-    dropping = {query.stream.name for query in network.queries if query.gap_windows > 0}
     try:
         for domain in domains:
-            with settings_for_queries(
-                spark,
-                domain.manifest.partitions,
-                local_checkpoint=storage.is_local,
-                drops_windows=any(stream.name in dropping for stream in domain.domain.streams),
-            ):
+            with settings_for_queries(spark, domain.manifest.partitions, local_checkpoint=storage.is_local):
                 domain.start(server.client(domain.domain.clock))
     except BaseException:
         run.stop()

@@ -16,13 +16,6 @@ from streamshed.errors import InvalidNetworkError, JavaUnavailableError
 
 OLDEST_JAVA = 17
 
-PARTS_PER_CORE = 4
-"""Into so many tasks per core the files of a micro-batch are cut where windows are dropped.
-
-Spark lays files into tasks in their order, so that those of some minutes are in one of them: where windows are kept for
-some minutes and dropped for others, one core would do all the work.
-"""
-
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 QUERY_SETTINGS: Mapping[str, str] = {
@@ -36,8 +29,6 @@ QUERY_SETTINGS: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """What a network's streaming query runs with; Spark copies a session's settings when a query starts."""
-
-_FILE_PARTS = "spark.sql.files.minPartitionNum"
 
 LOCAL_CHECKPOINT_SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
@@ -154,23 +145,17 @@ def require_utc(session: SparkSession) -> None:
 
 
 @contextlib.contextmanager
-def settings_for_queries(
-    session: SparkSession, partitions: int, *, local_checkpoint: bool, drops_windows: bool = False
-) -> Iterator[None]:
+def settings_for_queries(session: SparkSession, partitions: int, *, local_checkpoint: bool) -> Iterator[None]:
     """Set what a network's query is to run with, and put the session's own settings back.
 
     Args:
         session: The session.
         partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
         local_checkpoint: Whether the checkpoint is on a local disk.
-        drops_windows: Whether windows may be dropped; then files are spread over `PARTS_PER_CORE` tasks per core,
-            unless the session says how many there are to be.
     """
     wanted = {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
     if local_checkpoint:
         wanted |= LOCAL_CHECKPOINT_SETTINGS
-    if drops_windows and session.conf.get(_FILE_PARTS, None) is None:
-        wanted[_FILE_PARTS] = str(PARTS_PER_CORE * session.sparkContext.defaultParallelism)
     before = {name: session.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         session.conf.set(name, value)

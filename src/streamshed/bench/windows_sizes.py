@@ -30,7 +30,7 @@ FULL = WindowsSizes(
     places=True,
     trigger_seconds=3,
     warm_up=6,
-    micro_batches=20,
+    micro_batches=40,
     file_seconds=0.25,
     calibration_rows_per_file=5_000,
     calibration_warm_up=12,
@@ -53,6 +53,6 @@ QUICK = WindowsSizes(
         "Figures 10 to 13, Table 4",
         "all recordings but the first",
         "loads 2 and 10",
-        "10 of 20 micro-batches",
+        "30 of 40 micro-batches",
     ),
 )

@@ -119,7 +119,8 @@ def test_then_all_cores_have_tasks(divisible: Course) -> None:
     """At first there is one for the file, and the carrier's."""
     assert divisible.input_tasks(1) <= 2
     assert divisible.input_tasks(FILES - 1) >= 4 * 2
-    assert (divisible.journal.undivided_share == 0).all()
+    # The longest tasks of small stages of two tasks each are all that cannot be cut.
+    assert (divisible.journal.undivided_share < 0.2).all()
 
 
 def test_every_row_is_counted_once(divisible: Course) -> None:

@@ -103,6 +103,14 @@ class CarrierClock:
         time = known if self.drained_at is None else self.drained_at + self._delay
         return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
+    def interval_of(self, stream: Stream) -> dict[str, int | None]:
+        """Return the interval of a stream's carrier; that of a joined stream goes as far as either side has come."""
+        if stream.joined is None:
+            return self.interval(stream.name)
+        sides = [self.interval(side.stream.name) for side in (stream.joined.left, stream.joined.right)]
+        known = {name: [told for side in sides if (told := side[name]) is not None] for name in sides[0]}
+        return {name: max(of_sides, default=None) for name, of_sides in known.items()}
+
     def latest(self, now_seconds: float) -> int | None:
         """Return the latest event time that any row may have by now; None: numbers may be anything."""
         return None if self._is_numbered else max([round(now_seconds * 1e6), *self.latest_event.values()])

@@ -12,7 +12,6 @@ from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.directive import JoinDirective
-from streamshed.network.stream import Stream
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
@@ -191,7 +190,7 @@ class MicroBatchPlanner:
                     work_share=decision.work_shares.get(stream.name, 1.0),
                     row_share=decision.row_shares.get(stream.name),
                     join=directives.get(stream.name),
-                    **self._carried(stream),
+                    **self._carrier.interval_of(stream),
                 )
                 for stream in self._facts.streams
             },
@@ -254,7 +253,7 @@ class MicroBatchPlanner:
                 stream.name: event_times(
                     upcoming.get(stream.name, StreamRows(0)).events,
                     opened=opened,
-                    carried_since=self._carried(stream)["carrier_from"],
+                    carried_since=self._carrier.interval_of(stream)["carrier_from"],
                     latest=self._carrier.latest_event.get(stream.name),
                     latest_before=None if last is None else last.latest_event.get(stream.name),
                     least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
@@ -263,14 +262,6 @@ class MicroBatchPlanner:
             },
             drops=NOTHING_DROPPED if last is None else last.drops,
         )
-
-    def _carried(self, stream: Stream) -> dict[str, int | None]:
-        """The interval of a stream's carrier; that of a joined stream goes as far as either side has come."""
-        if stream.joined is None:
-            return self._carrier.interval(stream.name)
-        sides = [self._carrier.interval(side.stream.name) for side in (stream.joined.left, stream.joined.right)]
-        known = {name: [told for side in sides if (told := side[name]) is not None] for name in sides[0]}
-        return {name: max(of_sides, default=None) for name, of_sides in known.items()}
 
     def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
         """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""

@@ -11,6 +11,7 @@ import numpy as np
 from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
+from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, rare
 from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.state_limit import Pressure
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
@@ -111,28 +112,30 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     pressure = upcoming.pressure
     if pressure is Pressure.FULL:
         shut |= _largest(work, upcoming, shut)
-    everybody = _window_demands(work, frozenset())
-    has_room = pressure is Pressure.NONE and _least(work, everybody) <= ROOM * _steady(upcoming, budget_seconds)
-    eased = upcoming.drops.eased + 1 if shut and has_room else 0
+    steady_seconds = _steady(upcoming, budget_seconds)
+    may_return = bool(shut) and pressure is Pressure.NONE
+    has_room = may_return and least_kept(work, _window_demands(work, frozenset())).seconds <= ROOM * steady_seconds
+    eased = upcoming.drops.eased + 1 if has_room else 0
     if eased >= PATIENCE:
         shut, eased = set(), 0
     asked = _window_demands(work, frozenset(shut))
-    least = _least(work, asked)
-    fits, can_last = least <= long_run_seconds, least <= _steady(upcoming, budget_seconds)
+    least = least_kept(work, asked)
+    fits, can_last = least.fits(long_run_seconds), least.seconds <= steady_seconds
     pressed = 0 if can_last else upcoming.drops.pressed + 1
     runs = np.array([demand.query not in shut for demand in work.demands])
+    needed = None
     if fits and work.sampled:
-        kept = _best_split(work, _Asked(asked, runs), long_run_seconds, rates_of)
+        kept = _best_split(work, _Asked(asked, runs, least), long_run_seconds, rates_of)
     elif fits:
         kept = _window_shares(work, asked, long_run_seconds) * runs
     elif pressed >= PATIENCE:
-        kept, pressed = window_shares(work.tree, _rare(work, asked), _steady(upcoming, budget_seconds)) * runs, 0
+        kept, pressed = window_shares(work.tree, rare(work, asked), least.modelled(steady_seconds)) * runs, 0
     else:
-        kept = least_shares_kept(asked) * runs
+        kept, needed = least.kept, least.needed
     if pressure is not Pressure.NONE:
-        kept = np.minimum(kept, least_shares_kept(asked) * runs)
+        kept, needed = np.minimum(kept, least_shares_kept(asked) * runs), None
     drops = replace(upcoming.drops, pressed=pressed, eased=eased, pressure=pressure)
-    return _decided(work, kept, replace(upcoming, drops=drops))
+    return _decided(work, kept, replace(upcoming, drops=drops), needed)
 
 
 def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_seconds: float) -> Vector:
@@ -140,7 +143,7 @@ def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_sec
 
     What is needed grows with a share more steeply below a half than above: both are linear, together they are not.
     """
-    choices = [one for one in (asked, _rare(work, asked)) if least_seconds(work.tree, one) <= budget_seconds]
+    choices = [one for one in (asked, rare(work, asked)) if least_seconds(work.tree, one) <= budget_seconds]
     found = [window_shares(work.tree, one, budget_seconds) for one in choices]
     weights = np.array([one.weight if one.sampling_rate is None else 0.0 for one in asked])
     best = max(found, key=lambda kept: float(weights @ kept))
@@ -166,32 +169,20 @@ def _filled_by_runs(work: TolerantWork, kept: Vector, least: Vector, budget_seco
     return kept
 
 
-def _rare(work: TolerantWork, asked: Sequence[WindowDemand]) -> list[WindowDemand]:
-    """The same where no more than half of the windows are kept."""
-    return [
-        replace(one, is_rare=True) if one.sampling_rate is None and work.queries[one.query].may_follow else one
-        for one in asked
-    ]
-
-
-def _least(work: TolerantWork, asked: Sequence[WindowDemand]) -> float:
-    """What everything takes where each query keeps as few of its windows as it may."""
-    return min(least_seconds(work.tree, one) for one in (asked, _rare(work, asked)))
-
-
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked of windows, and per query whether it runs."""
+    """What is asked of windows, per query whether it runs, and the least that may be kept."""
 
     demands: Sequence[WindowDemand]
     runs: Truths
+    least: LeastKept
 
 
 def _best_split(work: TolerantWork, asked: _Asked, budget_seconds: float, rates_of: RatesOf) -> Vector:
     """The shares of windows kept at the best of some divisions of the time between windows and samples."""
     sampled = work.sampled_demands
     tolerant = [(number, one.weight**2) for number, one in enumerate(asked.demands) if one.sampling_rate is None]
-    least = _least(work, asked.demands)
+    least = asked.least.modelled_seconds
     best, loss = least_shares_kept(asked.demands) * asked.runs, np.inf
     for part in np.linspace(0.0, 1.0, SPLITS).tolist():
         for_windows = least + part * (budget_seconds - least)
@@ -246,7 +237,9 @@ def _is_shut_down(query: DroppableQuery, drops: WindowDrops) -> bool:
     return all(one is not None and one.is_shut_down for one in known)
 
 
-def _decided(work: TolerantWork, kept: Vector, upcoming: UpcomingWindows) -> DropPlan:
+def _decided(
+    work: TolerantWork, kept: Vector, upcoming: UpcomingWindows, needed_in_the_long_run: Vector | None = None
+) -> DropPlan:
     shares = {
         demand.query: float(share)
         for demand, share in zip(work.demands, kept.tolist(), strict=True)
@@ -257,5 +250,5 @@ def _decided(work: TolerantWork, kept: Vector, upcoming: UpcomingWindows) -> Dro
         drops=drops,
         kept_shares=shares,
         needed=work.needs(drops, upcoming.event_times),
-        needed_in_the_long_run=work.expected_needs(kept),
+        needed_in_the_long_run=work.expected_needs(kept) if needed_in_the_long_run is None else needed_in_the_long_run,
     )

@@ -1,0 +1,65 @@
+"""What windows need when shares of them are kept for long, found by deciding on them ahead of time.
+
+Where queries keep different shares, or as few windows as they may, what the rows of all of them come to is not told by
+a formula: one must not miss more just when another's gap begins. The decisions themselves tell, made for a while over
+time that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
+from streamshed.planning.window_drop.droppable import DroppableQuery
+from streamshed.planning.window_drop.open_windows import MOST_DECIDED, EventTimes, WindowDrops
+from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.work_tree import Vector
+
+_STEPS = 8
+_LONGEST_GAPS = 10
+"""Of so much time is it rehearsed, in gaps of the query that may miss most."""
+_REMEMBERED = 64
+
+_Rehearsed = tuple[tuple[WindowDrops, EventTimes], ...]
+
+
+def rehearsed_needs(work: TolerantWork, kept: Vector) -> Vector:
+    """Return which share of the rows that reach a node is needed in the long run.
+
+    Args:
+        work: Which queries there are.
+        kept: Per demand, the share of its windows that is kept.
+    """
+    shares = {demand.query: float(share) for demand, share in zip(work.demands, kept.tolist(), strict=True)}
+    queries = tuple(work.queries.values())
+    rehearsed = _rehearsed(queries, tuple(shares[one.query] for one in queries))
+    found = [work.needs(drops, {one.stream: times for one in queries}) for drops, times in rehearsed]
+    return np.asarray(np.mean(found, axis=0))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _rehearsed(queries: tuple[DroppableQuery, ...], kept_shares: tuple[float, ...]) -> _Rehearsed:
+    """Decide step by step; the first one, before which nothing was dropped, does not count."""
+    by_name = {one.query: one for one in queries}
+    shares = dict(zip(by_name, kept_shares, strict=True))
+    span = _span(queries)
+    longest = max(one.reach.size_microseconds for one in queries)
+    known, found = UpcomingWindows(), []
+    for step in range(_STEPS):
+        first = step * span
+        times = EventTimes(opened=first - longest, carried_since=0, first=first, last=first + span - 1)
+        known = UpcomingWindows(event_times={one.stream: times for one in queries}, drops=known.drops)
+        known = UpcomingWindows(event_times=known.event_times, drops=advanced_drops(by_name, shares, known))
+        found.append((known.drops, times))
+    return tuple(found[1:])
+
+
+def _span(queries: Sequence[DroppableQuery]) -> int:
+    """How much time is decided on in a step."""
+    longest = max((one.batch + 1) * one.window.slide_microseconds for one in queries)
+    most = MOST_DECIDED * min(one.window.slide_microseconds for one in queries)
+    return max(1, min(math.ceil(_LONGEST_GAPS * longest / _STEPS), most))

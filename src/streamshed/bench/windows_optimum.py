@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ _MOST_STEPS = 4000
 _DEAREST = 10.0
 """A price of rows at which no window is kept that no bound of gaps asks for."""
 _SEARCHED = 24
+_ROUNDING = 0.01
 
 
 def most_delivered(queries: Sequence[WindowsQuery], rows_share: float) -> float:
@@ -31,26 +33,42 @@ def most_delivered(queries: Sequence[WindowsQuery], rows_share: float) -> float:
     (the latest cells, and each query's gap), rows at a price λ; the bound is min_λ g(λ) + λ·(share of the rows), g the
     gain per cell, and is reached by some policy in the long run.
 
+    Where there are too few rows for the bounds of all, some queries are shut down, and deliver nothing: those whose
+    loss leaves most.
+
     Args:
         queries: The queries.
-        rows_share: Which share of the rows can be worked on. Where bounds of gaps ask for more than that, it is taken
-            to be what they ask for.
+        rows_share: Which share of the rows can be worked on.
 
     Example:
         One tumbling query delivers as it is given rows. Of windows that overlap by a half, and of which two in a row
-        may be missed, one in three is delivered at least, from two thirds of the rows.
+        may be missed, one in three is delivered at least, from two thirds of the rows; of fewer none.
 
         >>> def asked(size: int, slide: int, batch: int) -> WindowsQuery:
         ...     return WindowsQuery(name=f"{size}", size=size, slide=slide, batch=batch)
-        >>> round(most_delivered([asked(5, 5, 10)], 0.3), 3), round(most_delivered([asked(2, 1, 2)], 0.1), 3)
-        (0.3, 0.333)
+        >>> tumbling, sliding = asked(5, 5, 10), asked(2, 1, 2)
+        >>> [round(most_delivered([one], 0.3), 3) for one in (tumbling, sliding)]
+        [0.3, 0.0]
+        >>> round(most_delivered([sliding], 0.667), 3), round(most_delivered([asked(1, 1, 2), sliding], 0.4), 3)
+        (0.334, 0.2)
     """
+    for count in range(len(queries), 0, -1):
+        running = [_most_of_all(list(some), rows_share) for some in combinations(queries, count)]
+        found = [most for most in running if most is not None]
+        if found:
+            return max(found) * count / len(queries)
+    return 0.0
+
+
+def _most_of_all(queries: Sequence[WindowsQuery], rows_share: float) -> float | None:
+    """The same of queries none of which is shut down; None: there are too few rows for that."""
     game = _Game.of(queries)
     least = game.gain(_DEAREST) - game.gain(_DEAREST + 1)
-    share = max(rows_share, least)
+    if rows_share < least * (1 - _ROUNDING):
+        return None
 
     def bound(price: float) -> float:
-        return game.gain(price) + price * share
+        return game.gain(price) + price * rows_share
 
     low, high = 0.0, _DEAREST
     for _ in range(_SEARCHED):

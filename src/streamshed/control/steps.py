@@ -196,12 +196,16 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
 def _in_the_long_run(
     windows: UpcomingWindows | None, settings: ControlSettings, statistics: Statistics, *, elapsed_seconds: float
 ) -> UpcomingWindows | None:
-    """In the long run rows may take no longer than they took to come, less headroom and what no plan can save."""
+    """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
+
+    Queries are shut down only where it does not fit without any headroom, either.
+    """
     if windows is None:
         return None
     unsheddable_seconds = statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
     came_in = max(elapsed_seconds, settings.trigger_interval_seconds)
-    return replace(windows, steady_seconds=max(0.0, settings.headroom * came_in - unsheddable_seconds))
+    steady, utmost = (max(0.0, share * came_in - unsheddable_seconds) for share in (settings.headroom, _UTMOST))
+    return replace(windows, steady_seconds=steady, utmost_seconds=utmost)
 
 
 def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
@@ -274,6 +278,8 @@ def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBat
 
 
 _LEAST_SECONDS = 1e-3
+_UTMOST = 0.95
+"""Of the time that rows took to come: where everything takes more, micro-batches fall behind for good."""
 """No micro-batch takes less."""
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.answering.answering import Answering
+from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
@@ -35,7 +36,7 @@ from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
 from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
-from streamshed.spark.input_cut import PARTS_PER_CORE, InputCut
+from streamshed.spark.input_cut import InputCut, WindowPieces
 from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_rows_of_answers, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
@@ -169,12 +170,13 @@ class DomainRun:
             on_outcome=self._record,
             joins=self._joins,
             needs=self._needs.known,
-            on_decision=self._needs.tell,
+            on_decision=self._tell,
         )
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
         self._tasks = spark.sparkContext.defaultParallelism
         self._input_cut = InputCut(spark)
+        self._window_pieces: WindowPieces | None = None
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -214,7 +216,7 @@ class DomainRun:
         compiled = self._compiled(client)
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
         if drops_windows:
-            self._input_cut.cut(PARTS_PER_CORE * self._tasks)
+            self._window_pieces = WindowPieces(self._input_cut, self._tasks)
         answers = streaming_answer_frame(
             self._streaming_partials(compiled, client, summaries),
             self._answering,
@@ -252,6 +254,12 @@ class DomainRun:
         self._folder.write_text(_LOOP_FILE, self._loop.to_json())
         if self.domain.joined:
             self._folder.write_text(_JOINS_FILE, self._joins.to_json())
+
+    def _tell(self, decision: Decision) -> None:
+        """Let those know of a decision who follow it."""
+        self._needs.tell(decision)
+        if self._window_pieces is not None:
+            self._window_pieces.tell(decision.offered_rows, decision.row_shares)
 
     def _take_join_reports(self) -> JoinReports:
         taken, self._join_reports.value = self._join_reports.value, {}

@@ -13,6 +13,7 @@ from streamshed.elasticity.balance import Balance, StageWork
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.spark.executor_pool import ExecutorPool
+from streamshed.spark.input_cut import Cut
 from streamshed.spark.scaling_status import ScalingStatus, scaling_status
 from streamshed.spark.shared_workers import SharedWorkers
 from streamshed.statistics.measured import Measured
@@ -45,13 +46,6 @@ class Stages(Protocol):
         """Return what the stages took of each micro-batch before one that was not told of yet."""
 
 
-class Input(Protocol):
-    """What cuts input into tasks; `InputCut` is one."""
-
-    def cut(self, pieces: int) -> None:
-        """Let input be cut into so many tasks from the next micro-batch on."""
-
-
 class DomainScaling:
     """The control loop of a time domain, wrapped so that it asks for workers, and spreads work evenly over them.
 
@@ -66,7 +60,7 @@ class DomainScaling:
         self._pool, self._cores, self._slots = workers.pool, workers.cores, slots
         self._balance = Balance()
         self._stages: Stages | None = None
-        self._input: Input | None = None
+        self._input: Cut | None = None
         settings = _in_pieces(workers.settings, -(-partitions // workers.cores))
         self.loop = ElasticLoop(
             loop,
@@ -77,7 +71,7 @@ class DomainScaling:
             undivided_share=self._undivided_share,
         )
 
-    def watch(self, stages: Stages, source: Input) -> None:
+    def watch(self, stages: Stages, source: Cut) -> None:
         """Look from now on at how work is spread over tasks, and cut input finer where that is uneven."""
         self._stages, self._input = stages, source
 
@@ -103,7 +97,7 @@ class DomainScaling:
             for stages in told:
                 self._balance = self._balance.observed(stages, slots=slots)
         if self._balance.is_cut:
-            self._input.cut(self._balance.pieces_per_slot * slots)
+            self._input.cut(self._balance.pieces_per_slot * slots, "work is uneven")
 
     def _undivided_share(self) -> float:
         """Of the time of one worker, which runs as many tasks at a time as it has cores."""

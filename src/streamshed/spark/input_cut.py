@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 
 FILE_PARTS = "spark.sql.files.minPartitionNum"
 OPEN_COST = "spark.sql.files.openCostInBytes"
 
-PARTS_PER_CORE = 4
-"""Into so many tasks per core the files of a micro-batch are cut where windows are dropped.
+PARTS_PER_CORE, MOST_PARTS_PER_CORE = 4, 16
+"""Into so many tasks per core the files of a micro-batch are cut where windows are dropped, and at most.
 
 Spark lays files into tasks in their order, so that those of some minutes are in one of them: where windows are kept for
 some minutes and dropped for others, one core would do all the work.
 """
+
+_WORKED_ON_PER_CORE = 2
+"""So many of these tasks, per core, are to have work: of few rows that are worked on, each task has few."""
+
+_REMEMBERED = 8
 
 LEAST_PIECE_BYTES = 64 * 1024
 """A task reads so much of a file at least; Spark's own least is 4 MiB, as much as many a micro-batch has."""
@@ -33,11 +41,19 @@ class InputCut:
         self._spark = spark
         self._before = {name: spark.conf.get(name, None) for name in (FILE_PARTS, OPEN_COST)}
         self._lock = threading.Lock()
+        self._asked: dict[str, int] = {}
         self._pieces: int | None = None
 
-    def cut(self, pieces: int) -> None:
-        """Let files be cut into so many tasks from the next micro-batch on, as far as they can be."""
+    def cut(self, pieces: int, why: str) -> None:
+        """Let files be cut into so many tasks from the next micro-batch on, as far as they can be.
+
+        Args:
+            pieces: How many there are to be.
+            why: For which reason; of several the finest cut holds.
+        """
         with self._lock:
+            self._asked[why] = pieces
+            pieces = max(self._asked.values())
             if self._before[FILE_PARTS] is None and pieces != self._pieces:
                 self._spark.conf.set(FILE_PARTS, str(pieces))
                 self._spark.conf.set(OPEN_COST, str(LEAST_PIECE_BYTES))
@@ -54,3 +70,56 @@ class InputCut:
                 else:
                     self._spark.conf.set(name, known)
             self._pieces = None
+
+
+def parts_per_core(worked_on_share: float) -> int:
+    """Return into how many tasks per core files are cut of which some rows, which lie together, are worked on.
+
+    Args:
+        worked_on_share: The share.
+
+    Example:
+        >>> [parts_per_core(share) for share in (1.0, 0.5, 0.3, 0.12, 0.0)]
+        [4, 4, 8, 16, 16]
+    """
+    parts = PARTS_PER_CORE
+    while parts < MOST_PARTS_PER_CORE and parts * worked_on_share < _WORKED_ON_PER_CORE:
+        parts *= 2
+    return parts
+
+
+class Cut(Protocol):
+    """What cuts files into tasks; `InputCut` is one."""
+
+    def cut(self, pieces: int, why: str) -> None:
+        """Let files be cut into so many tasks, at least, from the next micro-batch on, and say why."""
+
+
+class WindowPieces:
+    """Cuts files the finer, the fewer of their rows are worked on, as windows are dropped.
+
+    Args:
+        source: What is cut.
+        tasks: How many can run at a time.
+    """
+
+    def __init__(self, source: Cut, tasks: int) -> None:
+        self._source, self._tasks = source, tasks
+        self._latest: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+        self._cut(1.0)
+
+    def tell(self, offered_rows: Mapping[str, int], row_shares: Mapping[str, float]) -> None:
+        """Take in which share of its rows a micro-batch works on; the next one is cut for what the latest had.
+
+        Args:
+            offered_rows: By stream.
+            row_shares: By stream, the share of them that is worked on; of others all are.
+        """
+        offered = sum(offered_rows.values())
+        if offered:
+            worked_on = sum(count * row_shares.get(stream, 1.0) for stream, count in offered_rows.items())
+            self._latest.append((worked_on, offered))
+            self._cut(sum(one for one, _ in self._latest) / sum(one for _, one in self._latest))
+
+    def _cut(self, worked_on_share: float) -> None:
+        self._source.cut(parts_per_core(worked_on_share) * self._tasks, "windows are dropped")

@@ -32,6 +32,8 @@ class UpcomingWindows:
         drops: What was decided before.
         steady_seconds: What the work on the coming rows may take in the long run, however long the micro-batch that
             is planned may take; None: nothing is known of that.
+        utmost_seconds: The same where no headroom is left: who cannot last within it is shut down. None: as
+            `steady_seconds`.
         state: How much memory state takes, and may take.
         unneeded: By `DroppableQuery.definition_id`, when windows start of which nobody needs the answer who is fed.
         state_entries: By query, about how many groups it holds in state; see `state_entries`.
@@ -40,6 +42,7 @@ class UpcomingWindows:
     event_times: Mapping[str, EventTimes] = field(default_factory=dict)
     drops: WindowDrops = NOTHING_DROPPED
     steady_seconds: float | None = None
+    utmost_seconds: float | None = None
     state: StateUse = NOTHING_HELD
     state_entries: Mapping[str, float] = field(default_factory=dict)
     unneeded: Mapping[int, Times] = field(default_factory=dict)

@@ -80,6 +80,12 @@ def _steady(upcoming: UpcomingWindows, budget_seconds: float) -> float:
     return budget_seconds if upcoming.steady_seconds is None else upcoming.steady_seconds
 
 
+def _utmost(upcoming: UpcomingWindows, budget_seconds: float) -> float:
+    """What work may take in the long run if it has to: rather no headroom than no answers."""
+    steady_seconds = _steady(upcoming, budget_seconds)
+    return steady_seconds if upcoming.utmost_seconds is None else max(steady_seconds, upcoming.utmost_seconds)
+
+
 def nothing_more_dropped(work: TolerantWork, upcoming: UpcomingWindows) -> DropPlan:
     """Keep all windows that are not decided on yet; those that were dropped before are not needed.
 
@@ -120,7 +126,8 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
         shut, eased = set(), 0
     asked = _window_demands(work, frozenset(shut))
     least = least_kept(work, asked)
-    fits, can_last = least.fits(long_run_seconds), least.seconds <= steady_seconds
+    utmost_seconds = _utmost(upcoming, budget_seconds)
+    fits, can_last = least.fits(long_run_seconds), least.seconds <= utmost_seconds
     pressed = 0 if can_last else upcoming.drops.pressed + 1
     runs = np.array([demand.query not in shut for demand in work.demands])
     needed = None
@@ -129,7 +136,7 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     elif fits:
         kept = _window_shares(work, asked, long_run_seconds) * runs
     elif pressed >= PATIENCE:
-        kept, pressed = window_shares(work.tree, rare(work, asked), least.modelled(steady_seconds)) * runs, 0
+        kept, pressed = window_shares(work.tree, rare(work, asked), least.modelled(utmost_seconds)) * runs, 0
     else:
         kept, needed = least.kept, least.needed
     if pressure is not Pressure.NONE:

@@ -109,6 +109,16 @@ def test_a_query_is_shut_down_only_when_it_lasts_and_comes_back_when_there_is_ro
     assert back[-1] == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(("utmost_seconds", "is_shut"), [(0.25, False), (0.15, True)])
+def test_a_query_that_fits_without_headroom_is_not_shut_down(utmost_seconds: float, is_shut: bool) -> None:
+    """A tenth of its windows takes 0.2 s."""
+    windows = upcoming(steady_seconds=0.1, utmost_seconds=utmost_seconds)
+    for _ in range(PATIENCE):
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.1, least_error_rates, windows)
+        windows = replace(windows, drops=plan.drops)
+    assert plan.kept_shares["windows"] == pytest.approx(0.0 if is_shut else 0.1)
+
+
 def test_one_late_micro_batch_shuts_nobody_down() -> None:
     """It has less time than its rows took to come: that says nothing of the long run."""
     windows = upcoming(steady_seconds=1.0)

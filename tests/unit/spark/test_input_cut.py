@@ -1,0 +1,48 @@
+"""The fewer rows are worked on, the finer files are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from streamshed.spark.input_cut import MOST_PARTS_PER_CORE, PARTS_PER_CORE, WindowPieces
+
+CORES = 3
+
+
+@dataclass
+class Asked:
+    """What was asked of a cut."""
+
+    pieces: list[int] = field(default_factory=list)
+
+    def cut(self, pieces: int, why: str) -> None:
+        """Remember it."""
+        assert why
+        self.pieces.append(pieces)
+
+
+def test_files_are_cut_for_what_the_latest_micro_batches_had_to_work_on() -> None:
+    asked = Asked()
+    pieces = WindowPieces(asked, CORES)
+    # Windows are kept in runs: a micro-batch has them or has none.
+    for share in [1.0] * 8 + [1.0, 0.0, 0.0, 0.0] * 2 + [0.0] * 7 + [1.0] * 8:
+        pieces.tell({"rows": 100}, {"rows": share})
+    per_core = [one // CORES for one in asked.pieces]
+    assert per_core[0] == per_core[8] == PARTS_PER_CORE
+    assert per_core[16] == 2 * PARTS_PER_CORE
+    assert max(per_core) == MOST_PARTS_PER_CORE
+    assert per_core[-1] == PARTS_PER_CORE
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"), [({"few": 0.0}, 16), ({"many": 0.1}, 8), ({"many": 0.05}, 16), ({}, 4)]
+)
+def test_streams_count_by_their_rows(shares: dict[str, float], expected: int) -> None:
+    asked = Asked()
+    pieces = WindowPieces(asked, 1)
+    rows = {"few": 10, "many": 90} if "few" not in shares else {"few": 90, "rest": 10}
+    pieces.tell(rows, shares)
+    pieces.tell({"few": 0}, shares)
+    assert asked.pieces[-1] == expected

@@ -73,7 +73,7 @@ def test_what_recordings_are_asked_cannot_be_delivered_as_rows_are_given() -> No
 
 @pytest.mark.parametrize(("rows", "expected"), [(0.2, 0.0), (0.4, 0.2), (0.6, 0.3), (2 / 3, 0.5)])
 def test_of_too_few_rows_for_all_bounds_some_queries_deliver_nothing(rows: float, expected: float) -> None:
-    """Windows that overlap by a half, of which one in three is kept, need two thirds of the rows, the others a third."""
+    """Windows that overlap by a half, one in three of which is kept, need two thirds of the rows, others a third."""
     alone = WindowsQuery(name="alone", size=1, slide=1, batch=2)
     overlapping = WindowsQuery(name="overlapping", size=2, slide=1, batch=2)
     assert most_delivered([alone, overlapping], rows) == pytest.approx(expected, abs=0.01)

@@ -36,9 +36,7 @@ def test_files_are_cut_for_what_the_latest_micro_batches_had_to_work_on() -> Non
     assert per_core[-1] == PARTS_PER_CORE
 
 
-@pytest.mark.parametrize(
-    ("shares", "expected"), [({"few": 0.0}, 16), ({"many": 0.1}, 8), ({"many": 0.05}, 16), ({}, 4)]
-)
+@pytest.mark.parametrize(("shares", "expected"), [({"few": 0.0}, 16), ({"many": 0.2}, 8), ({"many": 0.1}, 16), ({}, 4)])
 def test_streams_count_by_their_rows(shares: dict[str, float], expected: int) -> None:
     asked = Asked()
     pieces = WindowPieces(asked, 1)

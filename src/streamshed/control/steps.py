@@ -22,7 +22,7 @@ from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates
-from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.decisions import UpcomingWindows, still_dropped
 from streamshed.planning.window_drop.not_needed import unneeded_rows
 from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
@@ -243,7 +243,10 @@ def _useful(
 
 def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:
     """What is decided on windows, and which rows nobody needs who is fed; in advisory mode all are delivered."""
-    drops = NOTHING_DROPPED if applied.windows is None else applied.windows.drops
+    if applied.windows is not None:
+        drops = applied.windows.drops
+    else:
+        drops = NOTHING_DROPPED if upcoming.windows is None else still_dropped(upcoming.windows)
     rows = [query for query in network.queries if query.aggregate is None]
     unneeded = {} if settings.advisory else unneeded_by_definition(rows, upcoming.needs.unneeded)
     return replace(drops, elsewhere=unneeded)

@@ -104,7 +104,7 @@ def streaming_answer_frame(
         summaries: Told what each partition answered, when all of it is computed.
         nested: The network's queries over answers of others, and those between.
         fixed: Which windows are dropped where there is nobody to ask.
-        has_cohorts: Whether any query may drop windows by group.
+        has_cohorts: Whether any query may drop windows by group, or did so before.
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

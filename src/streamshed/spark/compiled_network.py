@@ -57,10 +57,12 @@ class CompiledNetwork:
     Attributes:
         streams: Its streams.
         levels: What is done with answers that are rows of further aggregates.
+        missing: `Query.definition_id` of queries that miss windows which are open, whether they tolerate gaps or not.
     """
 
     streams: tuple[CompiledStream, ...]
     levels: tuple[CompiledLevel, ...]
+    missing: frozenset[int] = frozenset()
 
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
@@ -125,8 +127,8 @@ class CompiledNetwork:
 
     @property
     def carried(self) -> Carried:
-        """What carriers tell of windows: of all of ungrouped queries, and of those that may drop some."""
-        tolerant = {slot.query.definition_id for slot, _ in self.typed_slots if slot.query.gap_windows}
+        """What carriers tell of windows: of all of ungrouped queries, and of those that may miss some."""
+        tolerant = {slot.query.definition_id for slot, _ in self.typed_slots if slot.query.gap_windows} | self.missing
         routes: dict[str, list[CarriedWindows]] = {}
         for stream, is_grouped, windows in self._windows_asked():
             if not is_grouped or windows.definition_id in tolerant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pyspark.accumulators import Accumulator
@@ -213,7 +213,7 @@ class DomainRun:
         """Start the streaming query, whose tasks ask `client` for its plans."""
         self._folder.write_text(FILE, self.manifest.to_json())
         summaries = new_summaries(self._spark)
-        compiled = self._compiled(client)
+        compiled = replace(self._compiled(client), missing=self._planner.missing)
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
         if drops_windows:
             self._window_pieces = WindowPieces(self._input_cut, self._tasks)
@@ -224,7 +224,7 @@ class DomainRun:
             f"{self._settings.checkpoint}/set_aside",
             summaries,
             compiled.nested,
-            has_cohorts=drops_windows,
+            has_cohorts=drops_windows or bool(compiled.missing),
         )
         self._writer = MicroBatchWriter(
             self._sink,

@@ -86,7 +86,10 @@ class MicroBatchPlanner:
         self._lock = threading.Lock()
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
-        self._carrier = CarrierClock(facts.sources, self._last_plan())
+        last = self._last_plan()
+        self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
+        """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
+        self._carrier = CarrierClock(facts.sources, last)
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
         self._recorded = -1

@@ -86,7 +86,7 @@ def advanced_drops(
         definition = queries[name].definition_id
         of_definition[definition] = max(share, of_definition.get(definition, 0.0))
     parts = {name: part for one in queries.values() for name, part in one.parts.items()}
-    decided = _still_open(upcoming, parts)
+    decided = _kept_in_mind(upcoming, parts)
     known = dict(decided)
     running: dict[str, dict[str, _Running]] = {}
     for name, part in parts.items():
@@ -159,7 +159,17 @@ def _in_runs(members: Mapping[str, _Running], times: EventTimes, pressure: Press
     }
 
 
-def _still_open(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
+def still_dropped(upcoming: UpcomingWindows) -> WindowDrops:
+    """Drop nothing more: what was dropped stays so as long as its windows may be open, for their rows are gone.
+
+    Args:
+        upcoming: What was decided before. None of its queries may drop windows now: they tolerate gaps no more, have
+            left, or the policy drops none.
+    """
+    return WindowDrops(queries=_kept_in_mind(upcoming, {}))
+
+
+def _kept_in_mind(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
     """What was decided; of parts that are gone, as long as windows of theirs may be open."""
     opened = min((times.opened for times in upcoming.event_times.values()), default=None)
     return {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from streamshed.network.cohorts import part_of
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
 from streamshed.planning.window_drop.kept_runs import EVERYTHING, KeptRun, Laid, Runner
@@ -285,6 +286,11 @@ class WindowDrops:
     eased: int = 0
     pressure: Pressure = Pressure.NONE
     elsewhere: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> frozenset[int]:
+        """`Query.definition_id` of queries that miss windows which may be open."""
+        return frozenset(part_of(name)[0] for name, one in self.queries.items() if one.dropped)
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold."""

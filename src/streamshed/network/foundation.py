@@ -20,8 +20,7 @@ class Foundation(Query):
 
     Attributes:
         asked: The query over its answers.
-        is_tolerant: Whether all who ask the same of these answers tolerate gaps: else none of its windows is ever
-            incomplete.
+        is_tolerant: Whether all who ask the same as `asked` tolerate gaps.
     """
 
     asked: Query | None = None
@@ -44,8 +43,12 @@ class Foundation(Query):
 
     @cached_property
     def definition(self) -> str:
-        """What it asks; another text than that of a query which asks for its answers themselves, and may be shed."""
-        return json.dumps(["below", self.is_tolerant, *definition_of(self.node)], separators=(",", ":"))
+        """What it asks; another text than that of a query which asks for its answers themselves, and may be shed.
+
+        The same whether those tolerate gaps who rest on it: its open windows go on when that changes. Where one does
+        not, all of its rows are there, and others beside it need none of their own.
+        """
+        return json.dumps(["below", *definition_of(self.node)], separators=(",", ":"))
 
 
 def chains(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:

@@ -138,7 +138,7 @@ def listener_of(
 ) -> Listener:
     """Return who tells the sums over windows whose answers are rows of a level.
 
-    While any of the queries that rest on an aggregate drops windows, nothing is told of it: not all of its rows are
+    While all of the queries that rest on an aggregate drop windows, nothing is told of it: not all of its rows are
     there.
 
     Args:
@@ -153,7 +153,7 @@ def listener_of(
         number = micro_batch_id()
         plan = None if client is None else client.plan(number)
         dropping = frozenset() if plan is None else dropped_windows(plan.drops).keys()
-        thinned = [definition for definition, own in askers.items() if not dropping.isdisjoint(own)]
+        thinned = [definition for definition, own in askers.items() if dropping >= set(own)]
         is_whole = ~np.isin(partials.longs("definition_id"), thinned)
         sums = window_sums(partials.take(np.flatnonzero(is_whole)))
         summaries.add({(number, level, partition_id()): TaskSummary({}, sums)})

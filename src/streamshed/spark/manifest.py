@@ -21,7 +21,7 @@ from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 
 FILE = "manifest.json"
-_VERSION = 5
+_VERSION = 6
 _NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 
 

@@ -80,6 +80,16 @@ def test_what_is_asked_of_the_stream_is_the_first_aggregate() -> None:
     assert alone.asked_definition_id == nested.query("q", mode="exact").definition_id
 
 
+def test_what_is_asked_of_the_stream_is_the_same_whoever_tolerates_gaps() -> None:
+    """State knows it by its definition: open windows go on when a query's mode changes, or one comes or goes."""
+    nested = sums().window("1 minute").agg(most="max(total)")
+    exactly, some = nested.query("exactly", mode="exact"), nested.query("some", mode="subset", max_gap=3)
+    beside = sums().window("1 minute").agg(least="min(total)").query("beside", mode="subset", max_gap=2)
+    networks = [network(exactly), network(some), network(exactly, some), network(some, beside), network(exactly, beside)]
+    found = {query.definition_id for asked in networks for query in asked.foundation.queries}
+    assert len(found) == 1
+
+
 def test_a_chain_ends_with_the_query() -> None:
     query = sums().window("1 minute").agg(most="max(total)").query("most", mode="exact")
     (chain,) = chains([query])

@@ -38,7 +38,8 @@ UNREADABLE = "unreadable"
 """A row that could not be read."""
 
 GAP = "gap"
-"""A window that was dropped, for all of its groups, or for those of the cohorts in `value_text`."""
+"""A window that was dropped, for all of its groups, or for those of the cohorts in `value_text`; or one that began
+before its query was added."""
 
 PREDICTION = "prediction"
 """What a dropped window would have been answered, as far as others tell; made afterwards, never by a run."""

@@ -18,9 +18,9 @@ from streamshed.network.window import WindowSpecification
 
 OVERLOAD, MEMORY = "overload", "memory"
 SHUT_DOWN, SHUT_DOWN_FOR_MEMORY = "shut down", "shut down for memory"
-NOT_NEEDED = "not needed"
+NOT_NEEDED, NOT_SEEN = "not needed", "before the query"
 """Why a window was dropped: to stay in time, or to keep state within its limit; or its query did not run at all; or
-nobody needs it who is fed."""
+nobody needs it who is fed; or it began before its query was added."""
 
 COHORT = "cohort"
 """The column of window partials that tells the cohort of a group, where any query drops windows by group."""
@@ -40,6 +40,7 @@ class DroppedWindows:
         for_state: Those of them that were dropped as state had to be kept within its limit.
         cohort: Which groups they are dropped for; None: all.
         elsewhere: Those of them that were dropped as nobody needs them who is fed.
+        unseen: Those of them that began before the query came, whose rows it has not seen.
     """
 
     window: WindowSpecification
@@ -48,6 +49,7 @@ class DroppedWindows:
     for_state: tuple[tuple[int, int], ...] = ()
     cohort: int | None = None
     elsewhere: tuple[tuple[int, int], ...] = ()
+    unseen: tuple[tuple[int, int], ...] = ()
 
     def includes(self, starts: Longs) -> Truths:
         """Tell which windows are dropped, by their starts, microseconds."""
@@ -58,11 +60,14 @@ class DroppedWindows:
         numbers = window_numbers(self.window, starts)
         shut, for_state = _within(numbers, self.shut), _within(numbers, self.for_state)
         found: npt.NDArray[np.object_] = np.select(
-            [shut & for_state, shut, for_state, _within(numbers, self.elsewhere)],
-            [np.full(len(numbers), told, object) for told in (SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY, NOT_NEEDED)],
+            [_within(numbers, self.unseen), shut & for_state, shut, for_state, _within(numbers, self.elsewhere)],
+            [np.full(len(numbers), told, object) for told in _REASONS],
             OVERLOAD,
         )
         return found
+
+
+_REASONS = (NOT_SEEN, SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY, NOT_NEEDED)
 
 
 def window_numbers(window: WindowSpecification, starts: Longs) -> Longs:
@@ -73,6 +78,11 @@ def window_numbers(window: WindowSpecification, starts: Longs) -> Longs:
 
 Dropped = Mapping[int, Sequence[DroppedWindows]]
 """By `Query.definition_id`: of all its groups, and of its cohorts."""
+
+
+def together(dropped: Dropped, more: Dropped) -> Dropped:
+    """Put dropped windows together; of those that are in both, the second say why."""
+    return {one: [*dropped.get(one, ()), *more.get(one, ())] for one in {**dropped, **more}} if more else dropped
 
 
 def is_dropped(partials: WindowPartials, dropped: Dropped) -> Truths:

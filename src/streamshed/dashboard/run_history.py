@@ -39,7 +39,7 @@ class QuerySoFar:
         relative_error: Of its latest answers: mean of half the interval's width by the value.
         late_pairs: (row, window) pairs that came too late.
         rows: Rows delivered, of a set-valued query.
-        gaps: Windows that were dropped.
+        gaps: Windows that were dropped, or began before the query was added.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
         latest_window_until: The number at which it ends, where windows lie along numbers.
     """

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
-from streamshed.answering.dropped_windows import COHORT, Dropped, DroppedWindows, is_carried, is_dropped
+from streamshed.answering.dropped_windows import COHORT, Dropped, DroppedWindows, is_carried, is_dropped, together
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.network.cohorts import part_of
@@ -83,7 +83,7 @@ def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = Map
     return _flat(partials, nested).mapInArrow(answered, ANSWER_DDL)
 
 
-def streaming_answer_frame(
+def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each by its name
     partials: DataFrame,
     answering: Answering,
     client: PlanClient | None,
@@ -92,6 +92,7 @@ def streaming_answer_frame(
     nested: Nested = MappingProxyType({}),
     fixed: WindowDrops = NOTHING_DROPPED,
     *,
+    unseen: Dropped = MappingProxyType({}),
     has_cohorts: bool = False,
 ) -> DataFrame:
     """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
@@ -104,6 +105,7 @@ def streaming_answer_frame(
         summaries: Told what each partition answered, when all of it is computed.
         nested: The network's queries over answers of others, and those between.
         fixed: Which windows are dropped where there is nobody to ask.
+        unseen: Windows that began before their queries came.
         has_cohorts: Whether any query may drop windows by group, or did so before.
     """
 
@@ -111,7 +113,7 @@ def streaming_answer_frame(
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
         shed, partly_joined = ((), ()) if plan is None else (plan.shed, plan.partly_joined)
-        dropped = dropped_windows(fixed if plan is None else plan.drops)
+        dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
         told: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []

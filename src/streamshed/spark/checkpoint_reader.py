@@ -38,6 +38,17 @@ def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     return 0 if text is None else int(_header(text).get("batchWatermarkMs", 0))
 
 
+def last_committed(checkpoint: Storage) -> int | None:
+    """Return the micro-batch that finished last; None: none has."""
+    return max((int(name) for name in checkpoint.below("commits").names() if name.isdigit()), default=None)
+
+
+def next_watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
+    """Return the watermark after a micro-batch that has finished, 0 for one that has not."""
+    text = checkpoint.read_text(f"commits/{micro_batch_id}")
+    return 0 if text is None else int(_header(text).get("nextBatchWatermarkMs", 0))
+
+
 def files_of(checkpoint: Storage, micro_batch_id: int) -> tuple[SourceFiles, ...]:
     """Return the files that each file source contributes to a micro-batch; sources without are left out.
 

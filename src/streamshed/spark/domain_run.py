@@ -54,12 +54,14 @@ from streamshed.spark.query_names import free_name
 from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.seen_before import seen_until
 from streamshed.spark.side_answers import compiled_sides, side_works
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.stage_watch import StageWatch
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
+from streamshed.spark.unseen_windows import unseen_windows
 from streamshed.spark.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -213,7 +215,8 @@ class DomainRun:
         """Start the streaming query, whose tasks ask `client` for its plans."""
         self._folder.write_text(FILE, self.manifest.to_json())
         summaries = new_summaries(self._spark)
-        compiled = replace(self._compiled(client), missing=self._planner.missing)
+        unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._watermark())
+        compiled = replace(self._compiled(client), missing=self._planner.missing | unseen.keys())
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
         if drops_windows:
             self._window_pieces = WindowPieces(self._input_cut, self._tasks)
@@ -224,6 +227,7 @@ class DomainRun:
             f"{self._settings.checkpoint}/set_aside",
             summaries,
             compiled.nested,
+            unseen=unseen,
             has_cohorts=drops_windows or bool(compiled.missing),
         )
         self._writer = MicroBatchWriter(
@@ -282,8 +286,17 @@ class DomainRun:
             classes=[sharing_class for stream in trial.streams for sharing_class in stream.work.classes],
             types=dict(one for compiled in (*sides, trial) for one in types_of_network(compiled).items()),
             merging=trial.merging,
+            seen_until=self._seen_until(),
         )
         return continued(self._before, self._network, self.domain, wanted, watermark=self._watermark())
+
+    def _seen_until(self) -> dict[str, int]:
+        """Of a joined stream, as of all whose rows may have been joined."""
+        interval = self._settings.control.trigger_interval_seconds
+        step = 0 if self.domain.is_numbered else round(interval * 1e6)
+        found = seen_until(self._spark_folder, self._folder.below("plans"), self.domain.sources, least_step=step)
+        latest = max(found.values(), default=None)
+        return found if latest is None else {stream.name: latest for stream in self.domain.joined} | found
 
     def _watermark(self) -> int:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]

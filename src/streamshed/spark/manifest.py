@@ -19,6 +19,7 @@ from streamshed.sharing.sharing_class import Member, SharingClass
 from streamshed.spark.slice_folding import Merging, StateKeys
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
+from streamshed.spark.unseen_windows import ALWAYS, WholeSince, whole_since
 
 FILE = "manifest.json"
 _VERSION = 6
@@ -66,6 +67,7 @@ class Wanted:
         classes: Its sharing classes.
         types: Of the keys and values of its queries, and of the answers that it joins.
         merging: Its aggregates of the user's own.
+        seen_until: Per stream, an event time that no row is later than that the checkpoint has seen.
     """
 
     layout: StateLayout
@@ -73,6 +75,7 @@ class Wanted:
     classes: Sequence[SharingClass]
     types: Types
     merging: Merging
+    seen_until: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ class Manifest:
             relation's columns are no part of a query's definition.
         states: Per query, those of its aggregates of the user's own of which state may hold what they made of rows, but
             not these; and what their states are told apart by.
+        whole_since: Of its queries, and of the aggregates below them, from when on windows are whole; see there.
+        seen_until: Per stream, an event time that no row is later than that was read before the last start.
     """
 
     streams: tuple[tuple[str, str], ...]
@@ -100,6 +105,8 @@ class Manifest:
     classes: tuple[RememberedClass, ...] = field(default=())
     types: Types = field(default_factory=dict)
     states: StateKeys = field(default_factory=dict)
+    whole_since: WholeSince = field(default_factory=dict)
+    seen_until: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
@@ -114,6 +121,8 @@ class Manifest:
                 "classes": [_class_to_json(remembered) for remembered in self.classes],
                 "types": {str(definition_id): dict(found) for definition_id, found in self.types.items()},
                 "states": {str(definition_id): dict(keys) for definition_id, keys in self.states.items()},
+                "whole_since": {str(definition_id): instant for definition_id, instant in self.whole_since.items()},
+                "seen_until": dict(self.seen_until),
             },
             indent=1,
         )
@@ -139,6 +148,8 @@ class Manifest:
             classes=tuple(_class_from_json(entry) for entry in document["classes"]),
             types={int(definition_id): found for definition_id, found in document["types"].items()},
             states={int(definition_id): keys for definition_id, keys in document.get("states", {}).items()},
+            whole_since={int(definition_id): instant for definition_id, instant in document["whole_since"].items()},
+            seen_until=document["seen_until"],
         )
 
 
@@ -206,9 +217,11 @@ def continued(
     streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
     present = tuple(RememberedClass(c.class_id, c.members) for c in wanted.classes)
     held = wanted.merging.held_states
+    own = [query for query in network.queries if query.stream in domain.streams]
     if before is None:
+        since = whole_since(own, None, {})
         return Manifest(
-            streams, network.depth, network.joins, wanted.partitions, wanted.layout, present, wanted.types, held
+            streams, network.depth, network.joins, wanted.partitions, wanted.layout, present, wanted.types, held, since
         )
     problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
     problems += [
@@ -220,6 +233,10 @@ def continued(
     problems += _state_problems(before.states, wanted.merging.state_keys, network)
     if problems:
         raise IncompatibleCheckpointError("; ".join(problems))
+    seen = {
+        name: max(wanted.seen_until.get(name, ALWAYS), before.seen_until.get(name, ALWAYS))
+        for name in {**before.seen_until, **wanted.seen_until}
+    }
     used = {remembered.class_id for remembered in present}
     retired = tuple(
         RememberedClass(old.class_id, old.members, watermark if old.retired_at is None else old.retired_at)
@@ -239,6 +256,8 @@ def continued(
         (*present, *retired),
         {**kept, **wanted.types},
         {**states, **held},
+        whole_since(own, before.whole_since, seen),
+        seen,
     )
 
 

@@ -19,7 +19,7 @@ class QueryStatus:
             where no answer has both.
         late_pairs: (row, window) pairs that came when the window had closed.
         rows: Rows delivered, of a set-valued query.
-        gaps: Windows that were dropped.
+        gaps: Windows that were dropped, or began before the query was added.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
         latest_window_until: The number at which it ends, where windows lie along numbers.
     """

@@ -158,14 +158,20 @@ def test_a_removed_query_is_not_heard_of_again(restarted: Restarted) -> None:
         assert last < restarted.first_of_second_run
 
 
-def test_an_added_query_begins_with_the_rows_that_come(restarted: Restarted) -> None:
-    since = float(FILES_BEFORE * FILE_SECONDS)
-    windows = _expected(40, 40, lambda v: v > 6, since)
+def test_an_added_query_begins_with_the_windows_of_which_it_sees_all_rows(restarted: Restarted) -> None:
+    since = at(FILES_BEFORE * FILE_SECONDS)
+    windows = {start: len(values) for start, values in _expected(40, 40, lambda v: v > 6).items() if start >= since}
     found = restarted.collected.values("added", "n")
-    assert {start: found.get(start) for start in windows} == {s: len(values) for s, values in windows.items()}
+    assert {start: found.get(start) for start in windows} == windows
     means = restarted.collected.values("added_too", "mean")
-    for start, values in _expected(30, 30, lambda v: v > 8, since).items():
-        assert means[start] == pytest.approx(sum(values) / len(values))
+    for start, values in _expected(30, 30, lambda v: v > 8).items():
+        if start >= since:
+            assert means[start] == pytest.approx(sum(values) / len(values))
+    assert min(*found, *means) >= since
+    for query, begun in (("added", at(40)), ("added_too", at(30))):
+        gaps = {row.window_start: row.reason for row in restarted.collected.rows(query, kind="gap")}
+        assert gaps[begun] == "before the query"
+        assert max(gaps) < since
 
 
 def test_classes_that_can_be_in_state_no_longer_are_forgotten(restarted: Restarted, spark: SparkSession) -> None:

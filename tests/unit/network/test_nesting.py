@@ -85,7 +85,13 @@ def test_what_is_asked_of_the_stream_is_the_same_whoever_tolerates_gaps() -> Non
     nested = sums().window("1 minute").agg(most="max(total)")
     exactly, some = nested.query("exactly", mode="exact"), nested.query("some", mode="subset", max_gap=3)
     beside = sums().window("1 minute").agg(least="min(total)").query("beside", mode="subset", max_gap=2)
-    networks = [network(exactly), network(some), network(exactly, some), network(some, beside), network(exactly, beside)]
+    networks = [
+        network(exactly),
+        network(some),
+        network(exactly, some),
+        network(some, beside),
+        network(exactly, beside),
+    ]
     found = {query.definition_id for asked in networks for query in asked.foundation.queries}
     assert len(found) == 1
 

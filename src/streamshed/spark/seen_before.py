@@ -1,0 +1,74 @@
+"""Up to when the rows of a checkpoint's finished micro-batches go: a query that is added has seen none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamshed.network.sources import FileFormat, FolderSource
+from streamshed.network.stream import Stream
+from streamshed.spark.checkpoint_reader import last_committed, next_watermark_milliseconds
+from streamshed.spark.event_times import GUESSED_STEPS
+from streamshed.spark.plan_row import PlanRow
+from streamshed.spark.storage import Storage
+from streamshed.spark.upcoming_rows import RowSizes, StreamRows, upcoming_rows
+
+_MILLISECOND = 1_000
+"""Spark's watermarks are rounded down to it, microseconds."""
+
+_NOT_NOTED = 3
+"""Of so many micro-batches at the end of a run the last plan may not know which event times they brought."""
+
+
+def seen_until(checkpoint: Storage, plans: Storage, streams: Sequence[Stream], *, least_step: int) -> dict[str, int]:
+    """Return, per stream, an event time that no row of finished micro-batches is later than, as far as one can tell.
+
+    Footers of Parquet files tell. Elsewhere it is the latest event that is known, be it of the last plan or by the
+    watermark, and twice as much more as event time went in a micro-batch: nobody has noted the times of what was shed,
+    nor, where there are several streams, of what the last micro-batch brought.
+
+    Args:
+        checkpoint: Spark's checkpoint.
+        plans: What was planned.
+        streams: Those of a time domain that come from outside.
+        least_step: How far event time goes in a micro-batch at least, as far as one can tell, microseconds.
+
+    Returns:
+        Microseconds; nothing of streams that had no rows.
+    """
+    last = last_committed(checkpoint)
+    if last is None:
+        return {}
+    texts = [plans.read_text(name) for name in plans.names()[-2:]]
+    known = [PlanRow.from_json(text).latest_event for text in texts if text is not None] or [{}]
+    recent = range(max(0, last + 1 - _NOT_NOTED), last + 1)
+    reads = [upcoming_rows(checkpoint, micro_batch_id, streams, RowSizes()) for micro_batch_id in recent]
+    watermark = next_watermark_milliseconds(checkpoint, last) * 1000
+    found = {}
+    for stream in streams:
+        latest = known[-1].get(stream.name)
+        in_footers = _in_footers(stream, [read.get(stream.name, StreamRows(0)) for read in reads])
+        if in_footers is not None:
+            told, margin = [latest, *in_footers], 0
+        else:
+            step = 0 if latest is None else latest - known[0].get(stream.name, latest)
+            told, margin = [latest], GUESSED_STEPS * max(least_step, step)
+            told += [watermark + stream.watermark_microseconds + _MILLISECOND] if watermark > 0 else []
+        if instants := [instant for instant in told if instant is not None]:
+            found[stream.name] = max(instants) + margin
+    return found
+
+
+def _in_footers(stream: Stream, reads: Sequence[StreamRows]) -> list[int] | None:
+    """The latest event times of some micro-batches; None: footers do not tell them."""
+    if not _says_times(stream) or any(read.rows > 0 and read.events is None for read in reads):
+        return None
+    return [read.events.last for read in reads if read.events is not None]
+
+
+def _says_times(stream: Stream) -> bool:
+    """Whether the footers of its files say between which event times their rows lie."""
+    source = stream.source
+    if not isinstance(source, FolderSource) or source.format is not FileFormat.PARQUET or "://" in source.path:
+        return False
+    in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
+    return stream.time.lower() not in in_text

@@ -15,8 +15,8 @@ from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, ra
 from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.state_limit import Pressure
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_shares import (
-    WindowDemand,
     least_seconds,
     least_shares_kept,
     window_shares,

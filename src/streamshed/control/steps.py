@@ -261,8 +261,8 @@ def _unneeded_windows(
 
 
 def _nothing_made_room_for(work: ComingWork) -> ComingWork:
-    """The work as if state had no limit."""
-    drops = replace(work.upcoming.drops, pressure=Pressure.NONE)
+    """The work as if state had no limit, and nobody were shut down."""
+    drops = work.upcoming.drops.all_back
     return replace(work, upcoming=replace(work.upcoming, state=NOTHING_HELD, drops=drops))
 
 

@@ -34,6 +34,7 @@ _KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile("its number"), ("number",)),
     (re.compile("(its|an|the) identity"), ("identity",)),
     (re.compile("idle_after"), ("idle_after",)),
+    (re.compile("max_ahead"), ("max_ahead",)),
 )
 
 
@@ -58,6 +59,7 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         _report_names(place, name, body)
         length_at(place, body, "watermark", is_numbered=is_numbered)
         duration_at(place, body, "idle_after")
+        duration_at(place, body, "max_ahead")
         return None
     all_columns = (*columns, *(parse.schema if parse else ()))
     time = text_at(body, "number" if is_numbered else "time") or _some_time(all_columns)
@@ -74,6 +76,7 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         idle_after_microseconds=duration_at(place, body, "idle_after"),
         clock=text_at(body, "clock") or default_clock(name, is_numbered=is_numbered),
         is_numbered=is_numbered,
+        max_ahead_microseconds=duration_at(place, body, "max_ahead"),
     )
     if problems := problems_of(stream):
         _report(place, name, body, problems)

@@ -135,6 +135,8 @@ def _stream(stream: Stream) -> _Body:
     body["identity"] = _identity(stream.identity)
     if stream.idle_after_microseconds is not None:
         body["idle_after"] = format_duration(stream.idle_after_microseconds)
+    if stream.max_ahead_microseconds is not None:
+        body["max_ahead"] = format_duration(stream.max_ahead_microseconds)
     return body | changed(
         {"clock": stream.clock}, {"clock": default_clock(stream.name, is_numbered=stream.is_numbered)}
     )

@@ -58,6 +58,11 @@ STREAM = mapping(
             "Streams with the same clock share a time domain, one streaming query; by default `time`, and the stream's "
             "own name where it has numbers."
         ),
+        "max_ahead": duration(
+            "How far ahead of the wall clock event times are believed; rows beyond are set aside. By default the "
+            "engine's choice, a day. Not for numbers.",
+            "1 hour",
+        ),
     },
     "source",
 )

@@ -39,6 +39,8 @@ class Stream(Node):
         idle_after_microseconds: After how long a silence others no longer wait; None: the engine's choice.
         clock: Streams with the same clock share a time domain.
         is_numbered: Whether windows lie along whole numbers, not in time.
+        max_ahead_microseconds: How far ahead of the wall clock a row's event time is believed; None: the engine's
+            choice.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Stream(Node):
     idle_after_microseconds: int | None = None
     clock: str = "time"
     is_numbered: bool = False
+    max_ahead_microseconds: int | None = None
 
     def __post_init__(self) -> None:
         problems = Problems(f'stream "{self.name}"')
@@ -64,6 +67,7 @@ class Stream(Node):
             problems.add(f"the watermark cannot be negative, got {self.watermark_microseconds} microseconds")
         if self.idle_after_microseconds is not None and self.idle_after_microseconds <= 0:
             problems.add("idle_after must be longer than nothing")
+        problems.add_all(_ahead_problems(self))
         problems.raise_if_any()
         object.__setattr__(self, "time", declared_name(self.time, self.columns))
 
@@ -112,6 +116,7 @@ class Stream(Node):
         return (
             *("stream", self.name, self.source, self.schema, self.time, self.watermark_microseconds),
             *(self.parse, self.identity, self.idle_after_microseconds, self.clock, self.is_numbered),
+            self.max_ahead_microseconds,
         )
 
     @property
@@ -146,6 +151,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
     identity: str | Sequence[str] | None = None,
     idle_after: str | None = None,
     clock: str | None = None,
+    max_ahead: str | None = None,
 ) -> Stream:
     """Declare a stream.
 
@@ -162,6 +168,8 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
             by default what the source offers.
         idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
         clock: Streams with the same clock share a time domain; None: "time", or the stream's name if it has numbers.
+        max_ahead: How far ahead of the wall clock event times are believed; rows beyond are set aside while the network
+            runs. None: the engine's choice, a day.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -179,6 +187,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
         0 if watermark is None else problems.attempt(lambda: parse_length(watermark, is_numbered=is_numbered)) or 0
     )
     idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
+    ahead = None if max_ahead is None else problems.attempt(lambda: parse_duration(max_ahead))
     problems.add_all(_attribute_problems(time, number))
     if not (parse is None or is_a(parse, Parse)):
         problems.add(f'how it is parsed is parse_json("column", "schema") or parse_csv(...), got {parse!r}')
@@ -189,7 +198,17 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
     attribute = str(number if time is None else time)
     own_clock = clock if clock is not None else default_clock(name, is_numbered=is_numbered)
     return Stream(
-        name, known_source, columns, attribute, watermark_microseconds, parse, chosen, idle, own_clock, is_numbered
+        name=name,
+        source=known_source,
+        schema=columns,
+        time=attribute,
+        watermark_microseconds=watermark_microseconds,
+        parse=parse,
+        identity=chosen,
+        idle_after_microseconds=idle,
+        clock=own_clock,
+        is_numbered=is_numbered,
+        max_ahead_microseconds=ahead,
     )
 
 
@@ -264,6 +283,15 @@ def _time_problems(stream: Stream) -> list[str]:
     if kind is not None and kind not in _TIME_TYPES:
         return [f'its time "{name}" is a {kind}, expected a timestamp: cast it, or declare it so in the schema']
     return []
+
+
+def _ahead_problems(stream: Stream) -> Iterator[str]:
+    if stream.max_ahead_microseconds is None:
+        return
+    if stream.is_numbered:
+        yield "max_ahead says how far event times may be ahead of the clock, and numbers have no clock: leave it out"
+    elif stream.max_ahead_microseconds <= 0:
+        yield "max_ahead must be longer than nothing"
 
 
 def _identity_problems(stream: Stream) -> list[str]:

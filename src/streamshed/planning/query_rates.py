@@ -182,7 +182,8 @@ def demanded_shares(work: ComingWork, windows: DropPlan | None) -> dict[str, flo
 def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> QueryRates:
     """Return the rates of queries where each stream is sampled at one rate, directly behind its source.
 
-    Where none of its queries has use for all rows, that is no more than the largest share that is of use.
+    Where none of its queries has use for all rows, that is no more than the largest share that is of use. No windows
+    are dropped, and nobody is shut down any more whom another policy had shut down.
     """
     of_query = [work.streams[node] for node in work.tree.query_nodes]
     useful = {
@@ -191,7 +192,8 @@ def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> Query
     }
     codes = {stream: max(code, code_of(useful.get(stream, 1.0))) for stream, code in sampling_codes.items()}
     found = _query_rates(work, [codes[stream] for stream in of_query])
-    windows = kept_whole(work).windows
+    upcoming = replace(work.upcoming, drops=work.upcoming.drops.all_back)
+    windows = kept_whole(replace(work, upcoming=upcoming)).windows
     return replace(found, windows=windows, work_shares={name: sampling_rate_of(code) for name, code in codes.items()})
 
 

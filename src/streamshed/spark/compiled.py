@@ -20,7 +20,7 @@ from streamshed.sharing.large_values import sized_of_stream
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.analysis import refused_instruction
 from streamshed.spark.call_costs import CallCosts
-from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, OPEN, OPENED
+from streamshed.spark.internal_names import CARRIER_FROM, CARRIER_OPENED, NOW, OPEN, OPENED
 from streamshed.spark.passing import passes
 from streamshed.spark.plan_columns import Plan
 from streamshed.spark.retained_rows import whole_words
@@ -128,7 +128,7 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
     plan = admission.plan
     if plan.part is None:
-        plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried}))
+        plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried, NOW: F.lit(None).cast("bigint")}))
     leaves_out = work.may_drop_windows or admission.drops_rows
     return Admission(plan, size_columns, whole_words(work) if leaves_out else (), work.cohort_keys)
 

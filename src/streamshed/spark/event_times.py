@@ -24,7 +24,8 @@ def event_times(
 ) -> EventTimes:
     """Return the event times of a stream's coming rows.
 
-    Rows beyond them are kept, and their windows decided on with a later micro-batch.
+    Rows beyond them are kept, and their windows decided on with a later micro-batch. Rows before the watermark are late
+    anyway: how much is needed is averaged over the others, so that a single row from 1970 does not make it everything.
 
     Args:
         events: First and last, from footers; None: they are not known.
@@ -39,13 +40,15 @@ def event_times(
         >>> told = event_times(EventBounds(95, 2**40), **known)
         >>> told.first, told.last
         (95, 260)
+        >>> event_times(EventBounds(0, 130), **known).first
+        80
     """
     before = carried_since if latest_before is None else latest_before
     step = max(least_step, 0 if latest is None or before is None else latest - before)
     if events is not None:
         furthest = events.last if latest is None else max(latest, events.first) + FURTHEST_STEPS * step
-        return EventTimes(
-            opened=opened, carried_since=carried_since, first=events.first, last=min(events.last, furthest)
-        )
+        last = min(events.last, furthest)
+        first = max(events.first, min(opened, last))
+        return EventTimes(opened=opened, carried_since=carried_since, first=first, last=last)
     first = opened if latest is None else latest
     return EventTimes(opened=opened, carried_since=carried_since, first=first, last=first + GUESSED_STEPS * step)

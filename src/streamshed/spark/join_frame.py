@@ -252,11 +252,12 @@ def _side_rows(
         side_plan = None if streaming is None else streaming.side_plans[of]
         return side_answers(spark, node, source, prefix, is_streaming=streaming is not None, plan=side_plan)
     program, stream = resolve_stream(node.stream, [node]), node.stream
-    plan = streaming.plans[of.joined] if streaming is not None and is_drawn else None
+    clock = None if streaming is None else streaming.plans[of.joined]
+    plan = clock if is_drawn else None
     is_early = is_known_before_parsing(stream)
     if plan is not None and is_early:
         source = drawn_rows(source, stream, of.joined, plan)
-    rows = sampled_rows(source, stream, Admission())
+    rows = sampled_rows(source, stream, Admission(clock=clock))
     if plan is not None and not is_early:
         rows = drawn_rows(rows, stream, of.joined, plan)
     line = run_instructions(rows, program.instructions, frozenset(), fused=True)

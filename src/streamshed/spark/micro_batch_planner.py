@@ -145,7 +145,7 @@ class MicroBatchPlanner:
 
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
         now = self._clock()
-        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self._sizes)
+        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self._sizes, now)
         self._upcoming[micro_batch_id] = upcoming
         last = self._plan_of(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
@@ -305,7 +305,11 @@ class MicroBatchPlanner:
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
         if upcoming is None:
-            upcoming = upcoming_rows(self._checkpoint, report.micro_batch_id, self._facts.sources, self._sizes)
+            plan = self._plan_of(report.micro_batch_id)
+            planned_at = None if plan is None else plan.decided_at_seconds
+            upcoming = upcoming_rows(
+                self._checkpoint, report.micro_batch_id, self._facts.sources, self._sizes, planned_at
+            )
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         self._rows_left = dict(report.rows_left)
         for name, found in upcoming.items():

@@ -17,6 +17,7 @@ from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, Window
 from streamshed.sharing.gating import Gating, gates
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.slice_grid import SliceGrid
+from streamshed.spark.far_ahead import microseconds_of
 from streamshed.spark.internal_names import (
     BY_LEVEL,
     CARRIER_FROM,
@@ -27,6 +28,7 @@ from streamshed.spark.internal_names import (
     DRAW_CODE,
     FIRST_LEVEL,
     LARGEST_SIZE,
+    NOW,
     OPEN,
     OPENED,
     RATES_BY_SIZE,
@@ -83,6 +85,7 @@ class Told:
             **dict(zip(_PLAN_NAMES, values, strict=True)),
             OPENED: self.grid.slice_of(opened)[0] if self.has_one_grid else opened,
             CARRIER_OPENED: self.grid.slice_of(carried)[0],
+            NOW: microseconds_of(row.decided_at_seconds) if row.decided_at_seconds else None,
         }
 
 
@@ -139,7 +142,7 @@ def plan_table(
         row = client.plan(micro_batch_id())
         yield pa.RecordBatch.from_pylist([{part: one.values(row) for part, one in parts.items()}], schema)
 
-    kind = T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint").simpleString()
+    kind = T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint").simpleString()
     row = one_partition(spark, told, ", ".join(f"{part} {kind}" for part in parts))
     return PlanTable(
         {one.name: Plan(row, part) for part, one in parts.items() if not one.is_side},

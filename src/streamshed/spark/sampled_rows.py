@@ -20,6 +20,7 @@ from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.retention import MOST_SLOTS
 from streamshed.sharing.gating import LEVELS, STEP
+from streamshed.spark.far_ahead import most_ahead
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.group_cohort import group_cohort
 from streamshed.spark.internal_names import (
@@ -31,6 +32,7 @@ from streamshed.spark.internal_names import (
     FIRST_LEVEL,
     INSTANT,
     LARGEST_SIZE,
+    NOW,
     OPEN,
     OPENED,
     PAIR_CODES,
@@ -57,6 +59,7 @@ from streamshed.spark.plan_columns import Plan, with_plan
 NO_TIME = "event time is null"
 NO_NUMBER = "number is null"
 NUMBER_TOO_LARGE = f"number is beyond {LARGEST_NUMBER}"
+TOO_FAR_AHEAD = "event time is too far ahead of the clock"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
 IN_SUMS = "stands for many"
@@ -71,12 +74,13 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: What `PLAN_SCHEMA` names, with `OPENED` and `CARRIER_OPENED`; None: everything is admitted, as in batch
-            mode.
+        plan: What `PLAN_SCHEMA` names, with `OPENED`, `CARRIER_OPENED` and `NOW`; None: everything is admitted, as in
+            batch mode.
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
+        clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
     """
 
     plan: Plan | None = None
@@ -84,6 +88,7 @@ class Admission:
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
+    clock: Plan | None = None
 
 
 def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -102,16 +107,29 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
         rows = _sampled(rows, stream, admission)
     if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
         rows = _retained(rows, stream, admission)
-    microseconds, why = stream_microseconds(rows, stream), F.lit(NO_TIME)
-    if stream.is_numbered:
-        why = F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
+    microseconds, why = _believed(rows, stream)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
     if SUMS in rows.columns:
         reason = F.coalesce(reason, F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)))
-    timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason})
+    timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason}).drop(NOW)
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed
     return timed.withColumn(FILE_PATH, F.when(F.col(UNREADABLE).isNotNull(), file_path(rows)))
+
+
+def _believed(rows: DataFrame, stream: Stream) -> tuple[Column, Column]:
+    """The instant of a row, microseconds, where it is one that can be believed; and why it has none where it has none.
+
+    One that is far ahead of the clock would move the watermark there, and make all others late.
+    """
+    microseconds, ahead = stream_microseconds(rows, stream), most_ahead(stream)
+    if stream.is_numbered:
+        return microseconds, F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
+    if NOW not in rows.columns or ahead is None:
+        return microseconds, F.lit(NO_TIME)
+    is_ahead = microseconds > F.col(NOW) + F.lit(ahead).cast("bigint")
+    why = F.when(is_ahead, TOO_FAR_AHEAD).otherwise(NO_TIME)
+    return F.when(is_ahead, F.lit(None)).otherwise(microseconds), why
 
 
 def stream_microseconds(rows: DataFrame, stream: Stream) -> Column:
@@ -147,8 +165,9 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     if admission.plan is None:
         always = F.lit(_ALWAYS_OPEN)
         told = {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
-        return source.withColumns({OPEN: always, OPENED: always, **told})
-    names = [OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL]
+        rows = source if admission.clock is None else with_plan(source, admission.clock, [NOW])
+        return rows.withColumns({OPEN: always, OPENED: always, **told})
+    names = [NOW, OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL]
     names += [*_SIZED] if admission.size_columns else []
     names += [*_RETAINED] if admission.whole_words else []
     rows = with_plan(source, admission.plan, names)

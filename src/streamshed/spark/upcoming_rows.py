@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
@@ -16,11 +16,12 @@ from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource
 from streamshed.network.stream import Stream
 from streamshed.spark.backlog import waiting_rows
+from streamshed.spark.believed_events import believed_events, instant_of
 from streamshed.spark.checkpoint_reader import SourceFiles, files_of, rows_by_offsets
+from streamshed.spark.far_ahead import furthest_event
 from streamshed.spark.storage import Storage
 
 _TYPICAL_ROW_BYTES = 150.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -67,26 +68,40 @@ class RowSizes:
 
 
 def upcoming_rows(
-    checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream], sizes: RowSizes
+    checkpoint: Storage,
+    micro_batch_id: int,
+    streams: Sequence[Stream],
+    sizes: RowSizes,
+    now_seconds: float | None,
 ) -> dict[str, StreamRows]:
     """Return what each stream over a folder or a broker brings in a micro-batch; streams that do not tell are left out.
 
     Parquet files say their rows and event times in their footers; text is estimated by its bytes.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        streams: The streams whose rows come from outside.
+        sizes: What is known of rows of text.
+        now_seconds: When the micro-batch was planned: event times that are too far ahead of that do not count, as their
+            rows are set aside; None: all count.
     """
     found = files_of(checkpoint, micro_batch_id)
     folders = {stream.name: stream.source for stream in streams if isinstance(stream.source, FolderSource)}
     by_stream = {stream.name: stream for stream in streams}
     counted = _counted_rows(checkpoint, micro_batch_id, streams)
     in_folders = {
-        name: _in_folder(by_stream[name], source, _paths_below(found, source.path), sizes)
+        name: _in_folder(by_stream[name], source, _paths_below(found, source.path), sizes, now_seconds)
         for name, source in folders.items()
         if "://" not in source.path
     }
     return {**counted, **in_folders}
 
 
-def _in_folder(stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes) -> StreamRows:
-    coming = _rows(stream, source, paths, sizes)
+def _in_folder(
+    stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, now_seconds: float | None
+) -> StreamRows:
+    coming = _rows(stream, source, paths, sizes, furthest_event(stream, now_seconds))
     return replace(coming, waiting=waiting_rows(source, paths, coming.rows))
 
 
@@ -110,16 +125,26 @@ def _local(path: str) -> str:
     return unquote(urlsplit(path).path) if path.startswith("file:") else path
 
 
-def _rows(stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes) -> StreamRows:
+def _rows(
+    stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, furthest: int | None
+) -> StreamRows:
     if source.format is not FileFormat.PARQUET:
         size = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
         return StreamRows(sizes.rows_in(stream.name, size), size)
-    footers = [footer for path in paths if (footer := _footer(path, stream.time)) is not None]
-    bounds = [footer.events for footer in footers]
-    known = [bound for bound in bounds if bound is not None]
-    complete = bool(known) and len(known) == len(bounds)
-    events = EventBounds(min(b.first for b in known), max(b.last for b in known)) if complete else None
-    return StreamRows(sum(footer.rows for footer in footers), events=events)
+    footers = {path: footer for path in paths if (footer := _footer(path, stream.time)) is not None}
+    told = {path: footer.events for path, footer in footers.items() if footer.events is not None}
+    bounds = [bound for path, events in told.items() if (bound := _believed(path, stream.time, events, furthest))]
+    complete = bool(bounds) and len(told) == len(footers)
+    events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
+    return StreamRows(sum(footer.rows for footer in footers.values()), events=events)
+
+
+def _believed(path: str, time: str, events: EventBounds, furthest: int | None) -> EventBounds | None:
+    """The event times of a file as far as they are believed; None: none of them is."""
+    if furthest is None or events.last <= furthest:
+        return events
+    found = believed_events(path, time, furthest)
+    return None if found is None else EventBounds(*found)
 
 
 @lru_cache(maxsize=4096)
@@ -138,18 +163,11 @@ def _footer(path: str, time: str) -> StreamRows | None:
     if not isinstance(groups[0].min, datetime | int):
         return StreamRows(metadata.num_rows)
     first, last = (
-        _microseconds(bound) for bound in (min(group.min for group in groups), max(group.max for group in groups))
+        instant_of(bound) for bound in (min(group.min for group in groups), max(group.max for group in groups))
     )
     if isinstance(groups[0].min, int) and max(abs(first), abs(last)) > LARGEST_NUMBER * MICROSECONDS_PER_NUMBER:
         return StreamRows(metadata.num_rows)
     return StreamRows(metadata.num_rows, events=EventBounds(first, last))
-
-
-def _microseconds(instant: datetime | int) -> int:
-    if isinstance(instant, int):
-        return instant * MICROSECONDS_PER_NUMBER
-    elapsed = instant.replace(tzinfo=UTC) - _EPOCH
-    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 
 def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:

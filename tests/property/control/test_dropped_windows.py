@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
 from streamshed.network.network import network
+from streamshed.planning.window_drop.drop_plan import PATIENCE
+from streamshed.simulator.profiles import LoadProfile, from_rates
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
-from tests.property.control.worlds import PLAIN, STREAM, Trace, World, worlds
+from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, worlds
 from tests.unit.planning.networks import rows_of
 
 
@@ -27,6 +30,9 @@ class Tolerant:
     batch: int
 
     def run(self) -> promises.Burst:
+        return promises.run_burst(self.world, controller=self.loop())
+
+    def loop(self) -> ControlLoop:
         tumbling = rows_of(STREAM).window(f"{self.window} ms")
         asked = network(tumbling.agg(top="max(value)").query("q", mode="subset", max_gap=self.batch))
         known = NetworkStatistics(
@@ -35,7 +41,7 @@ class Tolerant:
             queries={"q": QueryStatistics(seconds_per_row=1.0)},
         )
         told = replace(self.world.loop().settings, statistics=known)
-        return promises.run_burst(self.world, controller=ControlLoop(asked, told, lambda: 0.0))
+        return ControlLoop(asked, told, lambda: 0.0)
 
     def dropped(self, trace: Trace) -> set[int]:
         return {number for done in trace for one in done.decision.drops.queries.values() for number in one.numbers()}
@@ -114,6 +120,44 @@ def test_a_query_is_shut_down_where_its_gaps_cannot_be_kept_short_and_comes_back
     assert shut[-1] is False
     assert run.after[-1].decision.kept_shares["q"] == 1
     assert any(one.shut for one in run.trace[first].decision.drops.queries.values())
+
+
+def alternating(*loads: float, each: int) -> LoadProfile:
+    """Loads in budgets of a micro-batch, each for some pairs of trigger intervals of which only the first has rows."""
+    busy = [STEADY.load(load) for load in loads for _ in range(each)]
+    return from_rates([rows for load in busy for rows in (load, 0.0)], seconds_each=INTERVAL)
+
+
+def shut_in(trace: Trace) -> list[bool]:
+    return [done.decision.kept_shares.get("q") == 0 for done in trace]
+
+
+def turns(shut: list[bool]) -> int:
+    return sum(one != other for one, other in itertools.pairwise(shut))
+
+
+FEW_GAPS = Tolerant(world=STEADY, window=50, batch=1)
+
+
+def test_micro_batches_without_rows_bring_nobody_back_for_whom_the_others_have_no_room() -> None:
+    """Files come every other trigger: half of a file's windows take longer than both triggers."""
+    run = FEW_GAPS.world.run(alternating(6.5, 0.2, each=60), 200, controller=FEW_GAPS.loop())
+    shut, rows = shut_in(run), [done.offered_rows[STREAM] for done in run]
+    assert turns(shut) == 2
+    while_shut = [count for count, is_shut in zip(rows, shut, strict=True) if is_shut]
+    assert sum(count == 0 for count in while_shut) >= 30
+    last_busy = max(place for place, count in enumerate(rows) if count > STEADY.load(1.0) * INTERVAL)
+    back = shut.index(False, shut.index(True))
+    assert last_busy < back <= last_busy + PATIENCE + 1
+
+
+def test_those_come_back_for_whom_there_is_room_in_the_long_run_though_not_in_each_micro_batch() -> None:
+    """Half of the windows of a file take more than one trigger interval has, but less than two."""
+    run = FEW_GAPS.world.run(alternating(6.5, 2.6, each=60), 200, controller=FEW_GAPS.loop())
+    shut = shut_in(run)
+    back = shut.index(False, shut.index(True))
+    assert turns(shut) == 2
+    assert sum(done.offered_rows[STREAM] > STEADY.load(2.0) * INTERVAL for done in run[back:]) >= 20
 
 
 def test_beside_a_query_that_is_sampled_both_are_served_in_one_budget() -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, parse_json, stream
 from streamshed.sharing.gating import Gating
-from streamshed.spark.internal_names import OPEN, OPENED
+from streamshed.spark.internal_names import NOW, OPEN, OPENED
 from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
@@ -38,7 +38,7 @@ def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
 
 def _plan(spark: SparkSession) -> Plan:
     row = spark.createDataFrame([plan_values(StreamPlan(sampling_code=9), 0, Gating((), {}, ()))], PLAN_SCHEMA)
-    return Plan(row.withColumn(OPENED, F.col(OPEN)))
+    return Plan(row.withColumns({OPENED: F.col(OPEN), NOW: F.lit(None).cast("bigint")}))
 
 
 def _place(lines: list[str], word: str) -> int:

@@ -28,8 +28,14 @@ PACKETS_FRAME = FakeFrame(PACKET_COLUMNS)
 HOSTS_FRAME = FakeFrame(HOST_COLUMNS)
 
 
-def packets(name: str = "packets", *, frame: FakeFrame = PACKETS_FRAME, watermark: str = "1 second") -> Stream:
-    return stream(name, frame, time="ts", watermark=watermark)
+def packets(
+    name: str = "packets",
+    *,
+    frame: FakeFrame = PACKETS_FRAME,
+    watermark: str = "1 second",
+    max_ahead: str | None = None,
+) -> Stream:
+    return stream(name, frame, time="ts", watermark=watermark, max_ahead=max_ahead)
 
 
 def hosts(name: str = "hosts", *, frame: FakeFrame = HOSTS_FRAME) -> Relation:

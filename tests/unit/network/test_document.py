@@ -31,6 +31,7 @@ def packets_network(folder_path: Path) -> QueryNetwork:
         time="ts",
         watermark="1 second",
         idle_after="1 minute",
+        max_ahead="2 hours",
     )
     tcp = packets.filter("size >= 0")
     known = tcp.lookup(hosts, on={"src_host": "host"}, columns=["subnet"])
@@ -86,6 +87,7 @@ streams:
     time: ts
     watermark: 1 second
     idle_after: 1 minute
+    max_ahead: 2 hours
 """
 
 

@@ -59,6 +59,7 @@ def test_equal_streams_are_one() -> None:
     assert packets() == packets()
     assert hash(packets()) == hash(packets())
     assert packets() != packets(watermark="2 seconds")
+    assert packets() != packets(max_ahead="2 seconds")
     assert packets() != packets(frame=FakeFrame(PACKET_COLUMNS))
 
 
@@ -75,6 +76,9 @@ def test_all_that_is_wrong_is_told() -> None:
         ({"time": "size"}, 'its time "size" is a int, expected a timestamp'),
         ({"time": "ts", "watermark": "1 sekond"}, 'unknown unit "sekond"'),
         ({"time": "ts", "idle_after": "0 s"}, "idle_after must be longer than nothing"),
+        ({"time": "ts", "max_ahead": "0 s"}, "max_ahead must be longer than nothing"),
+        ({"time": "ts", "max_ahead": "soon"}, "soon"),
+        ({"number": "size", "max_ahead": "1 day"}, "numbers have no clock"),
         ({"time": "ts", "identity": "file_rows"}, 'did you mean "file_row"'),
         ({"time": "ts", "identity": "size"}, r"for one column write \['size'\]"),
         ({"time": "ts", "identity": []}, "an identity is columns"),

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.demand import Demand
+from streamshed.planning.least_error import least_error_rates
+from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.planning.window_drop.drop_plan import DropPlan, drop_plan
+from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.work_tree import WorkNode, WorkTree
 from streamshed.spark.event_times import FURTHEST_STEPS, GUESSED_STEPS, event_times
 from streamshed.spark.upcoming_rows import EventBounds
 
@@ -23,6 +35,48 @@ def test_a_row_far_ahead_moves_nothing() -> None:
     # Afterwards the latest event is there, but rows still come where they did.
     after = times(EventBounds(1101, 1200), latest=YEAR_2038)
     assert after.last == 1200
+
+
+SECOND = 1_000_000
+FIRST = 1_700_000_000 * SECOND
+
+
+def planned(events: EventBounds) -> DropPlan:
+    """The plan for 10 s of which a fifth fits, of windows of 2 s every second."""
+    work = TolerantWork(
+        WorkTree((WorkNode(name="rows", parent=None, seconds=1.0, query=0),)),
+        [Demand(query="q", coefficient=1.0, is_protected=True)],
+        {
+            "q": DroppableQuery(
+                query="q",
+                definition_id=1,
+                stream="rows",
+                window=WindowSpecification(2 * SECOND, SECOND),
+                batch=9,
+                epoch=4 * SECOND,
+                weight=1.0,
+            )
+        },
+    )
+    known = times(events, opened=FIRST - SECOND, carried_since=0, latest=FIRST, latest_before=FIRST - 10 * SECOND)
+    upcoming = UpcomingWindows(event_times={"rows": known}, steady_seconds=0.2)
+    return drop_plan(work, 0.2, least_error_rates, upcoming)
+
+
+def test_a_row_from_1970_does_not_make_of_what_is_needed_everything() -> None:
+    ordinary = planned(EventBounds(FIRST, FIRST + 10 * SECOND - 1))
+    with_odd_row = planned(EventBounds(0, FIRST + 10 * SECOND - 1))
+    assert ordinary.needed[0] < 0.5
+    assert with_odd_row.needed[0] == pytest.approx(ordinary.needed[0], abs=0.1)
+    assert len(with_odd_row.drops.queries["1"].numbers()) >= len(ordinary.drops.queries["1"].numbers())
+
+
+@given(st.integers(0, 2000), st.integers(0, 1000), st.integers(0, 1500))
+def test_rows_that_are_late_do_not_count_unless_all_are(first: int, length: int, opened: int) -> None:
+    found = times(EventBounds(first, first + length), opened=opened, latest=None)
+    assert first <= found.first <= found.last <= first + length
+    if opened <= found.last:
+        assert found.first == max(first, opened)
 
 
 def test_without_footers_time_is_taken_to_go_on_as_it_did() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,19 +19,21 @@ OTHERS = [datetime(2020, 1, 1, tzinfo=UTC)] * 3
 MICROSECONDS = pa.timestamp("us", "UTC")
 
 
-def bounds_of(path: Path, table: pa.Table) -> EventBounds | None:
+def bounds_of(
+    path: Path, table: pa.Table, *, now_seconds: float | None = None, row_group_size: int | None = None
+) -> EventBounds | None:
     """What is known of a micro-batch of one file."""
     incoming, checkpoint = path / "in", path / "checkpoint"
     incoming.mkdir()
     file = incoming / "0.parquet"
-    pq.write_table(table, file)
+    pq.write_table(table, file, row_group_size=row_group_size)
     log = checkpoint / "sources" / "0"
     log.mkdir(parents=True)
     (log / "0").write_text(f'v1\n{{"path":"{file.as_uri()}","timestamp":1,"batchId":0}}')
     (checkpoint / "offsets").mkdir()
     (checkpoint / "offsets" / "0").write_text('v1\n{}\n{"logOffset":0}')
-    packets = stream("packets", folder(incoming, "parquet"), time="ts", watermark="1 second")
-    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], RowSizes())["packets"]
+    packets = stream("packets", folder(incoming, "parquet"), time="ts", max_ahead="1 day")
+    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], RowSizes(), now_seconds)["packets"]
     assert found.rows == table.num_rows
     return found.events
 
@@ -46,4 +48,32 @@ def test_a_field_of_that_name_inside_another_column_is_not_it(tmp_path: Path, na
     inside = pa.StructArray.from_arrays([pa.array(OTHERS, MICROSECONDS)], [name])
     expected = [int(time.timestamp()) * 1_000_000 for time in (min(TIMES), max(TIMES))]
     table = pa.table({"meta": inside, "ts": pa.array(TIMES, MICROSECONDS)})
+    assert bounds_of(tmp_path, table) == EventBounds(*expected)
+
+
+NOW = datetime(2025, 5, 1, tzinfo=UTC)
+FAR_AHEAD = datetime(2038, 1, 19, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("row_group_size", [1, 2, 100])
+@pytest.mark.parametrize("kind", [MICROSECONDS, pa.timestamp("ms"), pa.timestamp("ns", "Europe/Berlin")])
+def test_event_times_that_are_too_far_ahead_do_not_count(
+    tmp_path: Path, row_group_size: int, kind: pa.DataType
+) -> None:
+    times = [TIMES[0], FAR_AHEAD, *TIMES[1:], FAR_AHEAD, NOW + timedelta(days=1)]
+    values = [time if kind.tz else time.replace(tzinfo=None) for time in times]
+    table = pa.table({"x": range(len(times)), "TS": pa.array(values, kind)})
+    expected = [int(time.timestamp()) * 1_000_000 for time in (min(TIMES), times[-1])]
+    known = {"now_seconds": NOW.timestamp(), "row_group_size": row_group_size}
+    assert bounds_of(tmp_path, table, **known) == EventBounds(*expected)  # type: ignore[arg-type]
+
+
+def test_of_a_file_that_is_all_too_far_ahead_no_event_times_are_known(tmp_path: Path) -> None:
+    table = pa.table({"ts": pa.array([FAR_AHEAD, FAR_AHEAD], MICROSECONDS)})
+    assert bounds_of(tmp_path, table, now_seconds=NOW.timestamp()) is None
+
+
+def test_where_it_is_not_known_when_a_micro_batch_was_planned_all_event_times_count(tmp_path: Path) -> None:
+    table = pa.table({"ts": pa.array([TIMES[0], FAR_AHEAD], MICROSECONDS)})
+    expected = [int(time.timestamp()) * 1_000_000 for time in (TIMES[0], FAR_AHEAD)]
     assert bounds_of(tmp_path, table) == EventBounds(*expected)

@@ -15,8 +15,8 @@ from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, ra
 from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.state_limit import Pressure
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_shares import (
-    WindowDemand,
     least_seconds,
     least_shares_kept,
     window_shares,
@@ -25,7 +25,7 @@ from streamshed.planning.work_tree import Truths, Vector, WorkTree
 
 PATIENCE = 5
 """So many micro-batches in a row the bounds of gaps must leave too much to do, before a query is shut down for it; and
-so many in a row there must be room for all of them, before those come back."""
+so many must have had room for all of them, before those come back."""
 
 ROOM = 0.95
 """There is room for queries that are shut down where all fit into this share of the time."""
@@ -89,13 +89,45 @@ def _utmost(upcoming: UpcomingWindows, budget_seconds: float) -> float:
 def nothing_more_dropped(work: TolerantWork, upcoming: UpcomingWindows) -> DropPlan:
     """Keep all windows that are not decided on yet; those that were dropped before are not needed.
 
+    A micro-batch that is light, or empty, is one with room for queries that are shut down, and no more than one: they
+    come back as beside others, see `PATIENCE`.
+
     Args:
         work: The work.
         upcoming: What is known.
     """
-    kept = np.ones(len(work.demands))
-    drops = replace(upcoming.drops, pressed=0, pressure=Pressure.NONE)
-    return _decided(work, kept, replace(upcoming, drops=drops))
+    calm = replace(upcoming, drops=replace(upcoming.drops, pressed=0, pressure=Pressure.NONE))
+    shut, drops = _still_shut(work, calm.drops, upcoming.steady_seconds)
+    return _decided(work, _runs(work, shut).astype(float), replace(calm, drops=drops))
+
+
+def _runs(work: TolerantWork, shut: AbstractSet[str]) -> Truths:
+    return np.array([demand.query not in shut for demand in work.demands])
+
+
+def _still_shut(work: TolerantWork, drops: WindowDrops, steady_seconds: float | None) -> tuple[set[str], WindowDrops]:
+    """Who is shut down, now that there is another micro-batch, and what is to be remembered of it.
+
+    One with too much to do may come between others that have time: what counts is whether all would have fitted into
+    the time of some in a row together.
+
+    Args:
+        work: The work.
+        drops: What was decided before.
+        steady_seconds: What the work may take; None: as much as it asks for.
+    """
+    shut = {one.query for one in work.queries.values() if _is_shut_down(one, drops)}
+    nothing_left = replace(drops, eased=0, eased_seconds=0.0)
+    if not shut or drops.pressure is not Pressure.NONE:
+        return shut, nothing_left
+    left = drops.eased_seconds
+    if steady_seconds is not None:
+        left += ROOM * steady_seconds - least_kept(work, _window_demands(work, frozenset())).seconds
+    if left < 0:
+        return shut, nothing_left
+    if drops.eased + 1 >= PATIENCE:
+        return set(), nothing_left
+    return shut, replace(drops, eased=drops.eased + 1, eased_seconds=left)
 
 
 def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upcoming: UpcomingWindows) -> DropPlan:
@@ -114,22 +146,17 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
         upcoming: What is known.
     """
     long_run_seconds = upcoming.seconds_for(work.queries.values(), budget_seconds)
-    shut = {one.query for one in work.queries.values() if _is_shut_down(one, upcoming.drops)}
     pressure = upcoming.pressure
+    before = replace(upcoming.drops, pressure=pressure)
+    shut, drops = _still_shut(work, before, _steady(upcoming, budget_seconds))
     if pressure is Pressure.FULL:
         shut |= _largest(work, upcoming, shut)
-    steady_seconds = _steady(upcoming, budget_seconds)
-    may_return = bool(shut) and pressure is Pressure.NONE
-    has_room = may_return and least_kept(work, _window_demands(work, frozenset())).seconds <= ROOM * steady_seconds
-    eased = upcoming.drops.eased + 1 if has_room else 0
-    if eased >= PATIENCE:
-        shut, eased = set(), 0
     asked = _window_demands(work, frozenset(shut))
     least = least_kept(work, asked)
     utmost_seconds = _utmost(upcoming, budget_seconds)
     fits, can_last = least.fits(long_run_seconds), least.seconds <= utmost_seconds
-    pressed = 0 if can_last else upcoming.drops.pressed + 1
-    runs = np.array([demand.query not in shut for demand in work.demands])
+    pressed = 0 if can_last else drops.pressed + 1
+    runs = _runs(work, shut)
     needed = None
     if fits and work.sampled:
         kept = _best_split(work, _Asked(asked, runs, least), long_run_seconds, rates_of)
@@ -141,8 +168,7 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
         kept, needed = least.kept, least.needed
     if pressure is not Pressure.NONE:
         kept, needed = np.minimum(kept, least_shares_kept(asked) * runs), None
-    drops = replace(upcoming.drops, pressed=pressed, eased=eased, pressure=pressure)
-    return _decided(work, kept, replace(upcoming, drops=drops), needed)
+    return _decided(work, kept, replace(upcoming, drops=replace(drops, pressed=pressed)), needed)
 
 
 def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_seconds: float) -> Vector:

@@ -16,7 +16,8 @@ import numpy as np
 from streamshed.planning.window_drop.rehearsal import rehearsed_needs
 from streamshed.planning.window_drop.run_needs import RunNeeds, have_one_share
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
-from streamshed.planning.window_drop.window_shares import WindowDemand, least_seconds, least_shares_kept
+from streamshed.planning.window_drop.window_demand import WindowDemand
+from streamshed.planning.window_drop.window_shares import least_seconds, least_shares_kept
 from streamshed.planning.work_tree import Vector
 
 

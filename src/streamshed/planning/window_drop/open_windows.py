@@ -276,7 +276,8 @@ class WindowDrops:
     Attributes:
         queries: By part, see `cohorts.part_name`.
         pressed: How many micro-batches in a row the bounds of gaps left too much to do.
-        eased: How many in a row all queries could run that are shut down.
+        eased: How many in a row had room for all queries that are shut down.
+        eased_seconds: How much of that room these would have left, all together.
         pressure: What state asked of queries that tolerate gaps.
         elsewhere: By `Query.definition_id` of queries for rows, event times of which nobody needs any who is fed.
     """
@@ -284,6 +285,7 @@ class WindowDrops:
     queries: Mapping[str, QueryDrops]
     pressed: int = 0
     eased: int = 0
+    eased_seconds: float = 0.0
     pressure: Pressure = Pressure.NONE
     elsewhere: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
@@ -291,6 +293,12 @@ class WindowDrops:
     def missing(self) -> frozenset[int]:
         """`Query.definition_id` of queries that miss windows which may be open."""
         return frozenset(part_of(name)[0] for name, one in self.queries.items() if one.dropped)
+
+    @property
+    def all_back(self) -> WindowDrops:
+        """The same where no query is shut down any more, and state asks nothing of any."""
+        queries = {name: one.back() for name, one in self.queries.items()}
+        return replace(self, queries=queries, pressure=Pressure.NONE)
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -309,6 +317,7 @@ class WindowDrops:
             queries=queries,
             pressed=document["pressed"],
             eased=document["eased"],
+            eased_seconds=document.get("eased_seconds", 0.0),
             pressure=pressure,
             elsewhere=elsewhere,
         )

@@ -23,54 +23,17 @@ sequence of them (`mixed_families`). [T06] §3.4 has one p for a network.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
+from streamshed.planning.window_drop.best_set import best_set
 from streamshed.planning.window_drop.mixed_families import MixedFamilies
 from streamshed.planning.window_drop.share_program import ShareProgram
+from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.work_tree import Vector, WorkTree
 
 MOST_TRIED = 10
-"""Of as many queries, all sets that might be shut down are tried."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowDemand:
-    """What a query asks of those who drop windows.
-
-    Args:
-        query: Its name.
-        weight: w: what each of its windows is worth.
-        batch: B: windows that may be dropped one after the other; 0: none.
-        early_share: e: the share of a dropped epoch whose rows belong to dropped windows only.
-        is_rare: Whether no more than half of its windows are kept: then dropped epochs follow one another, and each
-            that is kept takes 1 − e more of its neighbors.
-        window_seconds: V: what its windows take on top of the work on rows, nothing dropped.
-        sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
-        drops_with: The family of queries that drop at the same time: what it groups by, if it drops by group; else
-            nothing.
-    """
-
-    query: str
-    weight: float = 1.0
-    batch: int = 0
-    early_share: float = 0.0
-    is_rare: bool = False
-    window_seconds: float = 0.0
-    sampling_rate: float | None = None
-    drops_with: tuple[str, ...] = ()
-
-    @property
-    def least_kept(self) -> float:
-        """The least share of its windows that it keeps unless it is shut down: 1/(B+1)."""
-        return 1 / (self.batch + 1)
-
-    @property
-    def most_kept(self) -> float:
-        """The largest share of them."""
-        return 0.5 if self.is_rare else 1.0
+"""Of as many queries, the best of all sets that might run is found; see `best_set`."""
 
 
 def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> Vector:
@@ -103,7 +66,7 @@ def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_second
     if found is not None:
         return found
     if len(everybody) <= MOST_TRIED:
-        return _best_of_all_sets(tree, demands, everybody, budget_seconds)
+        return _best_of_all_sets(tree, demands, budget_seconds)
     return _without_the_dearest(tree, demands, everybody, budget_seconds)
 
 
@@ -118,16 +81,18 @@ def least_shares_kept(demands: Sequence[WindowDemand]) -> Vector:
     return _complete(demands, _least(demands, frozenset(n for n, d in enumerate(demands) if d.sampling_rate is None)))
 
 
-def _best_of_all_sets(
-    tree: WorkTree, demands: Sequence[WindowDemand], everybody: frozenset[int], budget_seconds: float
-) -> Vector:
-    best, worth = _nobody(demands), 0.0
-    for count in range(1, len(everybody)):
-        for running in combinations(sorted(everybody), count):
-            found = _kept_by(tree, demands, frozenset(running), budget_seconds)
-            if found is not None and _worth(demands, found) > worth:
-                best, worth = found, _worth(demands, found)
-    return best
+def _best_of_all_sets(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> Vector:
+    found: dict[frozenset[int], Vector] = {}
+
+    def worth_of(running: frozenset[int]) -> float | None:
+        shares = _kept_by(tree, demands, running, budget_seconds)
+        if shares is None:
+            return None
+        found[running] = shares
+        return _worth(demands, shares)
+
+    best = best_set(tree, demands, budget_seconds, worth_of)
+    return _nobody(demands) if best is None else found[best]
 
 
 def _without_the_dearest(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -51,32 +52,36 @@ class Course:
     def kept(self, name: str, since: int = 0) -> list[int]:
         """The windows of a query that were kept, of those that lie in what was seen."""
         window = self.queries[name].window
-        last = (self.until - window.size_microseconds) // window.slide_microseconds
-        return [n for n in range(-(-since // window.slide_microseconds), last + 1) if n not in self.dropped[name]]
+        last = (self.until - window.size_microseconds - window.offset_microseconds) // window.slide_microseconds
+        first = -(-(since - window.offset_microseconds) // window.slide_microseconds)
+        return [n for n in range(first, last + 1) if n not in self.dropped[name]]
 
     def share(self, name: str) -> float:
         """Which share of its windows was kept."""
         window = self.queries[name].window
-        return len(self.kept(name)) / ((self.until - window.size_microseconds) // window.slide_microseconds + 1)
+        last = (self.until - window.size_microseconds - window.offset_microseconds) // window.slide_microseconds
+        return len(self.kept(name)) / (last + 1)
 
     def needed(self) -> float:
         """Which share of the time windows need that were kept."""
         times = set[int]()
         for name, one in self.queries.items():
             for number in self.kept(name):
-                start = number * one.window.slide_microseconds
+                start = one.window.offset_microseconds + number * one.window.slide_microseconds
                 times |= set(range(start, start + one.window.size_microseconds))
         return len(times) / self.until
 
 
-def course_of(*windows: tuple[int, int, int]) -> Course:
+def course_of(*windows: tuple[int, int, int], offsets: Sequence[int] = ()) -> Course:
     """One of queries over the same rows, each of size, slide and bound of gaps, all in microseconds."""
     rows = stream("rows", rate(1), time="timestamp")
     asked = [
-        rows.window(f"{size} us", every=f"{slide} us")
+        rows.window(f"{size} us", every=f"{slide} us", offset=f"{offset} us")
         .agg(**{f"n{number}": f"sum(value + {number})"})
         .query(f"q{number}", mode="subset", max_gap=batch)
-        for number, (size, slide, batch) in enumerate(windows)
+        for number, ((size, slide, batch), offset) in enumerate(
+            zip(windows, offsets or [0] * len(windows), strict=True)
+        )
     ]
     return Course({one.query: one for one in droppable_queries(network(*asked))})
 

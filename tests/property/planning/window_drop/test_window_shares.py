@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamshed.planning.window_drop import window_shares as planner
-from streamshed.planning.window_drop.window_shares import WindowDemand, window_shares
+from streamshed.planning.window_drop.window_demand import WindowDemand
+from streamshed.planning.window_drop.window_shares import window_shares
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
 
 GRID = 9

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from streamshed.network.window import WindowSpecification
+from streamshed.planning.coming_work import ComingWork
 from streamshed.planning.demand import Demand
 from streamshed.planning.least_error import least_error_rates
+from streamshed.planning.query_rates import spread, uniform_spread
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery
@@ -107,6 +109,63 @@ def test_a_query_is_shut_down_only_when_it_lasts_and_comes_back_when_there_is_ro
         back.append(plan.kept_shares["windows"])
     assert back[:-1] == [0] * (PATIENCE - 1)
     assert back[-1] == pytest.approx(0.5)
+
+
+def shut_down() -> UpcomingWindows:
+    windows = upcoming(steady_seconds=0.1)
+    for _ in range(PATIENCE):
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.1, least_error_rates, windows)
+        windows = replace(windows, drops=plan.drops)
+    assert plan.shut_down == ("windows",)
+    return windows
+
+
+@pytest.mark.parametrize("steady_seconds", [None, 1.0])
+def test_light_micro_batches_count_like_others_with_room(steady_seconds: float | None) -> None:
+    windows = replace(shut_down(), steady_seconds=steady_seconds)
+    back = []
+    for _ in range(PATIENCE):
+        plan = nothing_more_dropped(TolerantWork(ALONE, [WINDOWS], tolerant()), windows)
+        windows = replace(windows, drops=WindowDrops.from_document(plan.drops.to_document()))
+        back.append(plan.kept_shares["windows"])
+    assert back == [0] * (PATIENCE - 1) + [1]
+    assert (windows.drops.eased, windows.drops.eased_seconds) == (0, 0)
+
+
+@pytest.mark.parametrize(("calm", "busy", "is_back"), [(0.45, 0.01, True), (0.25, 0.01, False), (0.25, 0.2, True)])
+def test_a_busy_micro_batch_is_made_up_for_by_calm_ones_if_all_of_them_have_room_together(
+    calm: float, busy: float, *, is_back: bool
+) -> None:
+    """A tenth of the windows takes 0.2 s; each even micro-batch has `calm` seconds, each odd one `busy`."""
+    windows, seen = shut_down(), []
+    for number in range(4 * PATIENCE):
+        plan = drop_plan(
+            TolerantWork(ALONE, [WINDOWS], tolerant()),
+            0.1,
+            least_error_rates,
+            replace(windows, steady_seconds=busy if number % 2 else calm, utmost_seconds=1.0),
+        )
+        windows = replace(windows, drops=plan.drops)
+        seen.append(plan.kept_shares["windows"] > 0)
+    assert seen[-1] is is_back
+    assert seen == sorted(seen)
+
+
+def test_a_policy_that_drops_no_windows_has_nobody_shut_down_whom_another_had() -> None:
+    work = ComingWork(
+        tree=ALONE,
+        demands=(WINDOWS,),
+        streams=("rows", "rows"),
+        places=("rows", "w"),
+        droppable=tolerant(),
+        upcoming=shut_down(),
+    )
+    windows = uniform_spread(work, {"rows": 0}).windows
+    assert windows is not None
+    assert windows.shut_down == ()
+    still = spread(work, least_error_rates, {"rows": 1.0}).windows
+    assert still is not None
+    assert still.shut_down == ("windows",)
 
 
 @pytest.mark.parametrize(("utmost_seconds", "is_shut"), [(0.25, False), (0.15, True)])

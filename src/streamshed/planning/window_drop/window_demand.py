@@ -1,0 +1,42 @@
+"""What a query asks of those who drop windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowDemand:
+    """What a query asks of those who drop windows; the symbols are those of `window_shares`.
+
+    Args:
+        query: Its name.
+        weight: w: what each of its windows is worth.
+        batch: B: windows that may be dropped one after the other; 0: none.
+        early_share: e: the share of a dropped epoch whose rows belong to dropped windows only.
+        is_rare: Whether no more than half of its windows are kept: then dropped epochs follow one another, and each
+            that is kept takes 1 − e more of its neighbors.
+        window_seconds: V: what its windows take on top of the work on rows, nothing dropped.
+        sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
+        drops_with: The family of queries that drop at the same time: what it groups by, if it drops by group; else
+            nothing.
+    """
+
+    query: str
+    weight: float = 1.0
+    batch: int = 0
+    early_share: float = 0.0
+    is_rare: bool = False
+    window_seconds: float = 0.0
+    sampling_rate: float | None = None
+    drops_with: tuple[str, ...] = ()
+
+    @property
+    def least_kept(self) -> float:
+        """The least share of its windows that it keeps unless it is shut down: 1/(B+1)."""
+        return 1 / (self.batch + 1)
+
+    @property
+    def most_kept(self) -> float:
+        """The largest share of them."""
+        return 0.5 if self.is_rare else 1.0

@@ -120,10 +120,8 @@ class Query:
         of = f'its rows are of the join "{self.stream.name}"'
         if self.is_by_count:
             yield f"{of}: windows of so many rows are for rows of a source"
-        if mode is AnswerMode.SUBSET:
-            answers = [] if self.stream.joined is None else self.stream.joined.aggregates
-            nor = f', nor are those of "{answers[0]}" before it' if answers else ""
-            yield f"{of}, whose windows are not dropped{nor}: its mode cannot be subset, but approximate or exact"
+        if mode is AnswerMode.SUBSET and self._asks_for_rows:
+            yield f"{of} themselves, and no windows of them: its mode cannot be subset, but approximate or exact"
         if self.max_error is not None and mode is AnswerMode.APPROXIMATE:
             yield f"{of}, and how far off answers are of a join done in part is not known: leave max_error out"
 
@@ -140,7 +138,12 @@ class Query:
             return
         if mode is not None and mode is not AnswerMode.SUBSET:
             yield f'gaps_by="group" is for queries in mode subset, but its mode is {mode}: write mode="subset"?'
-        if is_a(self.node, Node):
+        if self.is_joined:
+            yield (
+                f'gaps_by="group" is for rows of a source, but its rows are of the join "{self.stream.name}": leave'
+                " gaps_by out"
+            )
+        elif is_a(self.node, Node):
             yield from by_group_problems(self.node)
 
     def _nesting_problems(self) -> Iterator[str]:

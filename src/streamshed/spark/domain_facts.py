@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
 from streamshed.network.network import QueryNetwork
@@ -38,16 +39,22 @@ class DomainFacts:
         """Those whose rows come from outside."""
         return tuple(stream for stream in self.streams if stream.joined is None)
 
-    def of_asked(self, by_source: Mapping[str, _Number]) -> dict[str, _Number]:
-        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together."""
+    def of_asked(
+        self, by_source: Mapping[str, _Number], kept: Mapping[str, _Number] = MappingProxyType({})
+    ) -> dict[str, _Number]:
+        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together.
+
+        Args:
+            by_source: The numbers.
+            kept: By joined stream, what share of them counts; of others, all.
+        """
         found = dict(by_source)
         for stream in self.streams:
             if stream.joined is not None:
                 sides = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
                 if sides <= by_source.keys():
-                    found[stream.name] = sum(
-                        (by_source[name] for name in sides), type(next(iter(by_source.values())))()
-                    )
+                    of_sides = sum((by_source[name] for name in sides), type(next(iter(by_source.values())))())
+                    found[stream.name] = of_sides * kept.get(stream.name, type(of_sides)(1))
         return found if self.asked is None else {name: found[name] for name in self.asked if name in found}
 
     def of_those_asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:

@@ -55,7 +55,7 @@ from streamshed.spark.relation_frame import read_relations
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.seen_before import seen_until
-from streamshed.spark.side_answers import compiled_sides, side_works
+from streamshed.spark.side_answers import compiled_sides, side_admissions, side_works
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.stage_watch import StageWatch
@@ -320,9 +320,11 @@ class DomainRun:
         return DomainFacts(self.domain.streams, intakes, longest, interval, asked)
 
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
-        table = plan_table(self._spark, client, self._works, side_works(self.domain))
+        works = side_works(self.domain, self._network)
+        table = plan_table(self._spark, client, self._works, works)
         left_out = self._needs.streams_left_out
-        streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, table.streams, table.sides)
+        sides = side_admissions(works, table.sides)
+        streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, table.streams, sides)
         return compile_network(
             self._network,
             self.domain,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from streamshed.network.stream import Stream
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.spark.upcoming_rows import EventBounds
 
@@ -52,3 +56,27 @@ def event_times(
         return EventTimes(opened=opened, carried_since=carried_since, first=first, last=last)
     first = opened if latest is None else latest
     return EventTimes(opened=opened, carried_since=carried_since, first=first, last=first + GUESSED_STEPS * step)
+
+
+def joined_times(joined: Stream, by_source: Mapping[str, EventTimes], *, carried_since: int | None) -> EventTimes:
+    """Return what is known of windows over a join's results, from the coming rows of its sides.
+
+    Windows over answers stay behind the watermark, by as much as these do. A row may find its partner as late as it
+    waits, so windows are decided on that begin by then.
+
+    Args:
+        joined: The joined stream.
+        by_source: What `event_times` says of the streams that it joins, by name.
+        carried_since: From when on windows without results are answered.
+    """
+    join = joined.joined
+    if join is None:
+        raise TypeError(f'"{joined.name}" is no joined stream')
+    sides = [by_source[side.stream.name] for side in (join.left, join.right)]
+    return EventTimes(
+        opened=min(side.opened for side in sides) - delay_of_stream(joined),
+        carried_since=carried_since,
+        first=min(side.first for side in sides),
+        last=max(side.last for side in sides),
+        ahead=max(join.left_microseconds, join.right_microseconds),
+    )

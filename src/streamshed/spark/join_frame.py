@@ -68,14 +68,14 @@ class StreamingJoin:
         reports: Told what was done.
         partitions: Of state.
         plans: By stream, what a micro-batch is told of it.
-        side_plans: What it is told of streams where answers of windows over them are joined.
+        sides: How rows are admitted of sides that are told a plan, see `side_works`; of others, all are.
     """
 
     client: PlanClient
     reports: Accumulator[JoinReports]
     partitions: int
     plans: Mapping[str, Plan] = field(default_factory=dict)
-    side_plans: Mapping[SideOf, Plan] = field(default_factory=dict)
+    sides: Mapping[SideOf, Admission] = field(default_factory=dict)
 
 
 def with_joined(
@@ -126,9 +126,10 @@ def joined_frame(
     come. Sums are made only while nobody takes a sample, and of rows that say what they need: not of those that were
     stored for other queries.
 
-    Every row of both sides is joined, but those of a join that is sampled that were not drawn: what queries over them
-    sample has no effect here. So is every answer of windows, which come when these close (`side_answers`), and for
-    which the join stays behind the watermark (`delay_of_stream`). Rows go in pieces of many by labels, one per
+    Every row of both sides is joined, but those of a join that is sampled that were not drawn, and those that only
+    windows over results need that are dropped: what queries over them sample has no effect here. So is every answer of
+    windows, which come when these close (`side_answers`), and for which the join stays behind the watermark
+    (`delay_of_stream`). Rows go in pieces of many by labels, one per
     partition of state; those of equal keys to one, those of joins without keys to all where fragments of theirs meet
     one of the other side.
 
@@ -248,16 +249,16 @@ def _side_rows(
     is_drawn: bool,
 ) -> DataFrame:
     """The rows of a side: `event_time`, `TIME`, its columns under the names that results have, and perhaps `DRAWN`."""
+    admission = None if streaming is None else streaming.sides.get(of)
     if side_aggregates(node):
-        side_plan = None if streaming is None else streaming.side_plans[of]
-        return side_answers(spark, node, source, prefix, is_streaming=streaming is not None, plan=side_plan)
+        return side_answers(spark, node, source, prefix, admission=admission)
     program, stream = resolve_stream(node.stream, [node]), node.stream
     clock = None if streaming is None else streaming.plans[of.joined]
     plan = clock if is_drawn else None
     is_early = is_known_before_parsing(stream)
     if plan is not None and is_early:
         source = drawn_rows(source, stream, of.joined, plan)
-    rows = sampled_rows(source, stream, Admission(clock=clock))
+    rows = sampled_rows(source, stream, admission or Admission(clock=clock))
     if plan is not None and not is_early:
         rows = drawn_rows(rows, stream, of.joined, plan)
     line = run_instructions(rows, program.instructions, frozenset(), fused=True)

@@ -20,7 +20,7 @@ from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
 from streamshed.spark.domain_facts import DomainFacts
-from streamshed.spark.event_times import event_times
+from streamshed.spark.event_times import event_times, joined_times
 from streamshed.spark.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.partly_joined_times import ComingRows, lasting, partly_joined_times
 from streamshed.spark.plan_row import PlanRow, StreamPlan
@@ -251,20 +251,24 @@ class MicroBatchPlanner:
         return lasting(() if last is None else last.partly_joined, found, since=since)
 
     def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
-        return UpcomingWindows(
-            event_times={
-                stream.name: event_times(
-                    upcoming.get(stream.name, StreamRows(0)).events,
-                    opened=opened,
-                    carried_since=self._carrier.interval_of(stream)["carrier_from"],
-                    latest=self._carrier.latest_event.get(stream.name),
-                    latest_before=None if last is None else last.latest_event.get(stream.name),
-                    least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
-                )
-                for stream in self._facts.sources
-            },
-            drops=NOTHING_DROPPED if last is None else last.drops,
-        )
+        since = {stream.name: self._carrier.interval_of(stream)["carrier_from"] for stream in self._facts.streams}
+        of_sources = {
+            stream.name: event_times(
+                upcoming.get(stream.name, StreamRows(0)).events,
+                opened=opened,
+                carried_since=since[stream.name],
+                latest=self._carrier.latest_event.get(stream.name),
+                latest_before=None if last is None else last.latest_event.get(stream.name),
+                least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
+            )
+            for stream in self._facts.sources
+        }
+        of_joins = {
+            stream.name: joined_times(stream, of_sources, carried_since=since[stream.name])
+            for stream in self._facts.streams
+            if stream.joined is not None
+        }
+        return UpcomingWindows(event_times=of_sources | of_joins, drops=NOTHING_DROPPED if last is None else last.drops)
 
     def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
         """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
@@ -325,7 +329,8 @@ class MicroBatchPlanner:
             micro_batch_id=report.micro_batch_id,
             offered_rows=self._facts.of_asked(report.offered_rows),
             admitted_rows=self._facts.of_asked(
-                {**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}}
+                {**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}},
+                {name: plan.row_share for name, plan in plans.items() if plan.row_share is not None},
             ),
             sampling_rates=self._facts.of_those_asked(rates),
             work_shares=self._facts.of_those_asked(

@@ -47,6 +47,7 @@ from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.running_task import micro_batch_id
+from streamshed.spark.side_drops import SideDrops, SideWork
 from streamshed.spark.side_of import SideOf
 from streamshed.spark.slice_placement import common_grid, has_one_grid
 
@@ -73,12 +74,13 @@ class Told:
     has_one_grid: bool
     delay: int
     is_side: bool
+    side_drops: SideDrops | None = None
 
     def values(self, row: PlanRow) -> dict[str, object]:
         """What the stream is told, with the slices that the instants of the plan lie in."""
         plan, drops, opened = row.streams[self.name], row.drops, row.open - self.delay
         if self.is_side:
-            plan, drops = plan.all_of_it, NOTHING_DROPPED
+            plan, drops = plan.all_of_it, NOTHING_DROPPED if self.side_drops is None else self.side_drops.told(drops)
         values = plan_values(plan, opened, self.gating, drops, is_reproducible=self.is_reproducible)
         carried = opened if plan.carrier_from is None else max(opened, plan.carrier_from)
         return {
@@ -89,12 +91,13 @@ class Told:
         }
 
 
-def told_of(work: StreamWork, *, is_side: bool = False) -> Told:
+def told_of(work: StreamWork, *, is_side: bool = False, side_drops: SideDrops | None = None) -> Told:
     """Return what a task has to know.
 
     Args:
         work: What is done with the rows of a stream.
-        is_side: Whether that is for a side of a join: then nothing is shed.
+        is_side: Whether that is for a side of a join: then nothing is sampled.
+        side_drops: What of the side may be dropped; None: nothing may be.
     """
     return Told(
         name=work.stream.name,
@@ -104,6 +107,7 @@ def told_of(work: StreamWork, *, is_side: bool = False) -> Told:
         has_one_grid=has_one_grid(work.classes),
         delay=delay_of_stream(work.stream),
         is_side=is_side,
+        side_drops=side_drops,
     )
 
 
@@ -113,7 +117,8 @@ class PlanTable:
 
     Attributes:
         streams: To streams, by name.
-        sides: To streams where answers of windows over them are joined: of what they were told all but what is shed.
+        sides: To streams where answers of windows over them are joined, or windows over what they join are dropped: of
+            what they were told all but what is sampled.
     """
 
     streams: Mapping[str, Plan]
@@ -124,7 +129,7 @@ def plan_table(
     spark: SparkSession,
     client: PlanClient,
     works: Mapping[str, StreamWork],
-    sides: Mapping[SideOf, StreamWork] = MappingProxyType({}),
+    sides: Mapping[SideOf, SideWork] = MappingProxyType({}),
 ) -> PlanTable:
     """Return what streams are told in each micro-batch: one row for all of them, asked for once.
 
@@ -132,10 +137,13 @@ def plan_table(
         spark: The session.
         client: Asks the driver.
         works: What the streams of a time domain contribute to the network, by name.
-        sides: What is done with their rows for sides of joins.
+        sides: What is done with their rows for sides of joins, and what of it may be dropped.
     """
     parts = {f"stream_{number}": told_of(work) for number, work in enumerate(works.values())}
-    of_sides = {f"side_{number}": told_of(work, is_side=True) for number, work in enumerate(sides.values())}
+    of_sides = {
+        f"side_{number}": told_of(one.work, is_side=True, side_drops=one.drops)
+        for number, one in enumerate(sides.values())
+    }
     parts |= of_sides
 
     def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -39,9 +39,11 @@ def seen_until(checkpoint: Storage, plans: Storage, streams: Sequence[Stream], *
     if last is None:
         return {}
     texts = [plans.read_text(name) for name in plans.names()[-2:]]
-    known = [PlanRow.from_json(text).latest_event for text in texts if text is not None] or [{}]
+    planned = [PlanRow.from_json(text) for text in texts if text is not None]
+    known = [row.latest_event for row in planned] or [{}]
+    now_seconds = planned[-1].decided_at_seconds if planned else None
     recent = range(max(0, last + 1 - _NOT_NOTED), last + 1)
-    reads = [upcoming_rows(checkpoint, micro_batch_id, streams, RowSizes()) for micro_batch_id in recent]
+    reads = [upcoming_rows(checkpoint, micro_batch_id, streams, RowSizes(), now_seconds) for micro_batch_id in recent]
     watermark = next_watermark_milliseconds(checkpoint, last) * 1000
     found = {}
     for stream in streams:

@@ -16,23 +16,57 @@ from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.node import Node
 from streamshed.network.query import AnswerMode, Query
+from streamshed.network.stream import Stream
 from streamshed.network.window import WindowSpecification
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.network_work import stream_work
 from streamshed.spark.compiled_network import CompiledNetwork, compile_network, compiled_partials, needed_layout
 from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.finished_answers import FEED_TIME
 from streamshed.spark.internal_names import EVENT_TIME, NEVER_IN_TIME, TIME
 from streamshed.spark.plan_columns import Plan
+from streamshed.spark.retained_rows import whole_words
 from streamshed.spark.sampled_rows import Admission
+from streamshed.spark.side_drops import SideDrops, SideWork, tolerant_queries
 from streamshed.spark.side_of import SideOf
 from streamshed.spark.watermarked_rows import watermarked_rows
 
 _INSTANT = WindowSpecification(1, 1)
 
 
-def side_works(domain: TimeDomain) -> Mapping[SideOf, StreamWork]:
-    """Return what is done with the rows of sources for those sides of joins that are answers of windows."""
-    return {of: stream_work(node.stream, _standing_for(node).foundation.queries) for of, node in _answer_sides(domain)}
+def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, SideWork]:
+    """Return what is done with the rows of sources for sides of joins.
+
+    Of those sides that are answers of windows, and of all whose rows may be dropped, as all queries over the join
+    tolerate gaps.
+
+    Args:
+        domain: Whose joins.
+        network: Whose queries.
+    """
+    found = {}
+    for of, joined, node in _sides(domain):
+        asked, standing = tolerant_queries(network, joined), _standing_for(node)
+        if asked or side_aggregates(node):
+            drops = SideDrops(of.side, tuple(asked), standing.queries[0].definition_id) if asked else None
+            found[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
+    return found
+
+
+def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Plan]) -> Mapping[SideOf, Admission]:
+    """Return how rows of those sides are admitted.
+
+    Args:
+        works: What is done with them.
+        plans: What a micro-batch is told of them.
+    """
+    return {
+        of: Admission(
+            plans[of],
+            whole_words=() if one.drops is None else whole_words(one.work),
+            drops_rows=one.drops is not None,
+        )
+        for of, one in works.items()
+    }
 
 
 def compiled_sides(
@@ -45,42 +79,44 @@ def compiled_sides(
         domain: Whose joins.
         sources: The rows of its sources, by name.
     """
-    return tuple(_compiled(spark, node, sources[node.stream.name]) for _, node in _answer_sides(domain))
+    return tuple(
+        _compiled(spark, node, sources[node.stream.name]) for _, _, node in _sides(domain) if side_aggregates(node)
+    )
 
 
-def _answer_sides(domain: TimeDomain) -> Iterator[tuple[SideOf, Node]]:
+def _sides(domain: TimeDomain) -> Iterator[tuple[SideOf, Stream, Node]]:
     for stream in domain.joined:
         if stream.joined is not None:
             for side, node in zip(Side, (stream.joined.left, stream.joined.right), strict=True):
-                if side_aggregates(node):
-                    yield SideOf(stream.name, side), node
+                yield SideOf(stream.name, side), stream, node
 
 
 def side_answers(
-    spark: SparkSession, node: Node, source: DataFrame, prefix: str, *, is_streaming: bool, plan: Plan | None = None
+    spark: SparkSession, node: Node, source: DataFrame, prefix: str, *, admission: Admission | None = None
 ) -> DataFrame:
     """Return the answers that are the rows of a side.
 
-    They are computed from all rows of the stream, whatever is shed for queries over it, and come when their windows
+    They are computed from all rows of the stream, whatever is sampled for queries over it, and come when their windows
     close, stamped with the start of these: up to `delay_of_stream` behind the watermark. A window without rows has no
-    answer. For each row that came late for a window there is one that is `NEVER_IN_TIME`, and null otherwise.
+    answer. For each row that came late for a window there is one that is `NEVER_IN_TIME`, and null otherwise. Rows
+    that only windows need that are dropped over the join leave behind the source; then there are answers of a part of
+    their windows, whose results are in dropped windows only.
 
     Args:
         spark: The session.
         node: The side: an aggregate, or what operators make of its answers.
         source: The rows of its stream.
         prefix: What the names of its columns begin with.
-        is_streaming: Whether rows come one micro-batch after the other, as in `start`.
-        plan: What a micro-batch is told of these; None where there is nobody to ask.
+        admission: How rows are admitted that come one micro-batch after the other, as in `start`; None: all are there.
 
     Returns:
         `event_time`, `TIME`, and the columns of the node.
     """
-    compiled = _compiled(spark, node, source, [Admission(plan)] if is_streaming else [])
+    compiled = _compiled(spark, node, source, [] if admission is None else [admission])
     layout = needed_layout(compiled)
     *below, last = compiled.levels
     (stream,) = compiled.streams
-    if is_streaming:
+    if admission is not None:
         rows = watermarked_rows(spark, compiled.streams, layout)
     else:
         rows = {stream.work.stream.name: stream.rows(layout)}

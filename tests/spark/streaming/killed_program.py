@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.network.aggregate import user_aggregate
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
-from streamshed.network.stream import stream
+from streamshed.network.stream import Stream, stream
 from streamshed.spark import local_session
 from streamshed.spark.run import Run, start
 from streamshed.spark.sinks import ParquetSink, Sink
@@ -32,6 +32,7 @@ MISSING = ("missing", "missing_by_v", "missing_nested")
 """These queries."""
 
 MAX_GAP = 3
+MOST_PAIRS, LAST_DROPPING = 8, 6
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,9 @@ def build(path: Path) -> QueryNetwork:
     )
 
 
-def build_joined(path: Path) -> QueryNetwork:
-    """A network that joins the same stream with another one."""
-    sides = [
+def _sides(path: Path) -> list[Stream]:
+    """The same stream, and another one."""
+    return [
         stream(
             name,
             folder(path / folder_name, "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1),
@@ -91,11 +92,25 @@ def build_joined(path: Path) -> QueryNetwork:
         )
         for name, folder_name in (("events", "in"), ("others", "other"))
     ]
+
+
+def build_joined(path: Path) -> QueryNetwork:
+    """A network that joins them."""
+    sides = _sides(path)
     pairs = sides[0].join(sides[1], on="v", within=("3 seconds", "1 second"), basic_window="1 second")
     return network(
         pairs.window("5 seconds").by("events_v").agg(n="count(*)", latest="max(others_ts)").query("by_v", mode="exact"),
         pairs.filter("events_v = 7").query("sevens", mode="exact"),
     )
+
+
+def build_missing_pairs(path: Path) -> QueryNetwork:
+    """A network that joins answers of windows, and may miss windows over what it finds."""
+    events, others = _sides(path)
+    counted = events.window("2 seconds").by("v").agg(n="count(*)")
+    pairs = counted.join(others, on="v", within=("3 seconds", "1 second"), basic_window="1 second", name="pairs")
+    asked = pairs.window("2 seconds").agg(n="count(*)", rows="sum(events_n)")
+    return network(asked.query("missing_pairs", mode="subset", max_gap=MOST_PAIRS))
 
 
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
@@ -122,6 +137,18 @@ def run_joined(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) ->
     )
 
 
+def run_missing_pairs(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
+    """Start the network that joins answers, or go on with it."""
+
+    def kept(micro_batch_id: int) -> Mapping[str, float]:
+        return {"missing_pairs": 0.2 if 1 <= micro_batch_id <= LAST_DROPPING else 1.0}
+
+    with pytest.MonkeyPatch.context() as patch:
+        force_sampling(patch, lambda _: {}, kept_shares=kept)
+        built = build_missing_pairs(path)
+        return start(built, spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=2)
+
+
 def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
     """Start the network, or go on with it."""
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +156,7 @@ def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run
         return start(build(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=1)
 
 
-RUNS = {"all": run_it, "joined": run_joined}
+RUNS = {"all": run_it, "joined": run_joined, "missing_pairs": run_missing_pairs}
 """What can be run, by name."""
 
 

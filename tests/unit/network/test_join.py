@@ -186,8 +186,10 @@ def test_no_rows_are_drawn_for_a_join_of_answers() -> None:
 def test_what_queries_of_a_join_cannot_ask_is_refused() -> None:
     joined = FLOWS.join(ALERTS, on="port", within="30 s")
     by_port = joined.window("1 minute").agg(n="count(*)")
-    with pytest.raises(InvalidNetworkError, match="its mode cannot be subset"):
-        by_port.query("a", mode="subset")
+    with pytest.raises(InvalidNetworkError, match="themselves, and no windows of them: its mode cannot be subset"):
+        joined.query("a", mode="subset")
+    with pytest.raises(InvalidNetworkError, match='gaps_by="group" is for rows of a source, but its rows'):
+        joined.window("1 minute").by("flows_port").agg(n="count(*)").query("a", mode="subset", gaps_by="group")
     with pytest.raises(InvalidNetworkError, match="leave max_error out"):
         by_port.query("b", max_error="2 % at 95 %")
     with pytest.raises(InvalidNetworkError, match="windows of so many rows are for rows of a source"):

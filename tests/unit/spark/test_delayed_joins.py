@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from streamshed.network.network import network
+from streamshed.joins.side import Side
+from streamshed.network.network import QueryNetwork, network
 from streamshed.network.node import Node
+from streamshed.network.query import Query
 from streamshed.network.sources import rate
 from streamshed.network.stream import Stream, stream
 from streamshed.planning.join_delay import delay_of_stream
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
+from streamshed.planning.window_drop.droppable import droppable_queries
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, QueryDrops, WindowDrops
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.domain_facts import longest_window
 from streamshed.spark.join_planner import JoinPlanner
@@ -69,8 +74,10 @@ def test_slices_over_results_are_open_as_long_as_answers_come() -> None:
 
 def test_a_side_is_told_of_the_carrier_and_that_nothing_is_shed() -> None:
     shed = StreamPlan(sampling_code=40, carrier_from=7, carrier_until=8, carrier_time=9, work_share=0.5, row_share=0.1)
-    (domain,) = network(_joined(BUSY).query("pairs")).time_domains
-    (work,) = side_works(domain).values()
+    asked = network(_joined(BUSY).query("pairs"))
+    (side,) = side_works(asked.time_domains[0], asked).values()
+    work = side.work
+    assert side.drops is None
     row = PlanRow(micro_batch_id=3, open=OPEN, streams={"calls": shed}, drops=NOTHING_DROPPED)
     told = told_of(work, is_side=True).values(row)
     as_if_whole = told_of(work).values(
@@ -82,6 +89,63 @@ def test_a_side_is_told_of_the_carrier_and_that_nothing_is_shed() -> None:
     )
     assert told == as_if_whole
     assert told != told_of(work).values(row)
+
+
+def _subset(joined: Stream, name: str = "some", size: str = "10 s", gap: int = 9) -> Query:
+    return joined.window(size, offset="3 s").agg(n="count(*)").query(name, mode="subset", max_gap=gap)
+
+
+def _dropped(asked: QueryNetwork, **dropped: tuple[tuple[int, int], ...]) -> PlanRow:
+    """A plan in which windows are dropped, by query."""
+    known = {}
+    for one in droppable_queries(asked.foundation):
+        drops = QueryDrops(coin=one.coin, dropped=dropped[one.query], below=one.below, sides=one.sides)
+        known[str(one.definition_id)] = drops
+    streams = dict.fromkeys(("calls", "alerts"), StreamPlan())
+    return PlanRow(micro_batch_id=3, open=OPEN, streams=streams, drops=WindowDrops(queries=known))
+
+
+@pytest.mark.parametrize(
+    ("left", "spared"), [(CALLS, {"calls": (113, 153), "alerts": (113, 178)}), (BUSY, {"calls": (130, 160)})]
+)
+def test_a_side_is_told_which_rows_no_kept_window_over_the_join_needs(
+    left: Node, spared: dict[str, tuple[int, int]]
+) -> None:
+    """Window k begins at 3 + 10·k seconds: those from 113 until 183 are dropped; calls wait for 30 s, alerts for 5 s.
+
+    Of the counts that the window at 103 s needs the last begins at 110 s, and is of calls up to 130 s; of those that
+    the window at 183 s needs the first begins at 160 s.
+    """
+    asked = network(_subset(_joined(left)))
+    told = {
+        of.side: told_of(one.work, is_side=True, side_drops=one.drops).values(_dropped(asked, some=((11, 17),)))
+        for of, one in side_works(asked.time_domains[0], asked).items()
+    }
+    for side, name in zip(Side, ("calls", "alerts"), strict=True):
+        if name in spared:
+            table = told[side]
+            assert (table["__retained_base"], table["__retained_rates"]) == (spared[name][0] * SECOND, [0.0])
+            assert table["__retained_step"] == (spared[name][1] - spared[name][0]) * SECOND
+            assert table["__sampling_rate"] == 1.0
+
+
+def test_a_side_spares_what_none_of_the_queries_needs_and_nothing_where_one_needs_all() -> None:
+    joined = _joined(CALLS)
+    few, many = _subset(joined), _subset(joined, "others", "20 s")
+    asked = network(few, many)
+    works = side_works(asked.time_domains[0], asked)
+    row = _dropped(asked, some=((11, 17),), others=((6, 6),))
+    (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
+    # Of 113 to 153 the window of the others from 103 s on needs what comes before 123 s, the next what comes from 113.
+    assert table["__retained_base"] is None
+    row = _dropped(asked, some=((11, 17),), others=((6, 8),))
+    (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
+    assert (table["__retained_base"], table["__retained_step"]) == (123 * SECOND, 30 * SECOND)
+    undecided = replace(row, drops=WindowDrops(queries=dict(list(row.drops.queries.items())[:1])))
+    (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(undecided) for one in works.values())
+    assert table["__retained_base"] is None
+    exact = joined.window("7 s").agg(n="count(*)").query("all", mode="exact")
+    assert not side_works(asked.time_domains[0], network(few, exact))
 
 
 def test_plans_remember_as_long_as_results_may_come() -> None:

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.sources import rate
+from streamshed.network.stream import stream
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.demand import Demand
 from streamshed.planning.least_error import least_error_rates
@@ -15,7 +17,7 @@ from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.work_tree import WorkNode, WorkTree
-from streamshed.spark.event_times import FURTHEST_STEPS, GUESSED_STEPS, event_times
+from streamshed.spark.event_times import FURTHEST_STEPS, GUESSED_STEPS, event_times, joined_times
 from streamshed.spark.upcoming_rows import EventBounds
 
 YEAR_2038 = 2**61
@@ -91,3 +93,16 @@ def test_before_anything_was_seen_only_footers_tell() -> None:
 
 def test_at_the_second_micro_batch_the_first_event_tells_how_far_time_went() -> None:
     assert times(EventBounds(1001, 2000), latest=1000, latest_before=None, carried_since=0).last == 2000
+
+
+def test_windows_over_a_join_are_decided_on_as_far_ahead_as_rows_wait_and_are_open_as_long_as_answers_come() -> None:
+    calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
+    busy = calls.window("20 s", every="10 s").by("value").agg(n="count(*)")
+    joined = busy.join(alerts, on="value", within=("30 s", "5 s"))
+    sides = {
+        "calls": EventTimes(opened=900_000_000, carried_since=1, first=910_000_000, last=990_000_000),
+        "alerts": EventTimes(opened=900_000_000, carried_since=2, first=905_000_000, last=980_000_000),
+    }
+    told = joined_times(joined, sides, carried_since=7)
+    assert (told.opened, told.carried_since) == (880_000_000, 7)
+    assert (told.first, told.last, told.decided_until) == (905_000_000, 990_000_000, 1_020_000_000)

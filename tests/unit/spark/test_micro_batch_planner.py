@@ -147,3 +147,5 @@ def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:
     assert facts.sources == (alerts, calls)
     assert facts.of_asked({"calls": 3, "alerts": 4}) == {"calls": 3, "calls_alerts": 7, "twice": 3}
     assert facts.of_asked({"calls": 3}) == {"calls": 3, "twice": 3}
+    kept = {"calls": 0.1, "twice": 0.5}
+    assert facts.of_asked({"calls": 3.0, "alerts": 4.0}, kept) == {"calls": 3, "calls_alerts": 7, "twice": 1.5}

@@ -150,7 +150,7 @@ def _in_runs(members: Mapping[str, _Running], times: EventTimes, pressure: Press
         longest=min(one.longest_gap for one in runners.values()),
         offset=first.window.offset_microseconds,
     )
-    laid = lay_runs(runners, grid, times.first, times.last)
+    laid = lay_runs(runners, grid, times.first, times.decided_until)
     return {
         name: one.before.advanced_in_runs(
             times, laid[name], drop_share=1 - one.kept_share, for_state=pressure is not Pressure.NONE
@@ -193,7 +193,7 @@ def _known_of(name: str, part: DroppableQuery, decided: Mapping[str, QueryDrops]
 
 def _begun(query: DroppableQuery, before: QueryDrops | None, times: EventTimes) -> QueryDrops | None:
     if before is None:
-        return QueryDrops.starting(query.coin, times, query.below)
+        return QueryDrops.starting(query.coin, times, query.below, query.sides)
     return _as_asked_now(before, query)
 
 

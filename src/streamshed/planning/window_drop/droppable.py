@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.network.cohorts import COHORTS, part_name
@@ -12,7 +12,9 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.provenance import extent
+from streamshed.planning.window_drop.provenance import NeededRows, extent
+from streamshed.planning.window_drop.retention import unneeded_times
+from streamshed.planning.window_drop.side_reach import SideReach, side_reaches, unneeded_of_sides
 
 SEED = 1
 """One for all queries: they drop at the same time, so that rows are there that none of them needs."""
@@ -38,6 +40,7 @@ class DroppableQuery:
         work: Whose rows its windows are of, and what they are grouped by: queries with the same do the same for a row.
         is_by_group: Whether its windows are dropped cohort by cohort.
         cohort: The one that is meant; None: all of its groups.
+        sides: Of a query over a join, what its windows need of either side.
     """
 
     query: str
@@ -51,6 +54,7 @@ class DroppableQuery:
     work: tuple[str, ...] = ()
     is_by_group: bool = False
     cohort: int | None = None
+    sides: tuple[SideReach, ...] = ()
 
     @property
     def parts(self) -> dict[str, DroppableQuery]:
@@ -83,7 +87,17 @@ class DroppableQuery:
     @property
     def reach(self) -> WindowSpecification:
         """What its windows need, as windows over the stream's rows; of windows of nested aggregates at most."""
-        return reach_of((*self.below, self.window))
+        return reach_of((*self.below, self.window), self.sides)
+
+    def unneeded(self, dropped: Collection[int]) -> list[NeededRows]:
+        """Return the event times of rows that come from outside and belong to dropped windows only.
+
+        Args:
+            dropped: Numbers of dropped windows.
+        """
+        if self.sides:
+            return unneeded_of_sides(self.sides, self.window, dropped)
+        return unneeded_times([*self.below, self.window], dropped)
 
     def early_share_at(self, drop_share: float) -> float:
         """Return the same where the share p of epochs is dropped: then some follow one another.
@@ -130,18 +144,20 @@ def early_share_of_epoch(window: WindowSpecification, batch: int, epoch: int) ->
     return max(0.0, 1 - overlap / epoch)
 
 
-def reach_of(windows: Sequence[WindowSpecification]) -> WindowSpecification:
+def reach_of(windows: Sequence[WindowSpecification], sides: Sequence[SideReach] = ()) -> WindowSpecification:
     """Return windows over a stream's rows that hold what windows of nested aggregates need.
 
     Args:
         windows: Those of the aggregates, the one next to the stream first.
+        sides: Of a joined stream, what they need of either side: the longest counts.
 
     >>> reach_of([WindowSpecification(3, 2), WindowSpecification(3, 3)])
     WindowSpecification(size_microseconds=5, slide_microseconds=3, offset_microseconds=0, is_numbered=False)
     """
     outermost, deviation = windows[-1], extent(windows)
     size = outermost.size_microseconds + deviation.beyond - deviation.lead
-    return replace(outermost, size_microseconds=max(size, outermost.slide_microseconds))
+    longest = max(size, outermost.slide_microseconds, *(side.size for side in sides))
+    return replace(outermost, size_microseconds=longest)
 
 
 def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
@@ -182,17 +198,19 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
 def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery:
     *below, window = query.asked_windows
     keys = () if query.aggregate is None else query.aggregate.keys
+    sides = side_reaches(query.stream, query.asked_windows)
     return DroppableQuery(
         query=query.name,
         definition_id=query.asked_definition_id,
         stream=query.stream.name,
         window=window,
         batch=batch,
-        epoch=_epoch(reach_of(query.asked_windows), batch),
+        epoch=_epoch(reach_of(query.asked_windows, sides), batch),
         weight=query.weight,
         below=tuple(below),
         work=(query.rows.address, *[str(key.expression) for key in keys]),
         is_by_group=is_by_group,
+        sides=sides,
     )
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.provenance import NeededRows
-from streamshed.planning.window_drop.retention import unneeded_times
 
 Times = Sequence[tuple[int, int]]
 """Intervals of event time, from an instant on, before another one, microseconds."""
@@ -56,7 +55,7 @@ def unneeded_rows(query: DroppableQuery, unneeded: Times, event_times: EventTime
     first_number = (event_times.first - query.reach.size_microseconds - offset) // slide
     numbers = range(first_number, (last - offset) // slide + 1)
     dropped = [number for number in numbers if _lies_in(unneeded, offset + number * slide)]
-    return unneeded_times([*query.below, window], dropped)
+    return query.unneeded(dropped)
 
 
 def _lies_in(intervals: Times, instant: int) -> bool:

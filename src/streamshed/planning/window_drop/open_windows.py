@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from streamshed.joins.side import Side
 from streamshed.network.cohorts import part_of
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
@@ -13,7 +14,9 @@ from streamshed.planning.window_drop.kept_runs import EVERYTHING, KeptRun, Laid,
 from streamshed.planning.window_drop.provenance import NeededRows, extent
 from streamshed.planning.window_drop.retention import unneeded_times
 from streamshed.planning.window_drop.runs import Runs, numbers_in, runs_of
+from streamshed.planning.window_drop.side_reach import SideReach, unneeded_of_sides
 from streamshed.planning.window_drop.state_limit import Pressure
+from streamshed.planning.window_drop.window_numbers import first_from, first_open, last_until
 
 MOST_DECIDED = 4096
 """So many windows are decided on at a time: where event time jumps further, those in between are kept."""
@@ -37,12 +40,20 @@ class EventTimes:
         carried_since: From when on windows without rows are answered, too; None: nobody has been seen yet.
         first: The first that its rows are expected to have.
         last: The last, as far as anything may be decided.
+        ahead: So much later than rows come windows begin that they belong to: of a joined stream, whose rows wait for
+            others, as long as they wait at most.
     """
 
     opened: int
     carried_since: int | None
     first: int
     last: int
+    ahead: int = 0
+
+    @property
+    def decided_until(self) -> int:
+        """Windows that begin up to then may need rows that come, and are decided on."""
+        return self.last + self.ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,7 @@ class QueryDrops:
         elsewhere: Those of them that were dropped as nobody needs their answers who is fed by them.
         since: Number of the first window that may be abandoned.
         run: In which it keeps windows, unless it drops by group.
+        sides: Of a query over a join, what its windows need of either side.
     """
 
     coin: GapCoin
@@ -72,16 +84,21 @@ class QueryDrops:
     elsewhere: Runs = ()
     since: int = _ALWAYS
     run: KeptRun = EVERYTHING
+    sides: tuple[SideReach, ...] = ()
 
     @classmethod
     def starting(
-        cls, coin: GapCoin, times: EventTimes, below: tuple[WindowSpecification, ...] = ()
+        cls,
+        coin: GapCoin,
+        times: EventTimes,
+        below: tuple[WindowSpecification, ...] = (),
+        sides: tuple[SideReach, ...] = (),
     ) -> QueryDrops | None:
         """Begin with the first window all of whose rows, and gap, will be seen; None: no event was seen yet."""
         if times.carried_since is None:
             return None
         begins = max(times.carried_since, times.opened)
-        return cls(coin=replace(coin, next_window=_first_from(coin.window, begins)), below=below)
+        return cls(coin=replace(coin, next_window=first_from(coin.window, begins)), below=below, sides=sides)
 
     def advanced(self, times: EventTimes, *, drop_share: float, for_state: bool = False) -> QueryDrops:
         """Decide on all windows that begin up to the last event time that is expected.
@@ -100,7 +117,7 @@ class QueryDrops:
             times, drop_share, lambda number: self._says_now(number, drop_share)
         )
         owed = replace(coin, owed=kept.owed)
-        decided, more = owed.through(_last_until(coin.window, times.last), drop_share=drop_share)
+        decided, more = owed.through(last_until(coin.window, times.decided_until), drop_share=drop_share)
         after = self._with(decided, abandoned | set(more), set(), times.opened, for_state=for_state)
         share = drop_share if has_risen else min(drop_share, self.drop_share)
         return replace(after, drop_share=share, run=EVERYTHING)
@@ -122,7 +139,7 @@ class QueryDrops:
             return not laid.holds(start, start + self._reach)
 
         coin, abandoned, has_risen = self._until_now(times, drop_share, says_drop)
-        decided, more = coin.through_runs(_last_until(coin.window, times.last), says_drop)
+        decided, more = coin.through_runs(last_until(coin.window, times.decided_until), says_drop)
         after = self._with(decided, abandoned | set(more), set(), times.opened, for_state=for_state)
         count = decided.next_window - coin.next_window
         dropped = len(more) + len(abandoned - set(numbers_in(self.dropped)))
@@ -153,7 +170,7 @@ class QueryDrops:
         """How much time a window needs from its start on; of nested ones at most."""
         deviation = extent([*self.below, self.coin.window])
         size = self.coin.window.size_microseconds + deviation.beyond - deviation.lead
-        return max(size, self.coin.window.slide_microseconds)
+        return max(size, self.coin.window.slide_microseconds, *(side.size for side in self.sides))
 
     def _until_now(
         self, times: EventTimes, drop_share: float, says_drop: Callable[[int], bool]
@@ -169,7 +186,7 @@ class QueryDrops:
         has_risen = drop_share > self.drop_share + CLEARLY
         if has_risen:
             dropped |= self._abandoned(times, says_drop)
-        coin, last = self.coin, _last_until(self.coin.window, times.last)
+        coin, last = self.coin, last_until(self.coin.window, times.decided_until)
         begins = max(self._first_with_rows_to_come(times), last - MOST_DECIDED + 1)
         if begins > coin.next_window:
             coin = replace(coin, next_window=begins, gap=0)
@@ -186,9 +203,9 @@ class QueryDrops:
             times: Of its stream.
             for_state: Whether that is because of state's limit.
         """
-        first_open = self._first_open(times.opened)
-        last = max(_last_until(self.coin.window, times.last), self.coin.next_window - 1)
-        begins = max(first_open, last - MOST_DECIDED + 1)
+        opened = self._first_open(times.opened)
+        last = max(last_until(self.coin.window, times.decided_until), self.coin.next_window - 1)
+        begins = max(opened, last - MOST_DECIDED + 1)
         if self.is_shut_down:
             begins = max(begins, self.coin.next_window)
         coin = replace(self.coin, next_window=last + 1, gap=self.coin.batch, owed=0)
@@ -220,8 +237,18 @@ class QueryDrops:
 
     @property
     def unneeded(self) -> list[NeededRows]:
-        """The event times that belong to dropped windows only."""
+        """The event times of its stream that belong to dropped windows only: over a join, times of results."""
         return unneeded_times([*self.below, self.coin.window], self.numbers())
+
+    @property
+    def unneeded_rows(self) -> list[NeededRows]:
+        """The event times of rows that come from outside and belong to dropped windows only, whichever side's."""
+        return unneeded_of_sides(self.sides, self.coin.window, self.numbers()) if self.sides else self.unneeded
+
+    def unneeded_of_side(self, side: Side) -> list[NeededRows]:
+        """Return the event times of the stream of a join's side that belong to dropped windows only."""
+        reach = dict(zip(Side, self.sides, strict=False)).get(side)
+        return [] if reach is None else reach.unneeded(self.coin.window, self.numbers())
 
     def is_dropped(self, number: int) -> bool:
         """Tell whether a window is dropped."""
@@ -256,7 +283,7 @@ class QueryDrops:
 
         Answers of other aggregates come when their own windows end, later than they are stamped.
         """
-        return _first_open(self.coin.window, watermark - extent([*self.below, self.coin.window]).beyond)
+        return first_open(self.coin.window, watermark - extent([*self.below, self.coin.window]).beyond)
 
     def _with(self, coin: GapCoin, dropped: set[int], shut: set[int], opened: int, *, for_state: bool) -> QueryDrops:
         """These windows dropped, some of them as the query is shut down, those that are new because of state or not."""
@@ -363,22 +390,11 @@ def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
         elsewhere=tuple((first, last) for first, last in told.get("elsewhere", ())),
         since=told.get("since", _ALWAYS),
         run=KeptRun(**told["run"]) if "run" in told else EVERYTHING,
+        sides=tuple(
+            SideReach(tuple(WindowSpecification(**window) for window in side["windows"]), side["ahead"])
+            for side in told.get("sides", ())
+        ),
     )
-
-
-def _first_from(window: WindowSpecification, instant: int) -> int:
-    """Number of the first window that starts at an instant or later."""
-    return -(-(instant - window.offset_microseconds) // window.slide_microseconds)
-
-
-def _last_until(window: WindowSpecification, instant: int) -> int:
-    """Number of the last window that starts at an instant or earlier."""
-    return (instant - window.offset_microseconds) // window.slide_microseconds
-
-
-def _first_open(window: WindowSpecification, opened: int) -> int:
-    """Number of the first window that ends after the watermark."""
-    return _last_until(window, opened - window.size_microseconds) + 1
 
 
 def gap_before(number: int, dropped: set[int]) -> int:

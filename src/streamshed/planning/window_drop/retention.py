@@ -132,12 +132,22 @@ def needed_share(unneeded: Sequence[Sequence[NeededRows]], first: int, last: int
     length = last + 1 - first
     if length <= 0 or not unneeded:
         return float(bool(unneeded))
-    common = [NeededRows(first, last + 1)]
-    for intervals in unneeded:
+    common = in_all([[NeededRows(first, last + 1)], *unneeded])
+    return 1 - sum(one.end - one.start for one in common) / length
+
+
+def in_all(several: Sequence[Sequence[NeededRows]]) -> list[NeededRows]:
+    """Return the times that lie in one interval of each of several lists; of no list, none.
+
+    >>> in_all([[NeededRows(0, 4), NeededRows(6, 9)], [NeededRows(3, 7)]])
+    [NeededRows(start=3, end=4), NeededRows(start=6, end=7)]
+    """
+    common = list(several[0]) if several else []
+    for intervals in several[1:]:
         common = [
             NeededRows(start, end)
             for one in common
             for other in intervals
             if (start := max(one.start, other.start)) < (end := min(one.end, other.end))
         ]
-    return 1 - sum(one.end - one.start for one in common) / length
+    return common

@@ -84,7 +84,7 @@ class TolerantWork:
             drops: Which.
             event_times: What is known of the rows' times, by stream.
         """
-        unneeded = {part: known.unneeded for part, known in drops.queries.items()}
+        unneeded = {part: known.unneeded_rows for part, known in drops.queries.items()}
         known_shares: dict[frozenset[str], float] = {}
 
         def needed(tolerant: Sequence[int]) -> float:

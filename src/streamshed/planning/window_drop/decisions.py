@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from streamshed.network.cohorts import part_of
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.kept_runs import RunGrid, lay_runs
+from streamshed.planning.window_drop.kept_runs import RunGrid, common_offset, lay_runs
 from streamshed.planning.window_drop.not_needed import Times, without_unneeded
 from streamshed.planning.window_drop.open_windows import (
     NOTHING_DROPPED,
@@ -148,7 +148,7 @@ def _in_runs(members: Mapping[str, _Running], times: EventTimes, pressure: Press
         first.epoch,
         span=times.last + 1 - times.first,
         longest=min(one.longest_gap for one in runners.values()),
-        offset=first.window.offset_microseconds,
+        offset=common_offset(runners.values()),
     )
     laid = lay_runs(runners, grid, times.first, times.decided_until)
     return {

@@ -14,7 +14,7 @@ windows may be dropped, and p = 1 − r, nothing is kept for X = min(G, E·max(1
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 ALWAYS = -(2**62)
@@ -71,6 +71,7 @@ class Runner:
         batch: B.
         run: What was laid for it.
         decided: Where its first window begins that is not decided on; the debt is of that time.
+        offset: Where one of its windows begins.
     """
 
     kept_share: float
@@ -79,6 +80,23 @@ class Runner:
     batch: int
     run: KeptRun
     decided: int = ALWAYS
+    offset: int = 0
+
+    def lead(self, instant: int) -> int:
+        """Return how long after an instant its first window begins.
+
+        >>> Runner(kept_share=1.0, slide=10, reach=10, batch=8, run=EVERYTHING, offset=3).lead(20)
+        3
+        """
+        return (self.offset - instant) % self.slide
+
+    def longest_gap_at(self, instant: int) -> int:
+        """G, where runs begin at such instants: shorter by a slide if none of its windows begins there.
+
+        The last one of a run ends as long before it, as the first one of the next begins after that does.
+        """
+        shorter = self.longest_gap - self.slide
+        return shorter if self.lead(instant) and shorter >= self.slide else self.longest_gap
 
     @property
     def longest_gap(self) -> int:
@@ -94,6 +112,20 @@ class Runner:
     def overlap(self) -> int:
         """How much of a run goes by without another window: one ends later than the next begins."""
         return self.reach - self.slide
+
+
+def common_offset(runners: Collection[Runner]) -> int:
+    """Return where runs of some queries best begin: where one begins a window, and the others do not long after it.
+
+    >>> early, late = (
+    ...     Runner(kept_share=1.0, slide=10, reach=reach, batch=8, run=EVERYTHING, offset=offset)
+    ...     for offset, reach in ((0, 10), (2, 20))
+    ... )
+    >>> common_offset([early, late])
+    2
+    """
+    offsets = sorted({one.offset for one in runners})
+    return min(offsets, key=lambda offset: max(one.overlap + one.lead(offset) for one in runners))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +240,21 @@ class _Track:
         if self._dropped_share <= 0:
             return math.inf
         kept = self._runner.kept_share
-        return min(self._runner.longest_gap, self._grid.epoch * max(1.0, self._dropped_share / kept))
+        longest = self._runner.longest_gap_at(self._grid.offset)
+        return min(longest, self._grid.epoch * max(1.0, self._dropped_share / kept))
 
     def must_begin(self, cell: float) -> bool:
         """Tell whether no more may be missed by then."""
-        return cell + self._grid.cell - self._run.until > self._runner.longest_gap
+        following = cell + self._grid.cell
+        longest = self._runner.longest_gap if math.isinf(cell) else self._runner.longest_gap_at(int(following))
+        return following - self._run.until > longest
 
     def begin(self, cell: int, following: float) -> None:
         """Begin a run, where none is under way and something is owed, or no more may be missed until the next one."""
         if self._run.holds(cell) or not (self.must_begin(following) or self._debt >= self._grid.cell / 2):
             return
-        least = self._grid.cell * -(-self._runner.reach // self._grid.cell)
-        self._run = KeptRun(cell, cell + max(least, self._length(max(0.0, self._debt))))
+        least = self._grid.cell * -(-(self._runner.lead(cell) + self._runner.reach) // self._grid.cell)
+        self._run = KeptRun(cell, cell + max(least, self._length(cell, max(0.0, self._debt))))
         self._runs.append((self._run.begun, self._run.until))
 
     def go_on(self, cell: int) -> None:
@@ -230,9 +265,10 @@ class _Track:
         """What was laid; the debt stays as it was: it follows from the windows that are kept."""
         return Laid(replace(self._run, debt=self._runner.run.debt, laid=until), tuple(self._runs))
 
-    def _length(self, debt: float) -> int:
+    def _length(self, begins: int, debt: float) -> int:
         """How long a run has to be that pays a debt, to the nearest cell."""
-        return self._grid.cell * round((debt + self._runner.overlap) / self._dropped_share / self._grid.cell)
+        idle = self._runner.overlap + self._runner.lead(begins)
+        return self._grid.cell * round((debt + idle) / self._dropped_share / self._grid.cell)
 
     def _debt_at(self, instant: int) -> float:
         """The debt when windows are decided on that begin until then."""
@@ -243,7 +279,7 @@ class _Track:
 
     def _growth(self, run: KeptRun, since: int, length: int) -> float:
         """What comes to the debt in some time."""
-        is_kept = run.holds(since) and since + self._runner.reach <= run.until
+        is_kept = run.holds(since) and since + self._runner.lead(since) + self._runner.reach <= run.until
         return length * (self._runner.kept_share - is_kept)
 
     def _as_it_is_now(self, begins: int) -> KeptRun:
@@ -258,4 +294,4 @@ class _Track:
             return KeptRun(run.begun, begins)
         if run.until - self._runner.overlap <= begins:
             return run
-        return replace(run, until=max(begins, self._grid.at(begins + self._length(self._debt))))
+        return replace(run, until=max(begins, self._grid.at(begins + self._length(begins, self._debt))))

@@ -163,6 +163,7 @@ class QueryDrops:
             batch=self.coin.batch,
             run=self.run,
             decided=self._start(self.coin.next_window),
+            offset=self.coin.window.offset_microseconds,
         )
 
     @property

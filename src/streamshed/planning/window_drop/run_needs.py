@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.kept_runs import EVERYTHING, Runner
+from streamshed.planning.window_drop.kept_runs import EVERYTHING, Runner, common_offset
 
 _HALVINGS = 40
 
@@ -22,7 +22,7 @@ class RunNeeds:
     Attributes:
         epoch: E, microseconds.
         longest_gap: G, the shortest of the queries'.
-        overlap: o, the longest of theirs.
+        overlap: o, the longest of theirs, and of how much later than a run their first windows begin.
 
     Example:
         Of windows of 10 minutes every 5, a quarter; the gap may be 30 minutes, or 10.
@@ -45,10 +45,11 @@ class RunNeeds:
         runners = [_runner(one) for one in queries]
         if not all(one.spares_rows for one in runners):
             return None
+        begins = common_offset(runners)
         return cls(
             epoch=queries[0].epoch,
-            longest_gap=min(one.longest_gap for one in runners),
-            overlap=max(one.overlap for one in runners),
+            longest_gap=min(one.longest_gap_at(begins) for one in runners),
+            overlap=max(one.overlap + one.lead(begins) for one in runners),
         )
 
     def needed(self, kept_share: float) -> float:
@@ -89,4 +90,5 @@ def _runner(query: DroppableQuery) -> Runner:
         reach=query.reach.size_microseconds,
         batch=query.batch,
         run=EVERYTHING,
+        offset=query.window.offset_microseconds,
     )

@@ -105,11 +105,15 @@ def test_the_share_holds_in_the_long_run(window: tuple[int, int, int], times: fl
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(5, 60), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=12),
+    st.lists(st.integers(0, 11), min_size=3, max_size=3),
 )
 def test_no_gap_is_too_long_however_shares_change(
-    windows: list[tuple[int, int, int]], steps: list[tuple[int, float, float]]
+    windows: list[tuple[int, int, int]], steps: list[tuple[int, float, float]], offsets: list[int]
 ) -> None:
-    course = course_of(*[(slide + more, slide, batch) for more, slide, batch in windows])
+    course = course_of(
+        *[(slide + more, slide, batch) for more, slide, batch in windows],
+        offsets=[offset % slide for offset, (_, slide, _) in zip(offsets, windows, strict=False)],
+    )
     for length, one, other in steps:
         course.step(length, {name: max((one, other)[number % 2], 1e-9) for number, name in enumerate(course.queries)})
     for name, query in course.queries.items():
@@ -157,6 +161,23 @@ def test_what_runs_need_is_what_was_planned_for(windows: tuple[tuple[int, int, i
     for _ in range(120):
         course.step(30, dict.fromkeys(course.queries, kept_share))
     assert course.needed() == pytest.approx(planned.needed(kept_share), rel=0.1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(12, 40), st.integers(0, 9)), min_size=2, max_size=3),
+    st.sampled_from([0.15, 0.25, 0.4, 0.6, 0.8]),
+)
+def test_where_windows_begin_at_different_times_runs_hold_whole_windows_of_all_and_need_what_was_planned_for(
+    windows: list[tuple[int, int, int]], kept_share: float
+) -> None:
+    course = course_of(*[(10 * long, 10, batch) for long, batch, _ in windows], offsets=[one[2] for one in windows])
+    planned = RunNeeds.of(list(course.queries.values()))
+    assert planned is not None
+    for _ in range(120):
+        course.step(30, dict.fromkeys(course.queries, kept_share))
+    assert course.needed() <= 1.12 * planned.needed(kept_share)
+    assert all(course.share(name) >= kept_share - 0.012 for name in course.queries)
 
 
 @given(st.integers(1, 50), st.integers(1, 200), st.integers(0, 60), st.floats(0.01, 0.9), st.floats(0, 1))

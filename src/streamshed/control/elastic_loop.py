@@ -42,10 +42,19 @@ class WorkerPool(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingStep:
-    """What was seen of a cluster and decided on its workers, as a micro-batch began."""
+    """What was seen of a cluster and decided on its workers, as a micro-batch began.
+
+    Attributes:
+        micro_batch_id: Which micro-batch.
+        speedup: How many times faster those are that run than those that costs are known for.
+        growth: How many times faster than those that run as many would be as load can bring about, at least 1.
+        view: What was seen.
+        decision: What was decided.
+    """
 
     micro_batch_id: int
     speedup: float
+    growth: float
     view: ClusterView
     decision: ScalingDecision
 
@@ -172,8 +181,17 @@ class ElasticLoop:
             share=self._share,
             undivided_share=self._pieces.undivided_share,
         )
+        utmost, running = (
+            self._pieces.effective_workers(number) for number in (self._controller.utmost(view), workers.running)
+        )
         self._controller, scaling = self._controller.step(view)
-        step = ScalingStep(micro_batch_id=decision.micro_batch_id, speedup=speedup, view=view, decision=scaling)
+        step = ScalingStep(
+            micro_batch_id=decision.micro_batch_id,
+            speedup=speedup,
+            growth=max(1.0, utmost / running),
+            view=view,
+            decision=scaling,
+        )
         self._steps = (*self._steps, step)[-REMEMBERED:]
         if scaling.workers != workers.committed:
             self._pool.want(scaling.workers, decision.now_seconds)

@@ -77,6 +77,12 @@ class PredictiveController:
         """Decide on the number of workers; see the class."""
         return self.observed(view).decided(view)
 
+    def utmost(self, view: ClusterView) -> int:
+        """Return as many as may be and can be had; those that there are where what is fixed leaves no room."""
+        if view.offered.fixed >= self.settings.thresholds.shed:
+            return view.workers.committed
+        return self.settings.limits.within(view.workers.obtainable, view.workers, view.pieces(self.settings.limits))
+
     def decided(self, view: ClusterView) -> tuple[PredictiveController, ScalingDecision]:
         """Decide on a view that was taken in."""
         reason, wanted = self._wanted(view)

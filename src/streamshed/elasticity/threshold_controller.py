@@ -59,6 +59,10 @@ class ThresholdController:
             return replace(seen, low=NOT_YET), self._decided(view, fewer, "idle")
         return seen, self._decided(view, view.workers.committed, "steady")
 
+    def utmost(self, view: ClusterView) -> int:
+        """Return as many as may be and can be had."""
+        return self.settings.limits.within(view.workers.obtainable, view.workers, view.pieces(self.settings.limits))
+
     def _until_initial(self, view: ClusterView) -> int:
         pieces, load = view.pieces(self.settings.limits), view.admitted
         demand = demand_of(load, workers=view.workers.running, pieces=pieces)

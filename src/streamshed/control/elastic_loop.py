@@ -29,7 +29,7 @@ class WorkerPool(Protocol):
         """Tell what there is now."""
 
     def want(self, workers: int, now_seconds: float) -> None:
-        """Ask for so many workers in all, those that start included."""
+        """Ask for so many workers in all, those that start included; told with each decision, whatever it changes."""
 
     @property
     def changes(self) -> int:
@@ -193,5 +193,4 @@ class ElasticLoop:
             decision=scaling,
         )
         self._steps = (*self._steps, step)[-REMEMBERED:]
-        if scaling.workers != workers.committed:
-            self._pool.want(scaling.workers, decision.now_seconds)
+        self._pool.want(scaling.workers, decision.now_seconds)

@@ -44,7 +44,8 @@ class PredictiveController:
         settings: Thresholds, limits, price and duration of a rescale.
         trend: Of the work D, over the time that is looked back upon.
         loss: What was lost since the last rescale.
-        low: Since when fewer workers would do.
+        low: Since when fewer workers would do than these.
+        committed: How many workers there were, or were going to be, when it last looked.
 
     Example:
         Half of the load is shed; at a price of nine seconds, that is worth a rescale after twenty.
@@ -66,6 +67,7 @@ class PredictiveController:
     trend: Trend
     loss: AccumulatedLoss
     low: Lasting = NOT_YET
+    committed: int = 0
 
     @classmethod
     def of(cls, settings: ElasticSettings) -> PredictiveController:
@@ -95,7 +97,7 @@ class PredictiveController:
         decision = self._told(view, granted, reason)
         if granted == committed:
             return self, decision
-        return replace(self, loss=self.loss.settled(), low=NOT_YET), decision
+        return replace(self, loss=self.loss.settled()), decision
 
     def observed(self, view: ClusterView) -> PredictiveController:
         """Take in a view."""
@@ -109,11 +111,14 @@ class PredictiveController:
         fewer = self._aimed(trend.largest, offered.fixed, pieces)
         share = self.settings.thresholds.release / self.settings.thresholds.initial
         is_low = fewer is not None and not view.workers.starting and fewer <= share * view.workers.committed
+        # Who is not given what it wants, as another needs more of the same workers, goes on wanting it.
+        low = self.low if view.workers.committed == self.committed else NOT_YET
         return replace(
             self,
             trend=trend,
             loss=self.loss.observed(now, min(view.loss_share, uncured)),
-            low=self.low.observed(is_low, now),
+            low=low.observed(is_low, now),
+            committed=view.workers.committed,
         )
 
     def _wanted(self, view: ClusterView) -> tuple[str, int]:

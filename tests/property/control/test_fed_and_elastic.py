@@ -82,7 +82,7 @@ def test_workers_come_for_rows_that_those_upstream_have(times: float, free: int)
 def test_no_more_is_asked_for_than_all_workers_there_may_be_can_use(times: float, free: int, most: int) -> None:
     below = ElasticApplication(most=most, free=free)
     settled = fed(below, times * CAPACITY)[2:]
-    usable = min(times, min(most, 1 + free)) * CAPACITY
+    usable = min(times, most, 1 + free) * CAPACITY
     assert max(settled) <= usable + 1
     assert min(settled) >= 0.9 * usable - 1
 

@@ -18,7 +18,7 @@ LARGEST_GROWTH = 2.0
 """A trend is not believed to more than double a load."""
 
 SKEWED = 1.5
-"""The busiest worker is busier than others by more than chance."""
+"""The busiest worker is busier than its pieces make it, by more than chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class PredictiveController:
             pieces.holds_up(committed),
         )
         # Workers that wait for the one with the largest piece are idle ones, overload or not.
-        if view.offered.busiest > shed and (is_held_up or view.offered.skew > SKEWED) and not (is_low and is_held_up):
+        if view.offered.busiest > shed and (is_held_up or _is_skewed(view, pieces)) and not (is_low and is_held_up):
             return "skewed", committed
         if is_low:
             return "idle", self._aimed(self.trend.largest, fixed, pieces) or committed
@@ -180,16 +180,27 @@ class PredictiveController:
 
 
 def _demand(view: ClusterView, pieces: Pieces) -> float:
-    """The work in workers; as long as these are about alike, the busiest of them decides.
+    """The work in workers; as long as the busiest has no more than its pieces explain, it decides.
 
-    Else it is busy for some reason of its own: with a piece that is larger than others, which `pieces` tell of, or
-    because it is slow, which more workers would not change.
+    Else it is busy for some reason of its own: with a piece that nothing tells of yet, or because it is slow, which
+    more workers would not change.
     """
-    load, running = view.offered, view.workers.running
-    of_busiest = demand_of(Utilization(load.busiest, fixed=load.fixed), workers=running, pieces=pieces)
-    if load.skew <= SKEWED:
-        return of_busiest
-    return min(of_busiest, demand_of(load, workers=running, pieces=Pieces(pieces.count)))
+    if _is_skewed(view, pieces):
+        return view.offered.demand(view.workers.running)
+    return _demand_of_busiest(view, pieces)
+
+
+def _is_skewed(view: ClusterView, pieces: Pieces) -> bool:
+    """Whether the busiest worker has more to do than pieces explain: the one with two of eight, where seven have one.
+
+    If they explain all of it, the work by the busiest is that by the mean of all.
+    """
+    return _demand_of_busiest(view, pieces) > SKEWED * view.offered.demand(view.workers.running)
+
+
+def _demand_of_busiest(view: ClusterView, pieces: Pieces) -> float:
+    load = view.offered
+    return demand_of(Utilization(load.busiest, fixed=load.fixed), workers=view.workers.running, pieces=pieces)
 
 
 def _held_up(pieces: Pieces, workers: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from streamshed.control.cluster_view import cluster_view
@@ -67,14 +68,13 @@ def _all_can_be_shared() -> float:
 class ElasticLoop:
     """A control loop that knows how many workers there are, and asks for others.
 
-    Shedding is decided on the workers that run, at once; workers are asked for when that is worth it. What costs are
-    known for is translated to the workers that run: what a row costs shrinks as they get more, the fixed cost does not.
+    Shedding is decided on the workers that run, at once; workers are asked for when that is worth it. Costs are known
+    of one worker, and translated to those that run: what a row costs shrinks as they get more, the fixed cost does not.
 
     Args:
         loop: Decides on shedding, and learns costs.
         controller: Decides on workers.
         pool: Where they come from.
-        costs_of_workers: How many workers the costs are of that the loop begins with, at least 1.
         partitions: In how many pieces work comes; None: in any number.
         share: The share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
         undivided_share: Tells which share of the work one worker has to do, however many there are.
@@ -86,7 +86,6 @@ class ElasticLoop:
         controller: ScalingController,
         pool: WorkerPool,
         *,
-        costs_of_workers: int = 1,
         partitions: int | None = None,
         share: float = 1.0,
         undivided_share: Callable[[], float] = _all_can_be_shared,
@@ -94,10 +93,7 @@ class ElasticLoop:
         self._loop, self._pool, self._controller = loop, pool, controller
         self._partitions, self._share = partitions, share
         self._undivided_share = undivided_share
-        # Costs are those of the workers that they were learned on, whatever was in their way: when that changes, what
-        # is predicted on these workers stays what it was.
-        self._pieces, self._learned_on = Pieces(partitions), costs_of_workers
-        self._basis = self._pieces.effective_workers(costs_of_workers)
+        self._pieces, self._learned_on = Pieces(partitions), 1
         self._lock = threading.Lock()
         # Replaced, never changed, so that who looks without the lock sees no half of it.
         self._steps: tuple[ScalingStep, ...] = ()
@@ -151,8 +147,8 @@ class ElasticLoop:
             self._pool.workers(outcome.started_at_seconds + outcome.processing_seconds)
             self._was_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
             is_cold = outcome.is_cold or self._was_moved
-        speedup = 1.0 if known is None else known.speedup
-        return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
+            speedup = 1.0 if known is None else known.speedup
+            return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
 
     @property
     def was_moved(self) -> bool:
@@ -162,11 +158,17 @@ class ElasticLoop:
     def _speedup(self, workers: int) -> float:
         pieces = Pieces(self._partitions, self._undivided_share())
         if pieces != self._pieces:
-            before, now = (known.effective_workers(self._learned_on) for known in (self._pieces, pieces))
-            self._basis *= now / before
-            self._pieces = pieces
+            self._correct_speedups(pieces)
         self._learned_on = workers
-        return pieces.effective_workers(workers) / self._basis
+        return pieces.effective_workers(workers)
+
+    def _correct_speedups(self, pieces: Pieces) -> None:
+        """Know what is in the way of workers, as it was when costs were learned on them."""
+        known, latest = self._pieces, self._learned_on
+        speedup = partial(pieces.corrected_speedup, before=known, latest_workers=latest)
+        self._loop.correct_speedups(speedup, latest=known.effective_workers(latest))
+        self._steps = tuple(replace(step, speedup=speedup(step.speedup)) for step in self._steps)
+        self._pieces = pieces
 
     def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
         settings = self._loop.settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from streamshed.control.cluster_view import cluster_view
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
+from streamshed.control.wish import Wish
 from streamshed.elasticity.decision import ScalingController, ScalingDecision
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.view import ClusterView
@@ -31,6 +33,10 @@ class WorkerPool(Protocol):
 
     def want(self, workers: int, now_seconds: float) -> None:
         """Ask for so many workers in all, those that start included; told with each decision, whatever it changes."""
+
+    @property
+    def wanted(self) -> int:
+        """How many are asked for in all, whether or not they can be had."""
 
     @property
     def changes(self) -> int:
@@ -78,6 +84,8 @@ class ElasticLoop:
         partitions: In how many pieces work comes; None: in any number.
         share: The share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
         undivided_share: Tells which share of the work one worker has to do, however many there are.
+        withdraw_after_seconds: For how long fewer workers than were asked for have to suffice until the others are
+            no longer wanted.
     """
 
     def __init__(
@@ -89,10 +97,12 @@ class ElasticLoop:
         partitions: int | None = None,
         share: float = 1.0,
         undivided_share: Callable[[], float] = _all_can_be_shared,
+        withdraw_after_seconds: float = math.inf,
     ) -> None:
         self._loop, self._pool, self._controller = loop, pool, controller
         self._partitions, self._share = partitions, share
         self._undivided_share = undivided_share
+        self._wish = Wish(withdraw_after_seconds)
         self._pieces, self._learned_on = Pieces(partitions), 1
         self._lock = threading.Lock()
         # Replaced, never changed, so that who looks without the lock sees no half of it.
@@ -195,4 +205,5 @@ class ElasticLoop:
             decision=scaling,
         )
         self._steps = (*self._steps, step)[-REMEMBERED:]
-        self._pool.want(scaling.workers, decision.now_seconds)
+        self._wish = self._wish.after(scaling, committed=workers.committed, now_seconds=decision.now_seconds)
+        self._pool.want(self._wish.workers, decision.now_seconds)

@@ -36,6 +36,11 @@ class SharedWorkers:
         self._pool, self._wants, self._name = pool, wants, name
 
     @property
+    def wanted(self) -> int:
+        """What all of them want."""
+        return self._pool.wanted
+
+    @property
     def changes(self) -> int:
         """Those of the pool."""
         return self._pool.changes
@@ -54,5 +59,5 @@ class SharedWorkers:
         with self._lock:
             self._wants[self._name] = workers
             most = max(self._wants.values())
-            if most != self._pool.workers(now_seconds).committed:
+            if most != self._pool.wanted:
                 self._pool.want(most, now_seconds)

@@ -37,6 +37,10 @@ class Scripted:
     def workers(self, _now_seconds: float) -> Workers:
         return Workers(running=self.running)
 
+    @property
+    def wanted(self) -> int:
+        return self.running
+
     def want(self, _workers: int, _now_seconds: float) -> None:
         """Take no wishes."""
 

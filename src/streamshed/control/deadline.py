@@ -2,12 +2,15 @@
 
 from streamshed.control.settings import ControlSettings
 from streamshed.planning.budget import Budget
+from streamshed.statistics.forecast import Statistics
 
 SHORTEST_SHARE = 0.5
 """A deadline is shortened to this share at most; if that does not meet the latency goal, nothing does."""
 
 
-def allotted(settings: ControlSettings, *, elapsed_seconds: float, backlog_rows: int) -> Budget:
+def allotted(
+    settings: ControlSettings, *, elapsed_seconds: float, backlog_rows: int, headroom: float | None = None
+) -> Budget:
     """Return the budget of a micro-batch: headroom · deadline − drain.
 
     Its oldest row has waited for `elapsed_seconds` already, so for the latency goal L it should be done
@@ -20,6 +23,7 @@ def allotted(settings: ControlSettings, *, elapsed_seconds: float, backlog_rows:
         settings: Trigger interval, latency goal, headroom.
         elapsed_seconds: Since the micro-batch before took its rows.
         backlog_rows: Rows that wait and that the micro-batch does not take.
+        headroom: The share of the time that may be filled; None: that of the settings.
 
     Example:
         >>> settings = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=4.0, headroom=0.8)
@@ -30,6 +34,7 @@ def allotted(settings: ControlSettings, *, elapsed_seconds: float, backlog_rows:
         [1.6, 1.2, 1.6]
     """
     deadline_seconds = settings.deadline_seconds
+    headroom = settings.headroom if headroom is None else headroom
     if backlog_rows > 0:
         deadline_seconds = min(deadline_seconds, settings.trigger_interval_seconds)
     left_seconds = settings.latency_goal_seconds - elapsed_seconds
@@ -38,6 +43,22 @@ def allotted(settings: ControlSettings, *, elapsed_seconds: float, backlog_rows:
     return Budget(
         trigger_interval_seconds=settings.trigger_interval_seconds,
         deadline_seconds=deadline_seconds,
-        headroom=settings.headroom,
-        drain_seconds=settings.headroom * late_seconds,
+        headroom=headroom,
+        drain_seconds=headroom * late_seconds,
+    )
+
+
+def headroom_for(settings: ControlSettings, statistics: Statistics) -> float:
+    """Return the share of the time that a micro-batch may fill.
+
+    Args:
+        settings: Headroom, or the rule in its place.
+        statistics: The coming rows and what they cost.
+    """
+    if settings.shed_rule is None:
+        return settings.headroom
+    return settings.shed_rule.headroom(
+        statistics.seconds({}),
+        fixed_seconds=statistics.correction * statistics.load_model.fixed_seconds,
+        available_seconds=settings.deadline_seconds,
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from streamshed.control.cluster_view import cluster_view
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
+from streamshed.control.wish import Wish
 from streamshed.elasticity.decision import ScalingController, ScalingDecision
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.view import ClusterView
@@ -29,7 +32,11 @@ class WorkerPool(Protocol):
         """Tell what there is now."""
 
     def want(self, workers: int, now_seconds: float) -> None:
-        """Ask for so many workers in all, those that start included."""
+        """Ask for so many workers in all, those that start included; told with each decision, whatever it changes."""
+
+    @property
+    def wanted(self) -> int:
+        """How many are asked for in all, whether or not they can be had."""
 
     @property
     def changes(self) -> int:
@@ -42,10 +49,19 @@ class WorkerPool(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingStep:
-    """What was seen of a cluster and decided on its workers, as a micro-batch began."""
+    """What was seen of a cluster and decided on its workers, as a micro-batch began.
+
+    Attributes:
+        micro_batch_id: Which micro-batch.
+        speedup: How many times faster those are that run than those that costs are known for.
+        growth: How many times faster than those that run as many would be as load can bring about, at least 1.
+        view: What was seen.
+        decision: What was decided.
+    """
 
     micro_batch_id: int
     speedup: float
+    growth: float
     view: ClusterView
     decision: ScalingDecision
 
@@ -58,17 +74,18 @@ def _all_can_be_shared() -> float:
 class ElasticLoop:
     """A control loop that knows how many workers there are, and asks for others.
 
-    Shedding is decided on the workers that run, at once; workers are asked for when that is worth it. What costs are
-    known for is translated to the workers that run: what a row costs shrinks as they get more, the fixed cost does not.
+    Shedding is decided on the workers that run, at once; workers are asked for when that is worth it. Costs are known
+    of one worker, and translated to those that run: what a row costs shrinks as they get more, the fixed cost does not.
 
     Args:
         loop: Decides on shedding, and learns costs.
         controller: Decides on workers.
         pool: Where they come from.
-        costs_of_workers: How many workers the costs are of that the loop begins with, at least 1.
         partitions: In how many pieces work comes; None: in any number.
         share: The share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
         undivided_share: Tells which share of the work one worker has to do, however many there are.
+        withdraw_after_seconds: For how long fewer workers than were asked for have to suffice until the others are
+            no longer wanted.
     """
 
     def __init__(
@@ -77,18 +94,16 @@ class ElasticLoop:
         controller: ScalingController,
         pool: WorkerPool,
         *,
-        costs_of_workers: int = 1,
         partitions: int | None = None,
         share: float = 1.0,
         undivided_share: Callable[[], float] = _all_can_be_shared,
+        withdraw_after_seconds: float = math.inf,
     ) -> None:
         self._loop, self._pool, self._controller = loop, pool, controller
         self._partitions, self._share = partitions, share
         self._undivided_share = undivided_share
-        # Costs are those of the workers that they were learned on, whatever was in their way: when that changes, what
-        # is predicted on these workers stays what it was.
-        self._pieces, self._learned_on = Pieces(partitions), costs_of_workers
-        self._basis = self._pieces.effective_workers(costs_of_workers)
+        self._wish = Wish(withdraw_after_seconds)
+        self._pieces, self._learned_on = Pieces(partitions), 1
         self._lock = threading.Lock()
         # Replaced, never changed, so that who looks without the lock sees no half of it.
         self._steps: tuple[ScalingStep, ...] = ()
@@ -142,8 +157,8 @@ class ElasticLoop:
             self._pool.workers(outcome.started_at_seconds + outcome.processing_seconds)
             self._was_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
             is_cold = outcome.is_cold or self._was_moved
-        speedup = 1.0 if known is None else known.speedup
-        return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
+            speedup = 1.0 if known is None else known.speedup
+            return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
 
     @property
     def was_moved(self) -> bool:
@@ -153,11 +168,17 @@ class ElasticLoop:
     def _speedup(self, workers: int) -> float:
         pieces = Pieces(self._partitions, self._undivided_share())
         if pieces != self._pieces:
-            before, now = (known.effective_workers(self._learned_on) for known in (self._pieces, pieces))
-            self._basis *= now / before
-            self._pieces = pieces
+            self._correct_speedups(pieces)
         self._learned_on = workers
-        return pieces.effective_workers(workers) / self._basis
+        return pieces.effective_workers(workers)
+
+    def _correct_speedups(self, pieces: Pieces) -> None:
+        """Know what is in the way of workers, as it was when costs were learned on them."""
+        known, latest = self._pieces, self._learned_on
+        speedup = partial(pieces.corrected_speedup, before=known, latest_workers=latest)
+        self._loop.correct_speedups(speedup, latest=known.effective_workers(latest))
+        self._steps = tuple(replace(step, speedup=speedup(step.speedup)) for step in self._steps)
+        self._pieces = pieces
 
     def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
         settings = self._loop.settings
@@ -172,8 +193,17 @@ class ElasticLoop:
             share=self._share,
             undivided_share=self._pieces.undivided_share,
         )
+        utmost, running = (
+            self._pieces.effective_workers(number) for number in (self._controller.utmost(view), workers.running)
+        )
         self._controller, scaling = self._controller.step(view)
-        step = ScalingStep(micro_batch_id=decision.micro_batch_id, speedup=speedup, view=view, decision=scaling)
+        step = ScalingStep(
+            micro_batch_id=decision.micro_batch_id,
+            speedup=speedup,
+            growth=max(1.0, utmost / running),
+            view=view,
+            decision=scaling,
+        )
         self._steps = (*self._steps, step)[-REMEMBERED:]
-        if scaling.workers != workers.committed:
-            self._pool.want(scaling.workers, decision.now_seconds)
+        self._wish = self._wish.after(scaling, committed=workers.committed, now_seconds=decision.now_seconds)
+        self._pool.want(self._wish.workers, decision.now_seconds)

@@ -100,6 +100,16 @@ class ControlLoop:
             self._state, entry = learn(self._state, outcome, measured)
             return entry
 
+    def correct_speedups(self, speedup: Callable[[float], float], *, latest: float) -> None:
+        """Take in that workers were not as fast, or faster, than was thought; see `LoadModel.with_speedups`.
+
+        Args:
+            speedup: How many times faster than one they are, by what was thought.
+            latest: What was thought of the latest ones.
+        """
+        with self._lock:
+            self._state = self._state.with_speedups(speedup, latest=latest)
+
     def to_json(self) -> str:
         """Write down what was learned and decided, for a restart."""
         return self._state.to_json()

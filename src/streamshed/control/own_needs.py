@@ -24,13 +24,15 @@ def own_needs(
     *,
     latest_rows: Mapping[str, int],
     lifetime_seconds: float,
+    growth: float = 1.0,
 ) -> NetworkNeeds:
     """Return what a network needs of its streams.
 
     With F seconds of fixed cost and U the prediction for n rows, nothing shed, a trigger interval T is filled up to the
     headroom H by n·(H·T − F)/(U − F) rows. That does not depend on how many rows come, so whoever sheds upstream to so
     many changes nothing of what is asked of it; H·T − F is taken to be a tenth of H·T at least. Where none have come
-    this time, n are those that came last.
+    this time, n are those that came last. Where workers can still be had, U is the prediction for as many of them as
+    load can bring about: if less came, they never would.
 
     Of a stream all of whose queries feed others, no more is needed than makes as many rows as those can use: what is
     asked of this network is passed on.
@@ -42,12 +44,13 @@ def own_needs(
         load_model: What rows cost.
         latest_rows: By stream, the rows of the latest micro-batch that had any; one that is left out has had none.
         lifetime_seconds: For how long this holds.
+        growth: How many times faster than those that run as many workers would be as load can bring about.
     """
     joined = [stream.joined for stream in network.all_streams if stream.joined is not None]
     # Rows of a join's side are worth what they find on the other side, which nobody upstream knows.
     sides = {side.stream.name for one in joined for side in (one.left, one.right)}
     droppable = {one.query: one for one in droppable_queries(network)}
-    room = _room(latest_rows, decision, settings, load_model)
+    room = _room(latest_rows, decision, settings, load_model, growth)
     streams = {}
     for stream in network.streams:
         if stream.name in sides or stream.joined is not None:
@@ -74,11 +77,18 @@ def _asked(query: str, decision: Decision) -> float | None:
 
 
 def _room(
-    latest_rows: Mapping[str, int], decision: Decision, settings: ControlSettings, load_model: LoadModel
+    latest_rows: Mapping[str, int],
+    decision: Decision,
+    settings: ControlSettings,
+    load_model: LoadModel,
+    growth: float,
 ) -> float | None:
     """How many times these rows there is room for in a trigger interval; None: there are none."""
     statistics = Statistics(
-        offered_rows=latest_rows, load_model=load_model, correction=decision.correction, speedup=decision.speedup
+        offered_rows=latest_rows,
+        load_model=load_model,
+        correction=decision.correction,
+        speedup=decision.speedup * growth,
     )
     fixed_seconds = decision.correction * load_model.fixed_seconds
     of_rows = statistics.seconds({}) - fixed_seconds

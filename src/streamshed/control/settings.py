@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
+from streamshed.control.shed_rule import ShedRule
 from streamshed.errors import near_miss
 from streamshed.planning.policies import DEFAULT_POLICY, policy_named
 from streamshed.statistics.load_prior import LoadPrior
@@ -31,6 +32,7 @@ class ControlSettings:
         larger_micro_batches: Let a micro-batch take longer than the trigger interval, as far as the latency
             goal allows, before anything is shed.
         prior: What is believed of costs until they were measured.
+        shed_rule: The share of the time that a plan may fill, by how much is offered; None: it is the headroom.
         state_limit_bytes: How much state may take before queries that tolerate gaps make room; None: as much as there
             is.
         statistics: What is known of operators and queries; None: a guess.
@@ -59,6 +61,7 @@ class ControlSettings:
     unscalable: Unscalable = "refuse"
     larger_micro_batches: bool = False
     prior: LoadPrior = field(default_factory=LoadPrior)
+    shed_rule: ShedRule | None = None
     state_limit_bytes: int | None = None
     statistics: NetworkStatistics | None = None
     regulator: RegulatorSettings = field(default_factory=RegulatorSettings)

@@ -1,7 +1,7 @@
 """Everything the control loop remembers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -78,6 +78,15 @@ class ControlState:
             return self
         decisions = (*self.decisions, decision)[-REMEMBERED_DECISIONS:]
         return replace(self, decisions=decisions, hysteresis=hysteresis)
+
+    def with_speedups(self, speedup: Callable[[float], float], *, latest: float) -> "ControlState":
+        """Return the state if workers were not as fast, or faster, than was thought; see `LoadModel.with_speedups`."""
+        last = self.last_outcome
+        return replace(
+            self,
+            load_model=self.load_model.with_speedups(speedup, latest=latest),
+            last_outcome=None if last is None else replace(last, speedup=speedup(last.speedup)),
+        )
 
     def to_json(self) -> str:
         """Write the state down, for `from_json`."""

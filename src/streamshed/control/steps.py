@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from streamshed.control.caution import plan_cautiously
-from streamshed.control.deadline import allotted
+from streamshed.control.deadline import allotted, headroom_for
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan, guarded
 from streamshed.control.hysteresis import entered, settled
@@ -50,9 +50,14 @@ def decide(
     is_warm = last is None or not last.is_cold
     # How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
-    allowed_time = allotted(settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows)
+    headroom = headroom_for(settings, statistics)
+    allowed_time = allotted(
+        settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows, headroom=headroom
+    )
     policy = policy_named(settings.policy)
-    windows = _in_the_long_run(upcoming.windows, settings, statistics, elapsed_seconds=waited_seconds)
+    windows = _in_the_long_run(
+        upcoming.windows, settings, statistics, headroom=headroom, elapsed_seconds=waited_seconds
+    )
     use, unneeded = _state_use(settings, state), _unneeded_windows(network, settings, upcoming)
     work = kept_work.coming_work(
         kept_work.known(state.learned, settings.statistics),
@@ -194,7 +199,12 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
 
 
 def _in_the_long_run(
-    windows: UpcomingWindows | None, settings: ControlSettings, statistics: Statistics, *, elapsed_seconds: float
+    windows: UpcomingWindows | None,
+    settings: ControlSettings,
+    statistics: Statistics,
+    *,
+    headroom: float,
+    elapsed_seconds: float,
 ) -> UpcomingWindows | None:
     """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
 
@@ -204,7 +214,7 @@ def _in_the_long_run(
         return None
     unsheddable_seconds = statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
     came_in = max(elapsed_seconds, settings.trigger_interval_seconds)
-    steady, utmost = (max(0.0, share * came_in - unsheddable_seconds) for share in (settings.headroom, _UTMOST))
+    steady, utmost = (max(0.0, share * came_in - unsheddable_seconds) for share in (headroom, _UTMOST))
     return replace(windows, steady_seconds=steady, utmost_seconds=utmost)
 
 

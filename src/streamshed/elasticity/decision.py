@@ -35,3 +35,10 @@ class ScalingController(Protocol):
         Args:
             view: The cluster now; views come in the order of time.
         """
+
+    def utmost(self, view: ClusterView) -> int:
+        """Return how many workers it would want if load were endless.
+
+        Args:
+            view: The cluster now.
+        """

@@ -22,3 +22,7 @@ class FixedWorkers:
             expected_utilization=view.offered.mean,
         )
         return self, decision
+
+    def utmost(self, view: ClusterView) -> int:
+        """Return what runs or is about to."""
+        return view.workers.committed

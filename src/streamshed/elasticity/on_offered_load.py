@@ -22,3 +22,7 @@ class OnOfferedLoad:
         """Let the controller decide as if nothing were shed."""
         controller, decision = self.controller.step(replace(view, admitted=view.offered))
         return OnOfferedLoad(controller), decision
+
+    def utmost(self, view: ClusterView) -> int:
+        """Return what the controller would want."""
+        return self.controller.utmost(view)

@@ -80,6 +80,32 @@ class Pieces:
         """
         return self.enough_workers(self.effective_workers(workers))
 
+    def corrected_speedup(self, thought: float, before: Pieces, *, latest_workers: int) -> float:
+        """Return how many times faster than one some workers were, now that it is known which piece was in their way.
+
+        Larger pieces were in the way of all that were thought to be faster than these allow. If such a piece is gone,
+        who waited for it was as fast as the latest workers are who did; others are what they were.
+
+        Args:
+            thought: How many times faster they were thought to be.
+            before: What was known of pieces then.
+            latest_workers: How many there were of late, who are as fast as they ever were.
+
+        Example:
+            >>> known, unknown = Pieces(undivided_share=0.5), Pieces()
+            >>> [known.corrected_speedup(thought, unknown, latest_workers=8) for thought in (1.0, 2.0, 8.0)]
+            [1.0, 2.0, 2.0]
+            >>> [unknown.corrected_speedup(thought, known, latest_workers=8) for thought in (1.0, 2.0)]
+            [1.0, 8.0]
+            >>> [unknown.corrected_speedup(thought, known, latest_workers=1) for thought in (1.0, 2.0)]
+            [1.0, 2.0]
+        """
+        if self._fastest <= before._fastest:
+            return min(thought, self._fastest)
+        if thought < before._fastest * (1 - _ROUNDING):
+            return thought
+        return thought * self.effective_workers(latest_workers) / before.effective_workers(latest_workers)
+
     def holds_up(self, workers: int) -> bool:
         """Tell whether some of so many workers wait for the one that has the largest piece.
 

@@ -18,7 +18,7 @@ LARGEST_GROWTH = 2.0
 """A trend is not believed to more than double a load."""
 
 SKEWED = 1.5
-"""The busiest worker is busier than others by more than chance."""
+"""The busiest worker is busier than its pieces make it, by more than chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class PredictiveController:
         settings: Thresholds, limits, price and duration of a rescale.
         trend: Of the work D, over the time that is looked back upon.
         loss: What was lost since the last rescale.
-        low: Since when fewer workers would do.
+        low: Since when fewer workers would do than these.
+        committed: How many workers there were, or were going to be, when it last looked.
 
     Example:
         Half of the load is shed; at a price of nine seconds, that is worth a rescale after twenty.
@@ -66,6 +67,7 @@ class PredictiveController:
     trend: Trend
     loss: AccumulatedLoss
     low: Lasting = NOT_YET
+    committed: int = 0
 
     @classmethod
     def of(cls, settings: ElasticSettings) -> PredictiveController:
@@ -76,6 +78,12 @@ class PredictiveController:
     def step(self, view: ClusterView) -> tuple[PredictiveController, ScalingDecision]:
         """Decide on the number of workers; see the class."""
         return self.observed(view).decided(view)
+
+    def utmost(self, view: ClusterView) -> int:
+        """Return as many as may be and can be had; those that there are where what is fixed leaves no room."""
+        if view.offered.fixed >= self.settings.thresholds.shed:
+            return view.workers.committed
+        return self.settings.limits.within(view.workers.obtainable, view.workers, view.pieces(self.settings.limits))
 
     def decided(self, view: ClusterView) -> tuple[PredictiveController, ScalingDecision]:
         """Decide on a view that was taken in."""
@@ -89,7 +97,7 @@ class PredictiveController:
         decision = self._told(view, granted, reason)
         if granted == committed:
             return self, decision
-        return replace(self, loss=self.loss.settled(), low=NOT_YET), decision
+        return replace(self, loss=self.loss.settled()), decision
 
     def observed(self, view: ClusterView) -> PredictiveController:
         """Take in a view."""
@@ -103,11 +111,14 @@ class PredictiveController:
         fewer = self._aimed(trend.largest, offered.fixed, pieces)
         share = self.settings.thresholds.release / self.settings.thresholds.initial
         is_low = fewer is not None and not view.workers.starting and fewer <= share * view.workers.committed
+        # Who is not given what it wants, as another needs more of the same workers, goes on wanting it.
+        low = self.low if view.workers.committed == self.committed else NOT_YET
         return replace(
             self,
             trend=trend,
             loss=self.loss.observed(now, min(view.loss_share, uncured)),
-            low=self.low.observed(is_low, now),
+            low=low.observed(is_low, now),
+            committed=view.workers.committed,
         )
 
     def _wanted(self, view: ClusterView) -> tuple[str, int]:
@@ -132,7 +143,7 @@ class PredictiveController:
             pieces.holds_up(committed),
         )
         # Workers that wait for the one with the largest piece are idle ones, overload or not.
-        if view.offered.busiest > shed and (is_held_up or view.offered.skew > SKEWED) and not (is_low and is_held_up):
+        if view.offered.busiest > shed and (is_held_up or _is_skewed(view, pieces)) and not (is_low and is_held_up):
             return "skewed", committed
         if is_low:
             return "idle", self._aimed(self.trend.largest, fixed, pieces) or committed
@@ -169,16 +180,27 @@ class PredictiveController:
 
 
 def _demand(view: ClusterView, pieces: Pieces) -> float:
-    """The work in workers; as long as these are about alike, the busiest of them decides.
+    """The work in workers; as long as the busiest has no more than its pieces explain, it decides.
 
-    Else it is busy for some reason of its own: with a piece that is larger than others, which `pieces` tell of, or
-    because it is slow, which more workers would not change.
+    Else it is busy for some reason of its own: with a piece that nothing tells of yet, or because it is slow, which
+    more workers would not change.
     """
-    load, running = view.offered, view.workers.running
-    of_busiest = demand_of(Utilization(load.busiest, fixed=load.fixed), workers=running, pieces=pieces)
-    if load.skew <= SKEWED:
-        return of_busiest
-    return min(of_busiest, demand_of(load, workers=running, pieces=Pieces(pieces.count)))
+    if _is_skewed(view, pieces):
+        return view.offered.demand(view.workers.running)
+    return _demand_of_busiest(view, pieces)
+
+
+def _is_skewed(view: ClusterView, pieces: Pieces) -> bool:
+    """Whether the busiest worker has more to do than pieces explain: the one with two of eight, where seven have one.
+
+    If they explain all of it, the work by the busiest is that by the mean of all.
+    """
+    return _demand_of_busiest(view, pieces) > SKEWED * view.offered.demand(view.workers.running)
+
+
+def _demand_of_busiest(view: ClusterView, pieces: Pieces) -> float:
+    load = view.offered
+    return demand_of(Utilization(load.busiest, fixed=load.fixed), workers=view.workers.running, pieces=pieces)
 
 
 def _held_up(pieces: Pieces, workers: int) -> str:

@@ -26,7 +26,7 @@ class ElasticSettings:
         look_ahead_seconds: For how long after their start workers are meant to suffice where load rises; as long is
             load looked back upon.
         controller: Who decides on workers, by name.
-        base_shed: B of the shed factor, used with the controller `thresholds`.
+        base_shed: B of the shed factor, by which load is shed with the controller `thresholds`.
         shed_shape: `linear` or `quadratic`, likewise.
 
     Raises:

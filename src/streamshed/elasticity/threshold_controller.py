@@ -22,8 +22,9 @@ class ThresholdController:
     Args:
         settings: Thresholds, limits, and how long they have to be passed.
         high: Since when τ ≥ τ3.
-        low: Since when τ ≤ τ0.
+        low: Since when τ ≤ τ0 on these workers.
         adding: Whether it is adding until τ1.
+        committed: How many workers there were, or were going to be, when it last looked.
 
     Example:
         >>> from streamshed.elasticity.utilization import Utilization
@@ -41,23 +42,30 @@ class ThresholdController:
     high: Lasting = NOT_YET
     low: Lasting = NOT_YET
     adding: bool = False
+    committed: int = 0
 
     def step(self, view: ClusterView) -> tuple[ThresholdController, ScalingDecision]:
         """Decide on the number of workers; see the class."""
         settings, utilization, now = self.settings, view.admitted.mean, view.now_seconds
         thresholds = settings.thresholds
         high = self.high.observed(utilization >= thresholds.add, now)
-        low = self.low.observed(utilization <= thresholds.release, now)
+        # Who is not given what it wants, as another needs more of the same workers, goes on wanting it.
+        low = self.low if view.workers.committed == self.committed else NOT_YET
+        low = low.observed(utilization <= thresholds.release, now)
         adding = utilization > thresholds.initial and (self.adding or high.for_seconds(settings.add_after_seconds, now))
-        seen = replace(self, high=high, low=low, adding=adding)
+        seen = replace(self, high=high, low=low, adding=adding, committed=view.workers.committed)
         if view.workers.starting:
             return seen, self._decided(view, view.workers.committed, "waiting")
         if adding:
             return seen, self._decided(view, self._until_initial(view), "overload")
         if low.for_seconds(settings.release_after_seconds, now):
             fewer = min(view.workers.committed, self._until_initial(view))
-            return replace(seen, low=NOT_YET), self._decided(view, fewer, "idle")
+            return seen, self._decided(view, fewer, "idle")
         return seen, self._decided(view, view.workers.committed, "steady")
+
+    def utmost(self, view: ClusterView) -> int:
+        """Return as many as may be and can be had."""
+        return self.settings.limits.within(view.workers.obtainable, view.workers, view.pieces(self.settings.limits))
 
     def _until_initial(self, view: ClusterView) -> int:
         pieces, load = view.pieces(self.settings.limits), view.admitted

@@ -34,6 +34,14 @@ ELASTIC: Schema = mapping(
         "controller": choice(
             "Who decides.", ["predictive", "thresholds", "thresholds_on_offered", "fixed"], default="predictive"
         ),
+        "base_shed": number(
+            "With the controller thresholds: the share of the rows that is dropped where shedding begins.", default=0
+        ),
+        "shed_shape": choice(
+            "With the controller thresholds: how the share that is dropped grows with utilization.",
+            ["linear", "quadratic"],
+            default="linear",
+        ),
         "start": duration("From asking for a worker until it carries load.", "20 seconds", default="30 seconds"),
         "rescale_price": duration(
             "What a rescale is worth: as much as losing all rows for so long.", "5 seconds", default="10 seconds"
@@ -69,7 +77,11 @@ def read_elastic(place: Place, body: Mapping[str, object]) -> ElasticSettings:
         place: Where it stands, and where its problems go.
         body: What the document says, as far as its shape is right.
     """
-    settings: dict[str, Any] = {"controller": body["controller"]} if "controller" in body else {}
+    settings: dict[str, Any] = {key: body[key] for key in ("controller", "shed_shape") if key in body}
+    if problems := problems_of(partial(ElasticSettings, **{key: body[key] for key in ("base_shed",) if key in body})):
+        place.at("base_shed").report_all(body["base_shed"], problems)
+    elif "base_shed" in body:
+        settings["base_shed"] = body["base_shed"]
     for key, name in _LENGTHS.items():
         length = duration_at(place, body, key)
         if length is None:
@@ -100,6 +112,8 @@ def written_elastic(settings: ElasticSettings) -> dict[str, object]:
     return {
         **{key: value for key, value in limits.items() if value is not None},
         "controller": settings.controller,
+        "base_shed": settings.base_shed,
+        "shed_shape": settings.shed_shape,
         **{key: format_duration(round(getattr(settings, name) * 1e6)) for key, name in _LENGTHS.items()},
         "thresholds": {key: value for key in _THRESHOLDS if math.isfinite(value := getattr(settings.thresholds, key))},
     }

@@ -119,6 +119,11 @@ class VirtualCluster:
         return self._skew
 
     @property
+    def wanted(self) -> int:
+        """How many run, are about to, and do not leave: nobody waits in vain."""
+        return self._running - self._leaving + sum(count for _, count in self._starting)
+
+    @property
     def changes(self) -> int:
         """How often others were found to run than before."""
         return self._changes

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed.control.elastic_loop import ElasticLoop, ScalingStep
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shed_rule import shed_rule
 from streamshed.elasticity.controllers import DEFAULT_CONTROLLER, controller_named
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import demand_of
@@ -32,7 +33,8 @@ class Scenario:
         load: What arrives, by stream, from time 0.
         seconds: For how long, above 0.
         costs: What it truly costs on one worker.
-        control: What is asked of the control loop; what it believes of costs is of one worker.
+        control: What is asked of the control loop; what it believes of costs is of one worker. How load is shed goes
+            by the controller.
         elastic: What is asked of elasticity.
         cluster: What is true of the workers.
         controller: Who decides on workers, one of `CONTROLLERS`.
@@ -60,6 +62,11 @@ class Scenario:
             )
 
     @property
+    def shedding(self) -> ControlSettings:
+        """What is asked of the control loop beside this controller."""
+        return replace(self.control, shed_rule=shed_rule(self.elastic, self.controller))
+
+    @property
     def micro_batches(self) -> int:
         """How many there are if none is late."""
         return math.ceil(self.seconds / self.control.trigger_interval_seconds)
@@ -84,7 +91,7 @@ def run_scenario(
     """
     cluster = VirtualCluster(scenario.cluster)
     loop = ElasticLoop(
-        ControlLoop(scenario.network, scenario.control, lambda: 0.0),
+        ControlLoop(scenario.network, scenario.shedding, lambda: 0.0),
         controller_named(scenario.controller, scenario.elastic),
         cluster,
         partitions=scenario.elastic.limits.partitions,

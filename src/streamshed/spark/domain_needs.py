@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamshed.control.decision import Decision
@@ -29,6 +30,11 @@ class NeedsSettings:
     file: NeedsFile | None = None
 
 
+def _no_growth(_micro_batch_id: int) -> float:
+    """Workers are those that there are."""
+    return 1.0
+
+
 class DomainNeeds:
     """What a time domain knows of the needs of those it feeds, and tells of its own.
 
@@ -36,12 +42,20 @@ class DomainNeeds:
         settings: Where they are told.
         clock: Of the time domain.
         loop: Its control loop.
+        growth: Tells of a micro-batch that was decided on how many times faster than those that run as many workers
+            would be as load can bring about.
     """
 
-    def __init__(self, settings: NeedsSettings, clock: str, loop: ControlLoop) -> None:
+    def __init__(
+        self,
+        settings: NeedsSettings,
+        clock: str,
+        loop: ControlLoop,
+        growth: Callable[[int], float] = _no_growth,
+    ) -> None:
         own = {query.name for query in loop.network.queries}
         self._feeds = tuple(feed for feed in settings.feeds if feed.query in own)
-        self._file, self._clock, self._loop = settings.file, clock, loop
+        self._file, self._clock, self._loop, self._growth = settings.file, clock, loop, growth
         self._latest_rows: dict[str, int] = {}
 
     @property
@@ -68,5 +82,6 @@ class DomainNeeds:
             self._loop.state.load_model,
             latest_rows=self._latest_rows,
             lifetime_seconds=max(_LEAST_LIFETIME_SECONDS, _LIFETIME_TRIGGERS * interval),
+            growth=self._growth(decision.micro_batch_id),
         )
         self._file.tell(self._clock, needs)

@@ -146,7 +146,7 @@ class DomainRun:
             if workers is None
             else DomainScaling(workers, self._loop, self.manifest.partitions, self._parallel_tasks)
         )
-        self._needs = DomainNeeds(settings.needs, domain.clock, self._loop)
+        self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock)
         self._recorder = MicroBatchRecorder(
             Recorded(
@@ -264,6 +264,11 @@ class DomainRun:
         self._needs.tell(decision)
         if self._window_pieces is not None:
             self._window_pieces.tell(decision.offered_rows, decision.row_shares)
+
+    def _growth(self, micro_batch_id: int) -> float:
+        """How many times faster workers could get than those that a micro-batch was decided on for."""
+        step = None if self._scaling is None else self._scaling.loop.known_step(micro_batch_id)
+        return 1.0 if step is None else step.growth
 
     def _take_join_reports(self) -> JoinReports:
         taken, self._join_reports.value = self._join_reports.value, {}

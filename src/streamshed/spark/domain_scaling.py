@@ -69,6 +69,7 @@ class DomainScaling:
             partitions=settings.limits.partitions,
             share=1 / workers.domains,
             undivided_share=self._undivided_share,
+            withdraw_after_seconds=settings.release_after_seconds,
         )
 
     def watch(self, stages: Stages, source: Cut) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from streamshed.spark.executors import Executor
 
@@ -28,6 +28,7 @@ class ExecutorLoad:
         self._period_seconds = period_seconds
         self._since_seconds: float | None = None
         self._before: dict[str, float] = {}
+        self._leaving: set[str] = set()
         self._skew = 1.0
 
     @property
@@ -35,11 +36,17 @@ class ExecutorLoad:
         """The busiest executor's task time ÷ the mean of all that ran throughout the period."""
         return self._skew
 
+    def leave(self, executor_ids: Collection[str]) -> None:
+        """Compare some no longer: those that were released get no tasks, as long as they are still there."""
+        self._leaving |= set(executor_ids)
+
     def observed(self, executors: Sequence[Executor], now_seconds: float) -> None:
         """Take in what executors have done by now."""
         if self._since_seconds is not None and now_seconds - self._since_seconds < self._period_seconds:
             return
-        now = {executor.executor_id: executor.task_seconds for executor in executors}
+        self._leaving &= {executor.executor_id for executor in executors}
+        staying = [executor for executor in executors if executor.executor_id not in self._leaving]
+        now = {executor.executor_id: executor.task_seconds for executor in staying}
         seconds = [max(0.0, now[one] - self._before[one]) for one in now.keys() & self._before.keys()]
         total = sum(seconds)
         if total >= _TELLING_SECONDS:

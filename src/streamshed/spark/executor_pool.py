@@ -148,6 +148,7 @@ class ExecutorPool:
         ordered = sorted(self._staying, key=lambda executor: (executor.active_tasks, -_age_order(executor)))
         surplus = {executor.executor_id for executor in ordered[:count]}
         if self._executors.release(surplus):
+            self._load.leave(surplus)
             self._leaving |= surplus
         return True
 

@@ -12,7 +12,8 @@ class SharedWorkers:
     """What one of several control loops has of a pool.
 
     Each loop takes an even share of the workers' time for its own, so that the largest number wanted gives all of them
-    as much as they want. A loop that has asked for nothing yet takes what there is.
+    as much as they want. A loop that wants no change wants what there is: what it carries its load on is not released
+    because another has become idle. One that wants fewer than another goes on wanting them, until they can be released.
 
     Args:
         pool: The pool.
@@ -35,6 +36,11 @@ class SharedWorkers:
         self._pool, self._wants, self._name = pool, wants, name
 
     @property
+    def wanted(self) -> int:
+        """What all of them want."""
+        return self._pool.wanted
+
+    @property
     def changes(self) -> int:
         """Those of the pool."""
         return self._pool.changes
@@ -49,9 +55,9 @@ class SharedWorkers:
         return self._pool.workers(now_seconds)
 
     def want(self, workers: int, now_seconds: float) -> None:
-        """Ask for so many, unless another wants more."""
+        """Say how many are wanted; asked for are the most that any wants, where that changes anything."""
         with self._lock:
             self._wants[self._name] = workers
             most = max(self._wants.values())
-            if most != self._pool.workers(now_seconds).committed:
+            if most != self._pool.wanted:
                 self._pool.want(most, now_seconds)

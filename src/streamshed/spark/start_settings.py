@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from streamshed.control.settings import ControlSettings, Unscalable
+from streamshed.control.shed_rule import shed_rule
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.byte_size import parse_byte_size
@@ -76,6 +77,7 @@ class StartSettings:
             advisory=self.advisory,
             unscalable=self.unscalable,
             state_limit_bytes=None if self.state_limit is None else parse_byte_size(self.state_limit) // domains,
+            shed_rule=shed_rule(self.elastic, share=1 / domains),
         )
 
 

@@ -26,12 +26,14 @@ class Observation:
         kept: Sampling rates, stream by stream.
         log_seconds: ln of how long it took.
         age: How many micro-batches ago.
+        speedup: How many times faster than one its workers were: so many times fewer rows are told than there were.
     """
 
     rows: tuple[float, ...]
     kept: tuple[float, ...]
     log_seconds: float
     age: int = 0
+    speedup: float = 1.0
 
     @property
     def weight(self) -> float:
@@ -75,6 +77,17 @@ def releveled(memory: Memory, log_factor: float) -> Memory:
         *(replace(older, log_seconds=older.log_seconds + log_factor) for older in memory[:-1]),
         *memory[-1:],
     )
+
+
+def at_speedup(observation: Observation, speedup: float) -> Observation:
+    """Return what was measured, on workers that were so many times faster than one, whatever was thought before.
+
+    Example:
+        >>> at_speedup(Observation((8.0,), (1.0,), 0.0, speedup=2.0), 8.0).rows
+        (2.0,)
+    """
+    factor = speedup / observation.speedup
+    return replace(observation, rows=tuple(rows / factor for rows in observation.rows), speedup=speedup)
 
 
 def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory:

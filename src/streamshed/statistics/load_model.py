@@ -2,13 +2,22 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
 from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, dear_rows, fitted, predicted
-from streamshed.statistics.load_memory import RECENT, Memory, Observation, aged, releveled, remembered, translated
+from streamshed.statistics.load_memory import (
+    RECENT,
+    Memory,
+    Observation,
+    aged,
+    at_speedup,
+    releveled,
+    remembered,
+    translated,
+)
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -132,7 +141,9 @@ class LoadModel:
             ValueError: It holds rows of an unknown stream.
         """
         rows, kept = self._vectors(outcome.costed_rows, outcome.shares_done)
-        observation = Observation(_frozen(rows), _frozen(kept), math.log(outcome.processing_seconds))
+        observation = Observation(
+            _frozen(rows), _frozen(kept), math.log(outcome.processing_seconds), speedup=outcome.speedup
+        )
         expected_seconds = self.seconds(outcome.costed_rows, outcome.shares_done)
         error = observation.log_seconds - math.log(expected_seconds)
         suspicion = self._suspicion(error, self.doubt(outcome.costed_rows, outcome.shares_done))
@@ -150,6 +161,31 @@ class LoadModel:
             suspicion=suspicion,
             suspect=None,
             disregarded=RECENT if has_jumped else min(self.disregarded + 1, RECENT),
+        )
+
+    def with_speedups(self, speedup: Callable[[float], float], *, latest: float) -> "LoadModel":
+        """Return what is known if workers were not as fast, or faster, than was thought.
+
+        What is predicted on the latest ones stays as it was, for that was measured.
+
+        Args:
+            speedup: How many times faster than one they are, by what was thought.
+            latest: What was thought of the latest ones.
+
+        Example:
+            >>> model = LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.5, seconds_per_row=1e-6))
+            >>> half = model.with_speedups(lambda thought: thought / 2, latest=8.0)
+            >>> [round(known.seconds({"packets": rows}, {}), 6) for known, rows in ((model, 125_000), (half, 250_000))]
+            [0.625, 0.625]
+        """
+        rows = slice(1, 1 + len(self.streams))
+        mean = np.array(self.mean)
+        mean[rows] += math.log(speedup(latest) / latest)
+        return replace(
+            self,
+            mean=_frozen(mean),
+            memory=tuple(at_speedup(known, speedup(known.speedup)) for known in self.memory),
+            suspect=None if self.suspect is None else at_speedup(self.suspect, speedup(self.suspect.speedup)),
         )
 
     @property
@@ -230,8 +266,10 @@ class LoadModel:
         return 0 if abs(error) <= widest else int(math.copysign(1, error))
 
 
-def _observation(rows: Sequence[float], kept: Sequence[float], log_seconds: float, age: int) -> Observation:
-    return Observation(tuple(rows), tuple(kept), log_seconds, age)
+def _observation(
+    rows: Sequence[float], kept: Sequence[float], log_seconds: float, age: int, speedup: float = 1.0
+) -> Observation:
+    return Observation(tuple(rows), tuple(kept), log_seconds, age, speedup)
 
 
 def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:

@@ -3,10 +3,12 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.elastic_loop import ElasticLoop, ScalingStep
 from streamshed.control.journal import JournalEntry
+from streamshed.control.shed_rule import shed_rule
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
@@ -66,11 +68,12 @@ def run_on_cluster(
     controller: str = "predictive",
     sheds: bool = True,
     noise_deviation: float = 0.0,
+    **believed: Any,
 ) -> Course:
     virtual = VirtualCluster(cluster)
     elastic = replace(elastic, thresholds=Thresholds(shed=world.headroom))
     loop = ElasticLoop(
-        world.loop(advisory=not sheds),
+        world.loop(advisory=not sheds, shed_rule=shed_rule(elastic, controller), **believed),
         controller_named(controller, elastic),
         virtual,
         partitions=elastic.limits.partitions,

@@ -24,6 +24,18 @@ ROWS = stream("s", rate(1), time="timestamp")
 FEED = Feed(query="q", needs="needs.json", stream="s")
 
 
+def upcoming_rows(number: int, rows: int, needs: KnownNeeds) -> Upcoming:
+    """The rows of a trigger interval."""
+    return Upcoming(
+        micro_batch_id=number,
+        offered_rows={"s": rows},
+        sizes_known=True,
+        backlog_rows=0,
+        now_seconds=TRIGGER * (number + 1),
+        needs=needs,
+    )
+
+
 class Application:
     """A network that delivers rows, of which one takes a while; or, at the end of a chain, counts them."""
 
@@ -31,27 +43,19 @@ class Application:
         prior = LoadPrior(fixed_seconds=FIXED, seconds_per_row=seconds_per_row, read_share=0.01, is_measured=True)
         self._settings = ControlSettings(trigger_interval_seconds=TRIGGER, headroom=HEADROOM, prior=prior)
         queries = ROWS.query("q") if delivers else ROWS.window("1 second").agg(n="count(*)").query("q")
-        self._loop = ControlLoop(network(queries), self._settings, lambda: 0.0)
+        self.loop = ControlLoop(network(queries), self._settings, lambda: 0.0)
         self._latest: dict[str, int] = {}
         self.capacity = (HEADROOM * TRIGGER - FIXED) / seconds_per_row / TRIGGER
 
     def step(self, number: int, rows: int, needs: KnownNeeds) -> tuple[Decision, NetworkNeeds]:
         """Decide on the rows of a trigger interval, and tell what is needed."""
-        upcoming = Upcoming(
-            micro_batch_id=number,
-            offered_rows={"s": rows},
-            sizes_known=True,
-            backlog_rows=0,
-            now_seconds=TRIGGER * (number + 1),
-            needs=needs,
-        )
-        decision = self._loop.plan(upcoming)
+        decision = self.loop.plan(upcoming_rows(number, rows, needs))
         self._latest |= {"s": rows} if rows else {}
         told = own_needs(
-            self._loop.network,
+            self.loop.network,
             decision,
             self._settings,
-            self._loop.state.load_model,
+            self.loop.state.load_model,
             latest_rows=self._latest,
             lifetime_seconds=60.0,
         )

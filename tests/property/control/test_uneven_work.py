@@ -77,6 +77,22 @@ def test_input_that_can_be_cut_is_carried_by_workers(level: float, skew: float) 
 
 
 @EXAMPLES
+@given(st.integers(3, 12), st.floats(0.3, 0.9))
+def test_one_worker_too_few_for_equal_pieces_is_no_skew(pieces: int, way: float) -> None:
+    """One of them has two pieces, the others one each: who gets one more worker is twice as fast."""
+    running = pieces - 1
+    too_few, enough = (Pieces(pieces).effective_workers(workers) for workers in (running, pieces))
+    cluster = ClusterSettings(running=running, most=pieces, partitions=pieces, start_seconds=10.0)
+    fixed = PLAIN.fixed_share
+    load = constant(PLAIN.load(fixed + (1 - fixed) * (too_few + way * (enough - too_few))))
+    elastic = elastic_settings(partitions=pieces, most=pieces)
+    found = run_on_cluster(PLAIN, load, 80, cluster=cluster, elastic=elastic)
+    assert found.steps[-1].view.workers.running == pieces
+    assert not any(done.decision.shedding for done in found.trace[-10:])
+    assert all(step.decision.reason != "skewed" for step in found.steps)
+
+
+@EXAMPLES
 @given(st.floats(0.7, 3), st.integers(2, 16))
 def test_what_is_predicted_on_the_same_workers_does_not_jump_when_a_bound_is_known(skew: float, running: int) -> None:
     """Costs were learned with the bound in the way; that it is known by now changes nothing of what they are."""

@@ -61,7 +61,9 @@ def test_workers_stay_within_what_may_be_and_can_be_had(
 ) -> None:
     controller = controller_named(name, elastic)
     for view in seen:
+        utmost = controller.utmost(view)
         controller, decision = controller.step(view)
+        assert decision.workers <= max(utmost, view.workers.committed) <= view.workers.obtainable
         committed, limits = view.workers.committed, elastic.limits
         assert 1 <= decision.workers <= view.workers.obtainable
         if decision.workers > committed:

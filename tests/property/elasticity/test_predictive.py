@@ -150,6 +150,9 @@ class Twitchy:
         workers = min(max(workers, view.workers.starting + 1), view.workers.obtainable)
         return self, ScalingDecision(workers=workers, reason="", explanation="", expected_utilization=0.6)
 
+    def utmost(self, view: ClusterView) -> int:
+        return view.workers.obtainable
+
 
 def test_a_controller_without_hysteresis_breaks_these_promises() -> None:
     moments = Plant(noise_deviation=0.1).drive(Twitchy(), lambda _: 20.0, 2 * HOUR)

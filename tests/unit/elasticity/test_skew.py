@@ -3,7 +3,7 @@ from streamshed.elasticity.predictive_controller import PredictiveController
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.utilization import Utilization
 from streamshed.elasticity.view import ClusterView
-from streamshed.elasticity.workers import Workers
+from streamshed.elasticity.workers import WorkerLimits, Workers
 
 
 def test_one_overloaded_worker_among_idle_ones_is_told_and_not_answered_with_workers() -> None:
@@ -18,6 +18,25 @@ def test_one_overloaded_worker_among_idle_ones_is_told_and_not_answered_with_wor
         controller, decision = controller.step(view)
     assert (decision.workers, decision.reason) == (8, "skewed")
     assert "1.20 of the busiest worker" in decision.explanation
+
+
+def test_a_worker_with_one_piece_more_than_others_is_answered_with_workers() -> None:
+    """Eight equal pieces on seven workers: one has two of them, which is 1.75 times the mean."""
+    limits = WorkerLimits(most=8, partitions=8)
+    controller = PredictiveController.of(ElasticSettings(limits=limits, rescale_price_seconds=9.0))
+    for now in range(0, 60, 10):
+        view = ClusterView(
+            now_seconds=float(now),
+            offered=Utilization(1.2 / 1.75, largest=1.2),
+            admitted=Utilization(0.8 / 1.75, largest=0.8),
+            workers=Workers(running=7, free=1),
+        )
+        controller, decision = controller.step(view)
+        assert decision.reason in {"steady", "overload"}
+        if decision.workers > 7:
+            break
+    assert (decision.workers, decision.reason) == (8, "overload")
+    assert round(decision.expected_utilization, 6) == 0.6
 
 
 def test_of_input_that_is_even_nothing_is_cut_and_no_bound_is_known() -> None:

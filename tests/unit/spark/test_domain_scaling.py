@@ -57,6 +57,7 @@ class Domain:
 
     told: Told
     cores: int = 1
+    release_after_seconds: float = 900.0
     executors: ExecutorsInMemory = field(default_factory=lambda: ExecutorsInMemory(8, total=2))
     next_id: int = 0
 
@@ -65,13 +66,24 @@ class Domain:
         self.pool = ExecutorPool(self.executors, most=6, start_seconds=5.0, period_seconds=10.0)
         limits = WorkerLimits(least=1, most=6)
         workers = DomainWorkers(
-            ElasticSettings(limits=limits), self.pool, SharedWorkers(self.pool, {}, "ticks"), 1, self.cores
+            ElasticSettings(limits=limits, release_after_seconds=self.release_after_seconds),
+            self.pool,
+            SharedWorkers(self.pool, {}, "ticks"),
+            1,
+            self.cores,
         )
         ticks = stream("ticks", rate(10), time="timestamp", watermark="1 second")
         queries = network(ticks.window("1 minute").agg(n="count(*)").query("q"))
         loop = ControlLoop(queries, ControlSettings(trigger_interval_seconds=2.0), lambda: 0.0)
         self.scaling = DomainScaling(workers, loop, 8 * self.cores, lambda: 2 * self.cores)
         self.scaling.watch(self.told, self.told)
+
+    def plan(self, *, times: float) -> str:
+        """Return why so many workers are wanted; nothing is learned."""
+        rows = {name: round(count * times) for name, count in ROWS.items()}
+        self.scaling.loop.plan(upcoming(self.next_id, rows))
+        self.next_id += 1
+        return self.scaling.loop.step(self.next_id - 1).decision.reason
 
     def run(self, micro_batches: int, *, is_cold: bool = False) -> None:
         for _ in range(micro_batches):
@@ -129,3 +141,49 @@ def test_a_cold_micro_batch_tells_nothing() -> None:
     domain = Domain(Told(UNEVEN))
     domain.run(6, is_cold=True)
     assert domain.told.pieces == []
+
+
+OVERLOAD = 5000.0
+"""Times as many rows as there are otherwise, by what rows are believed to cost: more than all workers can do."""
+
+
+def waiting_for_more(*, release_after_seconds: float) -> Domain:
+    """A domain that wants four workers of a cluster that has three, and knows by now that one does not come."""
+    domain = Domain(Told(), release_after_seconds=release_after_seconds, executors=ExecutorsInMemory(3, total=2))
+    for _ in range(30):
+        domain.plan(times=OVERLOAD)
+    assert domain.pool.wanted == 4
+    domain.executors.start_missing()
+    for _ in range(30):
+        domain.plan(times=OVERLOAD)
+    assert "have not come" in domain.pool.obstacle
+    return domain
+
+
+def test_workers_that_could_not_be_had_stay_wanted_while_load_is_shed() -> None:
+    domain = waiting_for_more(release_after_seconds=60.0)
+    assert domain.pool.wanted == 4
+
+
+def test_they_are_no_longer_wanted_once_others_have_sufficed_for_long() -> None:
+    """One that comes then would come for nothing."""
+    domain = waiting_for_more(release_after_seconds=60.0)
+    reasons = [(domain.plan(times=0.2 * OVERLOAD), domain.pool.wanted) for _ in range(25)]
+    assert reasons[-1] == ("steady", 4)
+    for _ in range(10):
+        domain.plan(times=0.2 * OVERLOAD)
+    assert domain.pool.wanted == 3
+    domain.executors.places = 8
+    domain.executors.start_missing()
+    assert len(domain.executors.there) == 3
+
+
+def test_one_that_died_while_nobody_heard_is_still_wanted() -> None:
+    domain = Domain(Told(), release_after_seconds=60.0)
+    for _ in range(60):
+        domain.plan(times=0.6 * OVERLOAD / 3)
+    domain.executors.hears = False
+    domain.executors.die(next(iter(domain.executors.there)))
+    for _ in range(20):
+        domain.plan(times=0.6 * OVERLOAD / 3)
+    assert domain.pool.wanted == 2

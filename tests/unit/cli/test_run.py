@@ -1,4 +1,5 @@
 import json
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,6 +130,26 @@ def test_one_of_them_is_shown(document: Path, arguments: tuple[str, ...], monkey
 
     monkeypatch.setattr(run_session, "session", no_java)
     assert "it would have run" in streamshed("run", document, *arguments).errors
+
+
+def test_a_master_that_is_not_there_is_told_before_spark_starts(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no java"))
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{bound.getsockname()[1]}"
+        outcome = streamshed("run", document, "--master", f"spark://{place}")
+    assert outcome.code == ExitCode.REFUSED
+    assert outcome.errors.startswith("error: no master of a standalone cluster can be reached: ")
+    assert f"{place}: connection refused" in outcome.errors
+
+
+@pytest.mark.parametrize("master", ["spark://there", "sprak://there:7077"])
+def test_nor_is_one_that_cannot_be(document: Path, master: str) -> None:
+    outcome = streamshed("run", document, "--master", master)
+    assert outcome.code == ExitCode.REFUSED
+    assert f'the master "{master}"' in outcome.errors
 
 
 class Stopped:

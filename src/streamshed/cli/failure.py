@@ -22,6 +22,8 @@ def failure_text(failure: Exception) -> str:
         >>> failure_text(RuntimeError("java.io.IOException: No space left on device\n\tat org.apache..."))
         'the run failed: No space left on device'
     """
+    if isinstance(failure, StreamshedError):
+        return f"the run failed: {failure}"
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
     sentence = _innermost_cause(lines) or (lines[0] if lines else type(failure).__name__)
     sentence = _JAVA_CLASS.sub("", _QUERY_FAILED.sub("", _SQL_STATE.sub("", sentence)))

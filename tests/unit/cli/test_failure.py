@@ -1,6 +1,7 @@
 import pytest
 
 from streamshed.cli.failure import failure_text
+from streamshed.errors import ClusterUnavailableError
 
 STREAM_FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
 PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Traceback (most recent call last):
@@ -25,6 +26,11 @@ streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
 )
 def test_the_sentence_is_taken_out(message: str, sentence: str) -> None:
     assert failure_text(RuntimeError(message)) == f"the run failed: {sentence}"
+
+
+def test_an_error_of_ours_is_told_as_it_is() -> None:
+    error = ClusterUnavailableError("no worker: " + "x" * 1000)
+    assert failure_text(error) == f"the run failed: {error}"
 
 
 def test_it_is_never_endless() -> None:

@@ -51,7 +51,9 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
     assert streamshed("run", document).code == ExitCode.DONE
     [request] = asked
     assert set(request.settings.values()) == {None}
-    assert request.place == RunPlace(master=None, host="127.0.0.1", cores=None, memory="4g")
+    assert request.place == RunPlace(
+        master=None, host="127.0.0.1", worker_patience_microseconds=120_000_000, cores=None, memory="4g"
+    )
     assert (request.duration_seconds, request.as_json) == (None, False)
 
 
@@ -60,7 +62,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
     said += ["--state-limit", "2 GiB", "--workers", "2..6", "--controller", "thresholds"]
     said += ["--publish-needs", "needs.json"]
-    said += ["--master", "spark://there:7077", "--host", "10.0.0.7"]
+    said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
     assert request.settings == {
@@ -78,7 +80,13 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "controller": "thresholds",
         "publish_needs": "needs.json",
     }
-    assert request.place == RunPlace(master="spark://there:7077", host="10.0.0.7", cores=1, memory="2g")
+    assert request.place == RunPlace(
+        master="spark://there:7077",
+        host="10.0.0.7",
+        worker_patience_microseconds=300_000_000,
+        cores=1,
+        memory="2g",
+    )
     assert (request.duration_seconds, request.as_json) == (60.0, True)
 
 

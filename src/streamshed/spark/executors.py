@@ -7,7 +7,7 @@ against a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,9 @@ from streamshed.spark.timely import Timely
 
 DYNAMIC = "spark.dynamicAllocation.enabled"
 """Spark's setting by which it decides on the number of executors itself."""
+
+RELEASED = "killed by driver"
+"""What Spark says of an executor that it was asked to end."""
 
 CALL_SECONDS = 5.0
 """How long a call may take; a master that has gone lets Spark wait for two minutes."""
@@ -55,6 +58,9 @@ class Executors(Protocol):
     def release(self, executor_ids: Collection[str]) -> bool:
         """Let go of some; whether it was heard."""
 
+    def loss_reasons(self) -> Mapping[str, str]:
+        """Return why executors have ended, as Spark tells it, by executor; the latest first, the earliest forgotten."""
+
 
 class OneProcess:
     """Spark within one process, which has no executors to add: `local[*]`.
@@ -88,6 +94,10 @@ class OneProcess:
         """Release nothing."""
         return not executor_ids
 
+    def loss_reasons(self) -> Mapping[str, str]:
+        """Return nothing: it does not outlive what it runs."""
+        return {}
+
 
 class ApplicationExecutors:
     """Those of an application on a cluster.
@@ -116,6 +126,11 @@ class ApplicationExecutors:
     def release(self, executor_ids: Collection[str]) -> bool:
         """Kill some; tasks that they run are run again elsewhere, and do not count as failed."""
         return self._calls.call(lambda: kill_executors(self._spark, executor_ids), default=False)
+
+    def loss_reasons(self) -> Mapping[str, str]:
+        """Return what Spark's status store says, a moment late."""
+        nothing: Mapping[str, str] = {}
+        return self._calls.call(lambda: loss_reasons(self._spark), nothing)
 
 
 def has_executors(spark: SparkSession) -> bool:

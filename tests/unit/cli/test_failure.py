@@ -10,6 +10,13 @@ PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Tracebac
 streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
  SQLSTATE: 38000"""
 
+LOST = f"""{STREAM_FAILED}Job aborted due to stage failure: Task 0 in stage 3.0 failed 4 times, most recent failure: \
+Lost task 0.3 in stage 3.0 (TID 9) (127.0.0.1 executor 3): ExecutorLostFailure (executor 3 exited caused by one of \
+the running tasks) Reason: Command exited with code 52
+Driver stacktrace:
+ SQLSTATE: XXKST"""
+OF_MEMORY = "is its memory too small for the state of a partition? spark.executor.memory, partitions, state_limit"
+
 
 @pytest.mark.parametrize(
     ("message", "sentence"),
@@ -20,6 +27,10 @@ streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
         (
             f"{STREAM_FAILED}Job aborted. SQLSTATE: XXKST",
             "Job aborted.",
+        ),
+        (
+            LOST,
+            f"a task lost 4 executors, the last one: Command exited with code 52 ({OF_MEMORY})",
         ),
         ("", "RuntimeError"),
     ],

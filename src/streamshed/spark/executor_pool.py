@@ -50,7 +50,7 @@ class ExecutorPool:
         self._gone = set(executors.loss_reasons())
         self._last_loss = ""
         self._asked_at_seconds = 0.0
-        self._is_heard = True
+        self._is_heard, self._is_to_ask = True, False
         self._replaced = 0
         self._changes = 0
         self._obstacle = executors.obstacle
@@ -96,11 +96,14 @@ class ExecutorPool:
             return self._counted(now_seconds)
 
     def want(self, workers: int, now_seconds: float) -> None:
-        """Ask for so many executors in all; those that are too many are released, idle ones first."""
+        """Ask for so many executors in all; those that are too many are released, idle ones first.
+
+        Where Spark does not answer, it is asked as soon as it does: who wants them has paid their price.
+        """
         with self._lock:
+            self._wanted, self._is_to_ask = workers, True
             if self._executors.obstacle:
                 return
-            self._wanted = workers
             self._release_surplus()
             self._wait_from(now_seconds)
             # After the release, which Spark takes for wanting so many fewer than before.
@@ -125,13 +128,14 @@ class ExecutorPool:
         self._leaving &= now
         self._came_at_seconds = {one: self._came_at_seconds.get(one, now_seconds) for one in now}
         # One that comes and goes is no sign of more to come.
-        if (lost and was_whole) or len(self._staying) > self._most_since:
+        if self._is_to_ask or (lost and was_whole) or len(self._staying) > self._most_since:
             self._wait_from(now_seconds)
         self._load.observed(found, now_seconds)
         is_missing = self._wanted is not None and len(self._staying) < self._wanted
         # Those that came although nobody had asked, as before the first word about how many are wanted.
         if (
             self._release_surplus()
+            or self._is_to_ask
             or lost
             or (is_missing and now_seconds - self._asked_at_seconds >= LEAST_PATIENCE_SECONDS)
         ):
@@ -160,7 +164,7 @@ class ExecutorPool:
         return sum(age > self._patience_seconds for age in ages)
 
     def _ask(self, now_seconds: float) -> None:
-        self._asked_at_seconds = now_seconds
+        self._asked_at_seconds, self._is_to_ask = now_seconds, False
         self._is_heard = self._executors.request(self.wanted)
 
     def _counted(self, now_seconds: float) -> Workers:

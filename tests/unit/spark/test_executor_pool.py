@@ -87,6 +87,43 @@ def test_a_cluster_that_does_not_hear_gives_none() -> None:
     assert pool.workers(1.0 + LEAST_PATIENCE_SECONDS) == Workers(running=2, starting=3, free=1)
 
 
+def test_what_is_wanted_while_spark_does_not_answer_is_asked_for_when_it_does() -> None:
+    """Else it would have to be paid for a second time."""
+    executors, pool = running(2)
+    asked = len(executors.requests)
+    executors.answers, executors.obstacle = False, "Spark has not answered for 5 s"
+    pool.want(5, 1.0)
+    assert pool.workers(2.0) == Workers(running=2)
+    assert len(executors.requests) == asked
+    executors.answers, executors.obstacle = True, ""
+    late = 2.0 + LEAST_PATIENCE_SECONDS
+    assert pool.workers(late) == Workers(running=2, starting=3, free=1)
+    assert executors.requests[asked:] == [5]
+    executors.start_missing()
+    assert pool.workers(late + 1.0) == Workers(running=5, starting=0, free=1)
+
+
+def test_fewer_that_were_wanted_meanwhile_are_released_then() -> None:
+    executors, pool = running(4)
+    executors.obstacle = "Spark has not answered for 5 s"
+    pool.want(2, 1.0)
+    assert len(executors.there) == 4
+    executors.obstacle = ""
+    assert pool.workers(2.0) == Workers(running=2, starting=0, free=4)
+    assert (len(executors.there), executors.total, pool.replaced) == (2, 2, 0)
+
+
+def test_the_fewest_are_asked_for_though_spark_did_not_answer_at_the_start() -> None:
+    executors = ExecutorsInMemory(8, total=1, answers=False, obstacle="Spark has not answered for 5 s")
+    executors.start_missing()
+    pool = pool_over(executors)
+    pool.workers(0.0)
+    pool.want(3, 0.0)
+    executors.answers, executors.obstacle = True, ""
+    assert pool.workers(2.0) == Workers(running=1, starting=2, free=3)
+    assert executors.total == 3
+
+
 def test_spark_that_does_not_answer_has_the_workers_that_it_had() -> None:
     executors, pool = running(3)
     executors.answers = False

@@ -107,6 +107,10 @@ class JavaUnavailableError(StreamshedError):
     """Java is missing or too old for Spark."""
 
 
+class ClusterUnavailableError(StreamshedError):
+    """A cluster's master cannot be reached or does not take the application, or no worker of it can be had."""
+
+
 class MissingExtraError(StreamshedError, ImportError):
     """An optional package is needed for what was asked, and is not installed."""
 

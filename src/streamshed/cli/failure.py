@@ -3,11 +3,13 @@
 import re
 
 from streamshed.errors import StreamshedError
+from streamshed.spark.loss_reasons import told_loss
 
 _PYTHON_CAUSE = re.compile(r"^[\w.]+(?:Error|Exception): (?P<sentence>.+)$")
 _QUERY_FAILED = re.compile(r"^\[STREAM_FAILED\].*? terminated with exception: ")
 _JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+$")
+_LOST_EXECUTORS = re.compile(r"failed (?P<times>\d+) times.*?ExecutorLostFailure \([^)]*\) Reason: (?P<reason>.+)")
 _LONGEST = 400
 
 
@@ -22,7 +24,11 @@ def failure_text(failure: Exception) -> str:
         >>> failure_text(RuntimeError("java.io.IOException: No space left on device\n\tat org.apache..."))
         'the run failed: No space left on device'
     """
+    if isinstance(failure, StreamshedError):
+        return f"the run failed: {failure}"
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+    if lost := next((match for line in lines if (match := _LOST_EXECUTORS.search(line))), None):
+        return f"the run failed: a task lost {lost['times']} executors, the last one: {told_loss(lost['reason'])}"
     sentence = _innermost_cause(lines) or (lines[0] if lines else type(failure).__name__)
     sentence = _JAVA_CLASS.sub("", _QUERY_FAILED.sub("", _SQL_STATE.sub("", sentence)))
     return f"the run failed: {sentence[:_LONGEST]}"

@@ -59,6 +59,13 @@ from streamshed.planning.policies import POLICIES
     show_default=True,
     help="Address of this machine on which a cluster's workers ask for plans.",
 )
+@click.option(
+    "--worker-patience",
+    type=DURATION,
+    default="2 minutes",
+    show_default=True,
+    help="How long a cluster may give no worker at all before that is an error.",
+)
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
@@ -71,6 +78,7 @@ def run(
     duration: int | None,
     master: str | None,
     host: str,
+    worker_patience: int,
     cores: int | None,
     memory: str,
     as_json: bool,
@@ -86,7 +94,9 @@ def run(
         file=file,
         settings=settings,
         duration_seconds=None if duration is None else duration / 1e6,
-        place=RunPlace(master=master, host=host, cores=cores, memory=memory),
+        place=RunPlace(
+            master=master, host=host, worker_patience_microseconds=worker_patience, cores=cores, memory=memory
+        ),
         as_json=as_json,
     )
     return run_document(request)

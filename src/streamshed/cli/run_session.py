@@ -21,6 +21,7 @@ from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document import document_text, parse_network
+from streamshed.network.duration import format_duration
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ class RunPlace:
     Args:
         master: A cluster; None: this process.
         host: Address on which workers ask for plans.
+        worker_patience_microseconds: How long there may be work and no worker.
         cores: Threads of Spark in this process; None: one per core.
         memory: Of Spark's driver, such as "4g".
     """
 
     master: str | None
     host: str
+    worker_patience_microseconds: int
     cores: int | None
     memory: str
 
@@ -109,7 +112,12 @@ def _run(
 ) -> ExitCode:
     with waiting(f"starting {request.file.name}"):
         running = document.network.start(
-            spark, checkpoint=checkpoint, sink=_sink(settings), host=request.place.host, **start_arguments(settings)
+            spark,
+            checkpoint=checkpoint,
+            sink=_sink(settings),
+            host=request.place.host,
+            worker_patience=format_duration(request.place.worker_patience_microseconds),
+            **start_arguments(settings),
         )
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
         history = watch(running, view, wait=stopping.wait)

@@ -26,10 +26,16 @@ def session(name: str, *, cores: int | None, memory: str, master: str | None = N
 
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
+        InvalidNetworkError: Spark knows no such master.
+        ClusterUnavailableError: The cluster's master cannot be reached, or does not take the application.
     """
     from streamshed.spark import local_session
+    from streamshed.spark.cluster_master import require_master
     from streamshed.spark.java_process import start_quietly
 
+    if master is not None:
+        # Before Java starts, which takes a second for nothing.
+        require_master(master)
     with waiting("starting Spark"):
         if not click.get_current_context().find_root().params.get("debug"):
             start_quietly(memory=memory)

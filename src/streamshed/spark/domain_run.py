@@ -247,6 +247,14 @@ class DomainRun:
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
 
+    def give_up(self) -> None:
+        """Stop the query in the midst of a micro-batch, which is run again after a restart."""
+        if self._query is None:
+            return
+        if self._writer is not None:
+            self._writer.abandon()
+        self._query.stop()
+
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
         if self._query is not None:

@@ -11,13 +11,11 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.spark.domain_scaling import DomainWorkers
 from streamshed.spark.executor_pool import ExecutorPool
-from streamshed.spark.executors import Executors, executors_of
+from streamshed.spark.executors import DYNAMIC, Executors, executors_of
 from streamshed.spark.shared_workers import SharedWorkers
 
 DEFAULT_PIECES = 8
 """State partitions of a new checkpoint where neither they nor the most workers are told."""
-
-_DYNAMIC = "spark.dynamicAllocation.enabled"
 
 
 def elastic_workers(
@@ -38,9 +36,9 @@ def elastic_workers(
     Raises:
         InvalidNetworkError: Spark is to decide on the number of executors itself.
     """
-    if spark.sparkContext.getConf().get(_DYNAMIC, "false").lower() == "true":
+    if spark.sparkContext.getConf().get(DYNAMIC, "false").lower() == "true":
         raise InvalidNetworkError(
-            f"elastic: {_DYNAMIC} is on, so that Spark, too, would add and remove workers (by waiting tasks, which says"
+            f"elastic: {DYNAMIC} is on, so that Spark, too, would add and remove workers (by waiting tasks, which says"
             " little of streams): switch it off, or leave elastic out"
         )
     executors, limits = executors_of(spark), settings.limits

@@ -7,13 +7,19 @@ against a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
 from streamshed.spark.timely import Timely
+
+DYNAMIC = "spark.dynamicAllocation.enabled"
+"""Spark's setting by which it decides on the number of executors itself."""
+
+RELEASED = "killed by driver"
+"""What Spark says of an executor that it was asked to end."""
 
 CALL_SECONDS = 5.0
 """How long a call may take; a master that has gone lets Spark wait for two minutes."""
@@ -52,6 +58,9 @@ class Executors(Protocol):
     def release(self, executor_ids: Collection[str]) -> bool:
         """Let go of some; whether it was heard."""
 
+    def loss_reasons(self) -> Mapping[str, str]:
+        """Return why executors have ended, as Spark tells it, by executor; the latest first, the earliest forgotten."""
+
 
 class OneProcess:
     """Spark within one process, which has no executors to add: `local[*]`.
@@ -85,6 +94,10 @@ class OneProcess:
         """Release nothing."""
         return not executor_ids
 
+    def loss_reasons(self) -> Mapping[str, str]:
+        """Return nothing: it does not outlive what it runs."""
+        return {}
+
 
 class ApplicationExecutors:
     """Those of an application on a cluster.
@@ -114,13 +127,21 @@ class ApplicationExecutors:
         """Kill some; tasks that they run are run again elsewhere, and do not count as failed."""
         return self._calls.call(lambda: kill_executors(self._spark, executor_ids), default=False)
 
+    def loss_reasons(self) -> Mapping[str, str]:
+        """Return what Spark's status store says, a moment late."""
+        nothing: Mapping[str, str] = {}
+        return self._calls.call(lambda: loss_reasons(self._spark), nothing)
+
+
+def has_executors(spark: SparkSession) -> bool:
+    """Tell whether a session's tasks run in executors of a cluster, and not in its own process."""
+    master = spark.sparkContext.master or ""
+    return not master.startswith("local") or master.startswith("local-cluster")
+
 
 def executors_of(spark: SparkSession) -> Executors:
     """Return the executors of a session's application."""
-    master = spark.sparkContext.master or ""
-    if master.startswith("local") and not master.startswith("local-cluster"):
-        return OneProcess(master)
-    return ApplicationExecutors(spark)
+    return ApplicationExecutors(spark) if has_executors(spark) else OneProcess(spark.sparkContext.master or "")
 
 
 def _running(spark: SparkSession) -> tuple[Executor, ...]:
@@ -145,6 +166,25 @@ def executor_figures(spark: SparkSession) -> dict[str, Executor]:
         for told in _listed(spark, _context(spark).statusStore().executorList(True))
     ]
     return {executor.executor_id: executor for executor in found}
+
+
+def loss_reasons(spark: SparkSession) -> dict[str, str]:
+    """Return why executors were lost, as Spark's status store says it, the latest first; those released are among them.
+
+    It forgets the earliest of more than a hundred (`spark.ui.retainedDeadExecutors`).
+    """
+    gone = [one for one in _listed(spark, _context(spark).statusStore().executorList(False)) if not one.isActive()]
+    times = [one.removeTime() for one in gone]
+    latest = sorted(zip(times, gone, strict=True), key=lambda pair: -_milliseconds(pair[0]))
+    return {str(one.id()): _text(one.removeReason()) for _, one in latest}
+
+
+def _milliseconds(time: Any) -> int:
+    return int(time.get().getTime()) if time.isDefined() else 0
+
+
+def _text(reason: Any) -> str:
+    return str(reason.get()) if reason.isDefined() else ""
 
 
 def request_total_executors(spark: SparkSession, total: int) -> bool:

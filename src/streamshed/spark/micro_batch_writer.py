@@ -12,7 +12,7 @@ from streamshed.answering.answer_schema import ANSWER, GAP, LATE, ROW, UNREADABL
 from streamshed.answering.summary import Summary, Tally, added
 from streamshed.sharing.intake import Share
 from streamshed.spark.answer_stage import Summaries
-from streamshed.spark.interruption import call_off
+from streamshed.spark.interruption import StoppedError, call_off
 from streamshed.spark.planning_ahead import PlanningAhead
 from streamshed.spark.run_status import QueryStatus
 from streamshed.spark.sinks import Sink
@@ -48,7 +48,7 @@ class MicroBatchWriter:
         self._ahead = ahead
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._is_stopping = False
+        self._is_stopping, self._is_abandoned = False, False
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._sums: dict[int, dict[Share, WindowSums]] = {}
         self._unreadable_rows = 0
@@ -62,7 +62,12 @@ class MicroBatchWriter:
         with self._writing:
             if self._is_stopping:
                 call_off(micro_batch_id, self._is_active)
-            self._write(answers, micro_batch_id)
+            try:
+                self._write(answers, micro_batch_id)
+            except Exception as error:
+                if self._is_abandoned:
+                    raise StoppedError(f"micro-batch {micro_batch_id} was given up") from error
+                raise
             if self._ahead is not None:
                 self._ahead.ended(micro_batch_id)
 
@@ -76,6 +81,12 @@ class MicroBatchWriter:
             self._ahead.close()
         if self._writing.acquire(timeout=timeout_seconds):
             self._writing.release()
+
+    def abandon(self) -> None:
+        """Expect that the micro-batch which is being written is called off, and begin no other."""
+        self._is_stopping = self._is_abandoned = True
+        if self._ahead is not None:
+            self._ahead.close()
 
     def _write(self, answers: DataFrame, micro_batch_id: int) -> None:
         if self._sink.reads_once:

@@ -21,6 +21,7 @@ from streamshed.planning.policies import DEFAULT_POLICY
 from streamshed.spark.domain_needs import NeedsSettings
 from streamshed.spark.domain_run import DomainRun, DomainSettings
 from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
+from streamshed.spark.executor_watch import ExecutorWatch, await_executor, executor_watch
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.needs_files import NeedsFile
 from streamshed.spark.plan_server import PlanServer
@@ -37,19 +38,25 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 class Run:
     """A network that runs, made by `start`; use it as a context manager to have it stopped."""
 
-    def __init__(self, domains: Sequence[DomainRun], server: PlanServer) -> None:
+    def __init__(self, domains: Sequence[DomainRun], server: PlanServer, watch: ExecutorWatch | None = None) -> None:
         self._domains = tuple(domains)
-        self._server = server
+        self._server, self._watch = server, watch
         self._is_closed = False
+
+    @property
+    def _given_up(self) -> Exception | None:
+        return None if self._watch is None else self._watch.failure
 
     @property
     def is_active(self) -> bool:
         """Whether all of it runs."""
-        return not self._is_closed and all(domain.query.isActive for domain in self._domains)
+        return not self._is_closed and self._given_up is None and all(domain.query.isActive for domain in self._domains)
 
     @property
     def exception(self) -> Exception | None:
         """What stopped it, if something did."""
+        if (failure := self._given_up) is not None:
+            return failure
         return next((error for d in self._domains if (error := d.query.exception()) is not None), None)
 
     def status(self) -> RunStatus:
@@ -99,6 +106,8 @@ class Run:
                 domain.query.awaitTermination()
             elif not domain.query.awaitTermination(max(left, 0.001)):  # type: ignore[arg-type]
                 return False
+        if (failure := self._given_up) is not None:
+            raise failure
         return True
 
     def drain(self, timeout_seconds: float = 120.0) -> bool:
@@ -122,6 +131,8 @@ class Run:
         if self._is_closed:
             return
         self._is_closed = True
+        if self._watch is not None:
+            self._watch.close()
         for domain in self._domains:
             domain.close()
         self._server.close()
@@ -155,6 +166,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     partitions: int | None = None,
     reserve: Sequence[str] = (),
     elastic: ElasticSettings | None = None,
+    worker_patience: str = "2 minutes",
     publish_needs: str | os.PathLike[str] | None = None,
     feeds: Sequence[Feed] = (),
     host: str = "127.0.0.1",
@@ -189,6 +201,8 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             "quantiles", "distincts", "collected", "rows", "count_windows".
         elastic: How workers (executors) are added and released, before and beside shedding; None: their number is not
             changed.
+        worker_patience: How long there may be work and no worker (executor) of the cluster, at the start or later,
+            before that is an error.
         publish_needs: Path or URI of a file that tells, with every decision, what is needed of the network's streams:
             networks that feed them may shed what is not; None: nothing is told.
         feeds: Queries for rows that are streams of other networks, and where those publish what they need.
@@ -203,6 +217,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         SourceUnavailableError: A folder that is not there, a relation that cannot be read or repeats a key of a lookup.
         SinkUnavailableError: A checkpoint or sink that cannot be written to.
         PortInUseError: Another program listens on the port.
+        ClusterUnavailableError: No executor has come.
     """
     settings = StartSettings(
         trigger=trigger,
@@ -219,6 +234,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         partitions=partitions,
         reserve=reserve,
         elastic=elastic,
+        worker_patience=worker_patience,
         publish_needs=publish_needs,
         feeds=feeds,
         host=host,
@@ -238,6 +254,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     storage = Storage.at(folder)
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
+    await_executor(spark, patience_seconds=settings.worker_patience_seconds)
     cores = partitions or _default_partitions(spark, elastic)
     clocks = [domain.clock for domain in network.time_domains]
     workers = (
@@ -265,7 +282,13 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         for domain in network.time_domains
     ]
     server = PlanServer({d.domain.clock: d.planner.plan for d in domains}, host=host, port=port)
-    run = Run(domains, server)
+    watch = executor_watch(
+        spark,
+        lambda: [domain.query for domain in domains],
+        lambda: _give_up(domains),
+        patience_seconds=settings.worker_patience_seconds,
+    )
+    run = Run(domains, server, watch)
     try:
         for domain in domains:
             with settings_for_queries(spark, domain.manifest.partitions, local_checkpoint=storage.is_local):
@@ -273,7 +296,14 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     except BaseException:
         run.stop()
         raise
+    if watch is not None:
+        watch.start()
     return run
+
+
+def _give_up(domains: Sequence[DomainRun]) -> None:
+    for domain in domains:
+        domain.give_up()
 
 
 def _default_partitions(spark: SparkSession, elastic: ElasticSettings | None) -> int:

@@ -8,6 +8,9 @@ from streamshed.control.elastic_loop import ScalingStep
 from streamshed.elasticity.balance import Balance
 from streamshed.spark.executor_pool import ExecutorPool
 
+LOSING = "losing_workers"
+"""The reason where workers that are replaced are lost again and again."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScalingStatus:
@@ -43,6 +46,8 @@ class ScalingStatus:
 def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> ScalingStatus:
     """Return what was decided in a step, over what a pool tells now, and how work is spread."""
     view, decision = step.view, step.decision
+    # Whatever is decided, nothing comes of it then.
+    reason = LOSING if pool.is_losing else decision.reason
     told = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
     return ScalingStatus(
         workers_running=view.workers.running,
@@ -54,7 +59,7 @@ def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> S
         skew=view.offered.skew,
         undivided_share=view.undivided_share,
         pieces_per_core=balance.pieces_per_slot,
-        scaling_reason=decision.reason,
+        scaling_reason=reason,
         scaling_explanation=told,
     )
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 
 from pyspark.sql import SparkSession
 
-from streamshed.errors import InvalidNetworkError, JavaUnavailableError
+from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
+from streamshed.spark.cluster_master import require_master
+from streamshed.spark.failures import innermost_cause, is_failure_of_spark
 
 OLDEST_JAVA = 17
 
@@ -98,8 +100,12 @@ def local_session(
 
     Raises:
         JavaUnavailableError: No Java, or one that is too old.
+        InvalidNetworkError: Spark knows no such master.
+        ClusterUnavailableError: The cluster's master cannot be reached, or does not take the application.
     """
     require_java()
+    if master is not None:
+        require_master(master)
     builder = SparkSession.builder.master(master or f"local[{cores or '*'}]").appName(app_name)
     settings = {
         "spark.driver.memory": memory,
@@ -115,9 +121,22 @@ def local_session(
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session: SparkSession = builder.getOrCreate()
+    session = _created(builder, master)
     session.sparkContext.setLogLevel("ERROR")
     use_this_python(session)
+    return session
+
+
+def _created(builder: SparkSession.Builder, master: str | None) -> SparkSession:
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        if master is None or master.startswith("local") or not is_failure_of_spark(error):
+            raise
+        raise ClusterUnavailableError(
+            f'the cluster "{master}" does not take the application: {innermost_cause(error)} (is it a master of the'
+            " same release of Spark, and can it reach this machine, spark.driver.host?)"
+        ) from error
     return session
 
 

@@ -54,6 +54,7 @@ class StartSettings:
     partitions: int | None = None
     reserve: Sequence[str] = ()
     elastic: ElasticSettings | None = None
+    worker_patience: str = "2 minutes"
     publish_needs: str | os.PathLike[str] | None = None
     feeds: Sequence[Feed] = ()
     host: str = "127.0.0.1"
@@ -63,6 +64,11 @@ class StartSettings:
         problems = [*_type_problems(self), *_goal_problems(self), *_name_problems(self), *_place_problems(self)]
         if problems:
             raise InvalidNetworkError(*problems)
+
+    @property
+    def worker_patience_seconds(self) -> float:
+        """How long there may be work and no worker."""
+        return parse_duration(self.worker_patience) / 1e6
 
     def control(self, domains: int) -> ControlSettings:
         """Return what the control loop of one of several time domains is asked; they share the headroom evenly."""
@@ -100,6 +106,11 @@ def _type_problems(settings: StartSettings) -> Iterator[str]:
 
 def _goal_problems(settings: StartSettings) -> Iterator[str]:
     """What is wrong with settings that documents have, too, in the same words."""
+    try:
+        if parse_duration(settings.worker_patience) <= 0:
+            yield f"the worker_patience must be longer than nothing, got {settings.worker_patience!r}"
+    except InvalidNetworkError as error:
+        yield from (f"the worker_patience: {problem}" for problem in error.problems)
     goals: dict[str, Any] = {
         name: value for name in ("headroom", "confidence") if is_number(value := getattr(settings, name))
     }

@@ -1,6 +1,7 @@
 import pytest
 
 from streamshed.cli.failure import failure_text
+from streamshed.errors import ClusterUnavailableError
 
 STREAM_FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
 PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Traceback (most recent call last):
@@ -8,6 +9,13 @@ PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Tracebac
     raise PlanUnavailableError(
 streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
  SQLSTATE: 38000"""
+
+LOST = f"""{STREAM_FAILED}Job aborted due to stage failure: Task 0 in stage 3.0 failed 4 times, most recent failure: \
+Lost task 0.3 in stage 3.0 (TID 9) (127.0.0.1 executor 3): ExecutorLostFailure (executor 3 exited caused by one of \
+the running tasks) Reason: Command exited with code 52
+Driver stacktrace:
+ SQLSTATE: XXKST"""
+OF_MEMORY = "is its memory too small for the state of a partition? spark.executor.memory, partitions, state_limit"
 
 
 @pytest.mark.parametrize(
@@ -20,11 +28,20 @@ streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
             f"{STREAM_FAILED}Job aborted. SQLSTATE: XXKST",
             "Job aborted.",
         ),
+        (
+            LOST,
+            f"a task lost 4 executors, the last one: Command exited with code 52 ({OF_MEMORY})",
+        ),
         ("", "RuntimeError"),
     ],
 )
 def test_the_sentence_is_taken_out(message: str, sentence: str) -> None:
     assert failure_text(RuntimeError(message)) == f"the run failed: {sentence}"
+
+
+def test_an_error_of_ours_is_told_as_it_is() -> None:
+    error = ClusterUnavailableError("no worker: " + "x" * 1000)
+    assert failure_text(error) == f"the run failed: {error}"
 
 
 def test_it_is_never_endless() -> None:

@@ -1,4 +1,5 @@
 import json
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +51,9 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
     assert streamshed("run", document).code == ExitCode.DONE
     [request] = asked
     assert set(request.settings.values()) == {None}
-    assert request.place == RunPlace(master=None, host="127.0.0.1", cores=None, memory="4g")
+    assert request.place == RunPlace(
+        master=None, host="127.0.0.1", worker_patience_microseconds=120_000_000, cores=None, memory="4g"
+    )
     assert (request.duration_seconds, request.as_json) == (None, False)
 
 
@@ -59,7 +62,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
     said += ["--state-limit", "2 GiB", "--workers", "2..6", "--controller", "thresholds"]
     said += ["--publish-needs", "needs.json"]
-    said += ["--master", "spark://there:7077", "--host", "10.0.0.7"]
+    said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
     assert request.settings == {
@@ -77,7 +80,13 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "controller": "thresholds",
         "publish_needs": "needs.json",
     }
-    assert request.place == RunPlace(master="spark://there:7077", host="10.0.0.7", cores=1, memory="2g")
+    assert request.place == RunPlace(
+        master="spark://there:7077",
+        host="10.0.0.7",
+        worker_patience_microseconds=300_000_000,
+        cores=1,
+        memory="2g",
+    )
     assert (request.duration_seconds, request.as_json) == (60.0, True)
 
 
@@ -129,6 +138,26 @@ def test_one_of_them_is_shown(document: Path, arguments: tuple[str, ...], monkey
 
     monkeypatch.setattr(run_session, "session", no_java)
     assert "it would have run" in streamshed("run", document, *arguments).errors
+
+
+def test_a_master_that_is_not_there_is_told_before_spark_starts(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no java"))
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{bound.getsockname()[1]}"
+        outcome = streamshed("run", document, "--master", f"spark://{place}")
+    assert outcome.code == ExitCode.REFUSED
+    assert outcome.errors.startswith("error: no master of a standalone cluster can be reached: ")
+    assert f"{place}: connection refused" in outcome.errors
+
+
+@pytest.mark.parametrize("master", ["spark://there", "sprak://there:7077"])
+def test_nor_is_one_that_cannot_be(document: Path, master: str) -> None:
+    outcome = streamshed("run", document, "--master", master)
+    assert outcome.code == ExitCode.REFUSED
+    assert f'the master "{master}"' in outcome.errors
 
 
 class Stopped:

@@ -19,6 +19,7 @@ class ExecutorsInMemory:
     there: dict[str, Executor] = field(default_factory=dict)
     total: int = 0
     started: int = 0
+    reasons: dict[str, str] = field(default_factory=dict)
     requests: list[int] = field(default_factory=list)
 
     def running(self) -> tuple[Executor, ...] | None:
@@ -35,6 +36,7 @@ class ExecutorsInMemory:
         """Let go of some at once."""
         if self.hears:
             self.there = {known: one for known, one in self.there.items() if known not in executor_ids}
+            self.reasons = dict.fromkeys(executor_ids, "Executor killed by driver.") | self.reasons
         return self.hears
 
     def start_missing(self) -> None:
@@ -43,6 +45,11 @@ class ExecutorsInMemory:
             self.there[str(self.started)] = Executor(str(self.started))
             self.started += 1
 
-    def die(self, executor_id: str) -> None:
+    def loss_reasons(self) -> dict[str, str]:
+        """Return why those have ended that did, the latest first."""
+        return dict(self.reasons)
+
+    def die(self, executor_id: str, reason: str = "Command exited with code 1") -> None:
         """Lose one."""
         del self.there[executor_id]
+        self.reasons = {executor_id: reason} | self.reasons

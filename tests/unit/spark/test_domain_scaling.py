@@ -137,6 +137,24 @@ def test_tasks_that_run_while_workers_come_or_go_tell_nothing() -> None:
     assert domain.told.pieces == []
 
 
+def test_where_workers_are_lost_again_and_again_costs_are_learned_all_the_same() -> None:
+    """And the journal says why only what lasts is counted on."""
+    domain = Domain(Told())
+    learned = []
+    for number in range(20):
+        domain.scaling.loop.plan(upcoming(number, ROWS))
+        domain.executors.die(list(domain.executors.there)[-1], "Command exited with code 52")
+        domain.executors.start_missing()
+        learned.append(domain.scaling.record(outcome(number, ROWS, {}, 0.5), Measured()).learned)
+    assert not any(learned[:3])
+    assert all(learned[10:])
+    status = domain.scaling.status(19)
+    assert status is not None
+    assert (status.scaling_reason, status.workers_starting) == ("losing_workers", 0)
+    assert status.workers_replaced == 20
+    assert "the last one: Command exited with code 52 (is its memory too small" in status.scaling_explanation
+
+
 def test_a_cold_micro_batch_tells_nothing() -> None:
     domain = Domain(Told(UNEVEN))
     domain.run(6, is_cold=True)

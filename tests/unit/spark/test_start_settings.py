@@ -35,6 +35,8 @@ def test_time_domains_share_the_headroom() -> None:
         ({"trigger": 2}, 'the trigger: a duration is text such as "5 minutes", got 2'),
         ({"latency": "2 seconds"}, "the latency must be longer than the trigger of 2 seconds"),
         ({"latency": "3 sekonds"}, 'the latency: unknown unit "sekonds"'),
+        ({"worker_patience": "0 s"}, "the worker_patience must be longer than nothing, got '0 s'"),
+        ({"worker_patience": 120}, 'the worker_patience: a duration is text such as "5 minutes", got 120'),
         ({"unscalable": "kep"}, r'unscalable is "refuse" or "keep", got .kep. \(did you mean "keep"\?\)'),
         ({"advisory": "no"}, "advisory must be True or False, got 'no'"),
         ({"prior": 0.1}, r"the prior must be a LoadPrior\(\.\.\.\), got 0.1"),

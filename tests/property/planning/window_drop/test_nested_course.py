@@ -16,7 +16,7 @@ from streamshed.network.query import Query
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import droppable_queries
 from streamshed.planning.window_drop.kept_runs import FOREVER
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
 from streamshed.planning.window_drop.provenance import extent
 from streamshed.planning.window_drop.retention import MOST_SLOTS
 from streamshed.planning.window_drop.runs import numbers_in
@@ -126,6 +126,13 @@ def _keys(asked: Mapping[str, Asked], whole: QueryNetwork, gating: Gating) -> tu
     return tuple(by_number[number] for number in sorted(by_number))
 
 
+def _ends(one: QueryDrops, number: int) -> int:
+    """When a window is answered: as late as what it is made of may be."""
+    window, windows = one.coin.window, [*one.below, one.coin.window]
+    start = window.offset_microseconds + number * window.slide_microseconds
+    return start + window.size_microseconds + extent(windows).beyond
+
+
 def cohort_of(keys: tuple[str, ...], groups: Mapping[str, int]) -> int:
     """Any function of a group does."""
     return sum((3 + 4 * place) * (1 + groups[name]) for place, name in enumerate(keys)) % COHORTS
@@ -196,6 +203,9 @@ class Played:
         known = WindowDrops.from_document(json.loads(json.dumps(self.drops.to_document())))
         upcoming = UpcomingWindows(event_times={"rows": self._times(micro_batch)}, drops=known)
         self.drops = advanced_drops(droppable, kept, upcoming)
+        for part, one in known.queries.items():
+            taken_back = set(one.numbers()) - set(self.drops.queries[part].numbers())
+            assert not any(_ends(one, number) > self.opened for number in taken_back), (part, taken_back)
         runs = [one.run for one in self.drops.queries.values()]
         self.met["micro-batches decided in runs"] += any(run.begun < run.until < FOREVER for run in runs)
         codes = [0] * running.gating.intake_count

@@ -304,12 +304,9 @@ class DomainRun:
         return continued(self._before, self._network, self.domain, wanted, watermark=self._watermark())
 
     def _seen_until(self) -> dict[str, int]:
-        """Of a joined stream, as of all whose rows may have been joined."""
         interval = self._settings.control.trigger_interval_seconds
         step = 0 if self.domain.is_numbered else round(interval * 1e6)
-        found = seen_until(self._spark_folder, self._folder.below("plans"), self.domain.sources, least_step=step)
-        latest = max(found.values(), default=None)
-        return found if latest is None else {stream.name: latest for stream in self.domain.joined} | found
+        return seen_until(self._spark_folder, self._folder.below("plans"), self.domain, least_step=step)
 
     def _watermark(self) -> int:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from streamshed.network.network import TimeDomain
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import Stream
 from streamshed.spark.checkpoint_reader import last_committed, next_watermark_milliseconds
@@ -19,17 +20,22 @@ _NOT_NOTED = 3
 """Of so many micro-batches at the end of a run the last plan may not know which event times they brought."""
 
 
-def seen_until(checkpoint: Storage, plans: Storage, streams: Sequence[Stream], *, least_step: int) -> dict[str, int]:
-    """Return, per stream, an event time that no row of finished micro-batches is later than, as far as one can tell.
+def seen_until(checkpoint: Storage, plans: Storage, domain: TimeDomain, *, least_step: int) -> dict[str, int]:
+    """Return, per stream, the latest instant at which a window may start that misses rows if its query is added now.
+
+    That is an event time that no row of finished micro-batches is later than, as far as one can tell.
 
     Footers of Parquet files tell. Elsewhere it is the latest event that is known, be it of the last plan or by the
     watermark, and twice as much more as event time went in a micro-batch: nobody has noted the times of what was shed,
     nor, where there are several streams, of what the last micro-batch brought.
 
+    Results of a join are no later than the rows of either side. But where windows over joins were dropped, rows of the
+    sides may be missing that would have found partners for as long as they wait.
+
     Args:
         checkpoint: Spark's checkpoint.
         plans: What was planned.
-        streams: Those of a time domain that come from outside.
+        domain: The time domain.
         least_step: How far event time goes in a micro-batch at least, as far as one can tell, microseconds.
 
     Returns:
@@ -42,6 +48,7 @@ def seen_until(checkpoint: Storage, plans: Storage, streams: Sequence[Stream], *
     planned = [PlanRow.from_json(text) for text in texts if text is not None]
     known = [row.latest_event for row in planned] or [{}]
     now_seconds = planned[-1].decided_at_seconds if planned else None
+    streams = domain.sources
     recent = range(max(0, last + 1 - _NOT_NOTED), last + 1)
     reads = [upcoming_rows(checkpoint, micro_batch_id, streams, RowSizes(), now_seconds) for micro_batch_id in recent]
     watermark = next_watermark_milliseconds(checkpoint, last) * 1000
@@ -57,7 +64,20 @@ def seen_until(checkpoint: Storage, plans: Storage, streams: Sequence[Stream], *
             told += [watermark + stream.watermark_microseconds + _MILLISECOND] if watermark > 0 else []
         if instants := [instant for instant in told if instant is not None]:
             found[stream.name] = max(instants) + margin
-    return found
+    are_spared = bool(planned) and bool(planned[-1].drops.missing)
+    return _of_joins(domain.joined, found, are_spared=are_spared) | found
+
+
+def _of_joins(joined: Sequence[Stream], found: Mapping[str, int], *, are_spared: bool) -> dict[str, int]:
+    of_joins = {}
+    for stream in joined:
+        join = stream.joined
+        sides = () if join is None else (join.left, join.right)
+        latest = [found[side.stream.name] for side in sides if side.stream.name in found]
+        if join is not None and latest:
+            waits = max(join.left_microseconds, join.right_microseconds) if are_spared else 0
+            of_joins[stream.name] = max(latest) + waits
+    return of_joins
 
 
 def _in_footers(stream: Stream, reads: Sequence[StreamRows]) -> list[int] | None:

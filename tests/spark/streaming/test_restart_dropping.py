@@ -32,12 +32,27 @@ EXACT: dict[str, Any] = {"mode": "exact"}
 GAPLESS: dict[str, Any] = {"mode": "subset", "max_gap": 0}
 BY_GROUP: dict[str, Any] = {**TOLERANT, "gaps_by": "group"}
 
-BEFORE = {"sliding": TOLERANT, "grouped": TOLERANT, "by_group": BY_GROUP, "nested": TOLERANT}
-AFTER: dict[str, dict[str, dict[str, Any]]] = {
-    "none tolerates gaps": {"sliding": EXACT, "grouped": GAPLESS, "by_group": EXACT, "nested": EXACT},
-    "another tolerates gaps": {"sliding": TOLERANT, "grouped": EXACT, "by_group": GAPLESS, "nested": GAPLESS},
+BEFORE = {
+    "sliding": TOLERANT,
+    "grouped": TOLERANT,
+    "by_group": BY_GROUP,
+    "nested": TOLERANT,
+    "mixed": TOLERANT,
+    "whole": EXACT,
 }
-WINDOWS = {"sliding": (20, 5), "grouped": (20, 20), "by_group": (20, 20), "nested": (20, 20)}
+"""The last two rest on one aggregate, of which one needs all windows."""
+AFTER: dict[str, dict[str, dict[str, Any]]] = {
+    "none tolerates gaps": {
+        **BEFORE,
+        "sliding": EXACT,
+        "grouped": GAPLESS,
+        "by_group": EXACT,
+        "nested": EXACT,
+        "mixed": EXACT,
+    },
+    "others tolerate gaps": {**BEFORE, "grouped": EXACT, "by_group": GAPLESS, "nested": GAPLESS},
+}
+WINDOWS = {"sliding": (20, 5), "grouped": (20, 20), "by_group": (20, 20), "nested": (20, 20), "mixed": (20, 20)}
 """Size and slide, seconds."""
 
 _OF_WINDOWS = f"""
@@ -53,7 +68,9 @@ EXPECTED = {
     "grouped": _OF_WINDOWS.format(key="v % 5", call="sum(v)", first=0, size=20, slide=20),
     "by_group": _OF_WINDOWS.format(key="g", call="sum(v)", first=0, size=20, slide=20),
     "nested": _NESTED.format(inner=_OF_WINDOWS.format(key="g", call="max(id)", first=-2, size=4, slide=2)),
+    "mixed": _NESTED.format(inner=_OF_WINDOWS.format(key="g", call="min(id)", first=-2, size=4, slide=2)),
 }
+EXPECTED["whole"] = EXPECTED["mixed"].replace("sum(value)", "max(value)")
 
 
 def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
@@ -63,12 +80,15 @@ def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
 def _network(path: Path, asked: Mapping[str, dict[str, Any]]) -> QueryNetwork:
     source = folder(path / "in", "parquet", schema=SCHEMA, max_files_per_micro_batch=1)
     rows = stream("events", source, time="ts", watermark="2 seconds", identity=["id"])
-    largest = rows.window("4 seconds", every="2 seconds").by("g").agg(top="max(id)")
+    short = rows.window("4 seconds", every="2 seconds").by("g")
+    largest, least = short.agg(top="max(id)"), short.agg(least="min(id)")
     aggregates: dict[str, Aggregate] = {
         "sliding": rows.window("20 seconds", every="5 seconds").agg(total="sum(v)"),
         "grouped": rows.window("20 seconds").by(five="v % 5").agg(total="sum(v)"),
         "by_group": rows.window("20 seconds").by("g").agg(total="sum(v)"),
         "nested": largest.window("20 seconds").agg(total="sum(top)"),
+        "mixed": least.window("20 seconds").agg(total="sum(least)"),
+        "whole": least.window("20 seconds").agg(most="max(least)"),
     }
     return network(*[aggregate.query(name, **asked[name]) for name, aggregate in aggregates.items()])
 
@@ -152,6 +172,13 @@ def test_what_was_dropped_is_a_gap_and_all_else_is_exact(restarted: Restarted, q
     assert inside == {place: value for place, value in expected.items() if place[0] not in gaps}
     assert all(value is None for place, value in found.items() if place not in expected)
     assert all(row.exact for row in restarted.collected.rows(query))
+
+
+def test_one_that_needs_all_windows_has_them_beside_one_that_drops_some(restarted: Restarted) -> None:
+    assert restarted.gaps("whole") == {}
+    found = {place: value for place, value in restarted.answers("whole").items() if value is not None}
+    assert found == restarted.expected("whole")
+    assert all(row.exact for row in restarted.collected.rows("whole"))
 
 
 def test_groups_whose_windows_were_not_dropped_are_answered(

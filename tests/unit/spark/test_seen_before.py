@@ -10,8 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.network.network import TimeDomain
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
+from streamshed.network.window import WindowSpecification
+from streamshed.planning.window_drop.gap_coin import GapCoin
+from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, QueryDrops, WindowDrops
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.seen_before import seen_until
 from streamshed.spark.storage import Storage
@@ -32,7 +36,14 @@ class Checkpoint:
         self._entries = 0
 
     def micro_batch(
-        self, number: int, seconds: list[int], *, watermark: int, latest: int | None, is_done: bool = True
+        self,
+        number: int,
+        seconds: list[int],
+        *,
+        watermark: int,
+        latest: int | None,
+        is_done: bool = True,
+        drops: WindowDrops = NOTHING_DROPPED,
     ) -> None:
         """Write down what a micro-batch read, the latest event known as it was planned, and the watermark after it."""
         spark = self._path / "spark"
@@ -48,13 +59,14 @@ class Checkpoint:
         if is_done:
             (spark / "commits" / str(number)).write_text(f'v1\n{{"nextBatchWatermarkMs":{watermark * 1000}}}')
         known = {} if latest is None else {"packets": latest * SECOND}
-        row = PlanRow(micro_batch_id=number, open=0, streams={}, latest_event=known)
+        row = PlanRow(micro_batch_id=number, open=0, streams={}, latest_event=known, drops=drops)
         (self._path / "plans" / f"{number:012d}.json").write_text(row.to_json())
 
-    def seen_until(self) -> int | None:
-        """What is found out, microseconds."""
+    def seen_until(self, *others: Stream) -> int | None:
+        """What is found out of the stream, or of the last of some others, microseconds."""
         spark, plans = (Storage.at(str(self._path / name)) for name in ("spark", "plans"))
-        return seen_until(spark, plans, [self.stream], least_step=STEP).get("packets")
+        domain = TimeDomain("time", (self.stream, *others))
+        return seen_until(spark, plans, domain, least_step=STEP).get(domain.streams[-1].name)
 
 
 def test_nothing_has_been_seen_before_a_micro_batch_finished(tmp_path: Path) -> None:
@@ -100,3 +112,19 @@ def test_elsewhere_it_is_the_latest_known_and_some_more(
     for number, known in enumerate(latest):
         checkpoint.micro_batch(number, [3], watermark=watermark, latest=known)
     assert checkpoint.seen_until() == expected
+
+
+@pytest.mark.parametrize("drops_windows", [False, True])
+def test_where_windows_over_joins_were_dropped_it_is_as_long_as_rows_wait(
+    tmp_path: Path, *, drops_windows: bool
+) -> None:
+    coin = GapCoin(1, 3, WindowSpecification(SECOND, SECOND), epoch=SECOND)
+    some = WindowDrops(queries={"7": QueryDrops(coin=coin, dropped=((3, 4),))})
+    checkpoint = Checkpoint(tmp_path)
+    source = folder(tmp_path / "alerts", "parquet", schema="ts timestamp, v bigint")
+    alerts = stream("alerts", source, time="ts")
+    pairs = checkpoint.stream.join(alerts, on="v", within=("5 s", "3 s"))
+    assert checkpoint.seen_until(alerts, pairs) is None
+    checkpoint.micro_batch(0, [5, 9], watermark=7, latest=None, drops=some if drops_windows else NOTHING_DROPPED)
+    assert checkpoint.seen_until() == 9 * SECOND
+    assert checkpoint.seen_until(alerts, pairs) == (14 if drops_windows else 9) * SECOND

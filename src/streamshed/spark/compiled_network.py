@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pyspark.accumulators import Accumulator
@@ -17,6 +17,7 @@ from streamshed.answering.value_kind import Carriage, ValueKind
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.foundation import Foundation
 from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.network.stream import Stream
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.window_drop.provenance import extent
 from streamshed.sharing.counted_rows import Role, role_of
@@ -58,11 +59,13 @@ class CompiledNetwork:
         streams: Its streams.
         levels: What is done with answers that are rows of further aggregates.
         missing: `Query.definition_id` of queries that miss windows which are open, whether they tolerate gaps or not.
+        again: By stream whose rows are made once more for set-valued queries, those.
     """
 
     streams: tuple[CompiledStream, ...]
     levels: tuple[CompiledLevel, ...]
     missing: frozenset[int] = frozenset()
+    again: Mapping[str, CompiledStream] = field(default_factory=dict)
 
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
@@ -180,13 +183,23 @@ def compile_network(
     """
     queries = network.foundation.queries
     told = admissions or [Admission()] * len(sources.frames)
+
+    def compiled(stream: Stream, source: DataFrame, admission: Admission) -> CompiledStream:
+        return compile_stream(stream, queries, source, admission, costs, sources.summed.get(stream.name, frozenset()))
+
+    admitted = list(zip(domain.streams, told, strict=True))
     streams = [
-        compile_stream(stream, queries, source, admission, costs, sources.summed.get(stream.name, frozenset()))
-        for stream, source, admission in zip(domain.streams, sources.frames, told, strict=True)
+        compiled(stream, source, admission)
+        for (stream, admission), source in zip(admitted, sources.frames, strict=True)
     ]
+    again = {
+        stream.name: compiled(stream, sources.again[stream.name], admission)
+        for stream, admission in admitted
+        if stream.name in sources.again
+    }
     first = {stream.work.stream.name: (stream.work.slots, stream.values.types) for stream in streams}
     levels = compile_levels(spark, network.queries, first, max(depth, network.depth))
-    return CompiledNetwork(tuple(streams), levels)
+    return CompiledNetwork(tuple(streams), levels, again=again)
 
 
 def needed_layout(network: CompiledNetwork) -> StateLayout:
@@ -202,6 +215,7 @@ def needed_layout(network: CompiledNetwork) -> StateLayout:
         rows=any(stream.work.set_valued for stream in streams),
         count_windows=any(stream.work.count_slots for stream in streams),
         cohorts=any(stream.work.stream.is_sampled_join for stream in streams),
+        answer_rows=any(stream.work.set_valued and delay_of_stream(stream.work.stream) for stream in streams),
     )
 
 
@@ -256,8 +270,9 @@ def compiled_partials(
         here = known if number >= known.from_level else NOTHING_KNOWN
         partials = level.partials(partials, here, None if listener is None else listener(number))
     if layout.rows:
-        asked = [one for one in streams if one.work.set_valued or not delay_of_stream(one.work.stream)]
-        branches = [row_partials(stream.line, stream.work, partials) for stream in asked]
+        asked = [one for one in streams if layout.answer_rows or not delay_of_stream(one.work.stream)]
+        lines = [(network.again.get(one.work.stream.name, one).line, one.work) for one in asked]
+        branches = [row_partials(line, work, partials) for line, work in lines]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
     if layout.count_windows:
         partials = partials.unionByName(count_stage(streams, partials.schema))

@@ -18,6 +18,7 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
+from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
@@ -38,7 +39,7 @@ from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.input_cut import InputCut, WindowPieces
 from streamshed.spark.join_frame import StreamingJoin, with_joined
-from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_rows_of_answers, refuse_what_joins_cannot
+from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
@@ -111,7 +112,6 @@ class DomainRun:
         sink: Sink,
     ) -> None:
         refuse_what_joins_cannot(domain, protected_streams(network.foundation))
-        refuse_rows_of_answers(network.queries)
         self.domain = domain
         self._network = network
         self._spark = spark
@@ -338,7 +338,14 @@ class DomainRun:
         return compile_network(
             self._network,
             self.domain,
-            with_joined(self._spark, self.domain, self._sources, self._network, streaming),
+            with_joined(
+                self._spark,
+                self.domain,
+                self._sources,
+                self._network,
+                streaming,
+                again=self.manifest.layout.answer_rows,
+            ),
             self._spark,
             admissions=[Admission(plan, drops_rows=name in left_out) for name, plan in table.streams.items()],
             depth=self.manifest.max_depth,
@@ -372,8 +379,9 @@ class DomainRun:
         found = {stream.name: readings(layout) for stream in self.domain.sources}
         for stream in self.domain.joined:
             if stream.joined is not None:
+                is_done_again = layout.answer_rows and delay_of_stream(stream) > 0
                 for side in (stream.joined.left, stream.joined.right):
-                    found[side.stream.name] += 1
+                    found[side.stream.name] += 1 + is_done_again
         return found
 
     def _parallel_tasks(self) -> int:

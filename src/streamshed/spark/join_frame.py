@@ -84,6 +84,8 @@ def with_joined(
     sources: Mapping[str, DataFrame],
     network: QueryNetwork,
     streaming: StreamingJoin | None = None,
+    *,
+    again: bool = False,
 ) -> DomainRows:
     """Return the rows of all streams of a time domain.
 
@@ -93,11 +95,12 @@ def with_joined(
         sources: The rows of its sources, by name.
         network: Whose queries are over them.
         streaming: How joins stream; None: all rows are there.
+        again: Whether joins of answers are wanted once more, for queries for rows.
 
     Raises:
         InvalidNetworkError: As `joined_frame`.
     """
-    frames, summed = [], {}
+    frames, summed, once_more = [], {}, {}
     for one in domain.streams:
         if one.joined is None:
             frames.append(sources[one.name])
@@ -105,7 +108,9 @@ def with_joined(
         asked = _columns_asked(one, network.queries)
         frame, summed[one.name] = joined_frame(spark, one, sources, asked, network, streaming)
         frames.append(frame)
-    return DomainRows(frames, summed)
+        if again and delay_of_stream(one):
+            once_more[one.name], _ = joined_frame(spark, one, sources, asked, network, streaming)
+    return DomainRows(frames, summed, once_more)
 
 
 def joined_frame(

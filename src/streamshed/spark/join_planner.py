@@ -20,7 +20,6 @@ from streamshed.joins.side import Side
 from streamshed.network.join_shedding import JoinMode, JoinShedding
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import TimeDomain
-from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import code_of, sampling_rate_of
 from streamshed.spark.join_memory import HeldWindows
@@ -63,26 +62,6 @@ def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[st
             problems.append(
                 f'stream "{stream.name}": with memory its join forgets rows, but {queries} cannot be answered from'
                 " a part of it: leave memory out, or give such queries another mode or other aggregates?"
-            )
-    if problems:
-        raise InvalidNetworkError(*problems)
-
-
-def refuse_rows_of_answers(queries: Sequence[Query]) -> None:
-    """Refuse to stream the results of joins of answers themselves.
-
-    They would come out of a second branch of Spark's query, in which windows of a side never close.
-
-    Raises:
-        InvalidNetworkError: Listing who asks for them.
-    """
-    problems = []
-    for query in queries:
-        join = query.stream.joined
-        if join is not None and join.aggregates and query.aggregate is None:
-            problems.append(
-                f'query "{query.name}": it asks for the results of the join "{query.stream.name}" themselves, whose'
-                f' side is answers of "{join.aggregates[0]}": on streams ask for windows over it, .window(...).agg(...)'
             )
     if problems:
         raise InvalidNetworkError(*problems)

@@ -23,6 +23,7 @@ class StateLayout:
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
         count_windows: One more, and a stage of its own, for windows of so many rows.
         cohorts: Lists of what random groups of rows bring to the slices, where a join is sampled.
+        answer_rows: A second copy of joins of answers of windows, stages and all, for set-valued queries over them.
     """
 
     decimals: bool = False
@@ -34,6 +35,7 @@ class StateLayout:
     rows: bool = False
     count_windows: bool = False
     cohorts: bool = False
+    answer_rows: bool = False
 
     def covers(self, needed: StateLayout) -> bool:
         """Tell whether a checkpoint of this layout can hold a network that needs another."""
@@ -67,4 +69,5 @@ FAMILIES = (
     "rows",
     "count_windows",
     "cohorts",
+    "answer_rows",
 )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
+from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.relation import relation
 from streamshed.network.sources import folder
@@ -70,7 +70,7 @@ def _frame(spark: SparkSession, collected: Collected) -> DataFrame:
     return spark.createDataFrame(pa.concat_tables(collected.tables.values()).combine_chunks())
 
 
-WINDOWS = ("plain", "both", "nested")
+ASKED = ("pairs", "plain", "both", "nested")
 CASES = {
     "answers with rows": JoinSpec(SideSpec((Windows(10, 5),), least=3), SideSpec(), (15, 5)),
     "rows with answers of answers": JoinSpec(SideSpec(), SideSpec((Windows(4, 2, 1), Windows(9, 3))), (12, 2)),
@@ -81,7 +81,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_stream_joins_answers_as_duckdb_does_across_a_restart(case: str, spark: SparkSession, tmp_path: Path) -> None:
     spec, collected = CASES[case], Collected()
-    queries = spec.network(_stream(tmp_path / "in", "calls"), _stream(tmp_path / "in", "alerts"), only=WINDOWS)
+    queries = spec.network(_stream(tmp_path / "in", "calls"), _stream(tmp_path / "in", "alerts"), only=ASKED)
     settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, **SETTINGS}
     _arrive(tmp_path / "in", range(3))
     with queries.start(spark, **settings) as run:
@@ -95,12 +95,12 @@ def test_a_stream_joins_answers_as_duckdb_does_across_a_restart(case: str, spark
         assert run.status().joins["joined"].late_rows == 0
     of_all = _frame(spark, collected).persist()
     try:
-        shown = found({name: query_view(of_all, queries, name).toArrow() for name in WINDOWS})
+        shown = found({name: query_view(of_all, queries, name).toArrow() for name in ASKED})
     finally:
         of_all.unpersist()
     wanted = expected(spec, INPUTS)
     assert sum(wanted["pairs"].values()) > 50
-    assert shown == {name: wanted[name] for name in WINDOWS}
+    assert shown == {name: wanted[name] for name in ASKED}
     assert not [row for row in collected if row.kind == "late"]
 
 
@@ -226,8 +226,15 @@ def test_a_relation_by_whose_column_a_side_is_grouped_keeps_its_type(spark: Spar
         asked(pa.int64()).start(spark, **settings)
 
 
-def test_results_themselves_are_refused_on_streams(spark: SparkSession, tmp_path: Path) -> None:
+def test_results_themselves_need_a_checkpoint_that_was_made_for_them(spark: SparkSession, tmp_path: Path) -> None:
     _arrive(tmp_path / "in", range(1))
-    queries = CASES["answers with rows"].network(_stream(tmp_path / "in", "calls"), _stream(tmp_path / "in", "alerts"))
-    with pytest.raises(InvalidNetworkError, match='query "pairs": it asks for the results of the join "joined"'):
-        queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **SETTINGS)
+    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": Collected(), **SETTINGS}
+
+    def asked(*only: str) -> QueryNetwork:
+        calls, alerts = _stream(tmp_path / "in", "calls"), _stream(tmp_path / "in", "alerts")
+        return CASES["answers with rows"].network(calls, alerts, only=only)
+
+    with asked("plain").start(spark, **settings) as run:
+        wait_for_micro_batch(run, 0)
+    with pytest.raises(IncompatibleCheckpointError, match='needs the state family "answer_rows"'):
+        asked("plain", "pairs").start(spark, **settings)

@@ -61,7 +61,7 @@ def test_what_is_delivered_is_exact_and_what_was_decided_is_never_taken_back(
     gaps = sorted(_number(row) for row in answers if row["kind"] == "gap")
     told = {_number(row): row["value_text"] for row in answers if row["aggregate"] == "rows" and row["rows_used"]}
     assert len(gaps) == len(set(gaps)) > 6
-    assert all(row["exact"] for row in answers)
+    assert all(row["exact"] for row in answers if row["kind"] == "answer")
     runs = [len(list(run)) for _, run in groupby(enumerate(gaps), key=lambda pair: pair[1] - pair[0])]
     assert max(runs) <= MOST_PAIRS
     with duckdb.connect() as database:

@@ -164,7 +164,8 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     """Return the queries whose windows may be dropped.
 
     What another query, which tolerates no gaps, asks as well is computed anyway, and dropped for nobody. Where one that
-    asks the same misses all groups of a window at once, so do the others. A query's own
+    asks the same misses all groups of a window at once, so do the others. Over a join all queries have to tolerate
+    gaps: one that does not needs all rows of both sides, and next to nothing would be saved. A query's own
     epoch is B·δ at most, so that one coin drops no more windows than may be dropped, and shorter where that saves
     nearly as much: a tumbling window is decided on by itself. Queries over one stream share an epoch, for only rows
     that nobody needs are saved.
@@ -180,6 +181,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
         [('short', 65), ('long', 65)]
     """
     tolerant: dict[int, list[Query]] = {}
+    whole = {one.stream for one in network.queries if one.is_joined and one.gap_windows == 0}
     for query in network.queries:
         tolerant.setdefault(query.asked_definition_id, []).append(query)
     found = [
@@ -189,7 +191,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
             is_by_group=all(other.gaps_by is GapsBy.GROUP for other in alike),
         )
         for alike in tolerant.values()
-        if all(query.gap_windows > 0 for query in alike)
+        if all(query.gap_windows > 0 and query.stream not in whole for query in alike)
         for query in alike
     ]
     return tuple(_in_common_epochs(found))

@@ -37,6 +37,28 @@ def test_queries_that_ask_the_same_miss_the_same(other: dict[str, str | int], ba
     assert [one.batch for one in found.values()] == batches
 
 
+def test_over_a_join_all_have_to_tolerate_gaps() -> None:
+    pairs = rows_of("packets").join(rows_of("others"), on="value", within=("9 seconds", "0 s"), name="pairs")
+    minutes = pairs.window("1 minute").agg(n="count(*)")
+    some = minutes.query("some", mode="subset", max_gap=7)
+    nested = minutes.window("5 minutes").agg(most="max(n)").query("nested", mode="subset", max_gap=3)
+    assert set(droppable(some, nested, counted("q", "1 second"))) == {"some", "nested", "q"}
+    for mode in ("approximate", "exact"):
+        beside = pairs.window("7 seconds").agg(n="count(*)").query("beside", mode=mode)
+        assert set(droppable(some, beside, counted("q", "1 second"))) == {"q"}
+
+
+def test_windows_over_a_join_need_the_rows_of_both_sides() -> None:
+    """Left rows wait for 9 s, and answers on the right, of windows of 20 s, for 5."""
+    busy = rows_of("others").window("20 seconds", every="10 seconds").by("value").agg(n="count(*)")
+    pairs = rows_of("packets").join(busy, on="value", within=("9 seconds", "5 seconds"), name="pairs")
+    one = droppable(pairs.window("10 seconds").agg(n="count(*)").query("q", mode="subset", max_gap=30))["q"]
+    assert (one.stream, one.batch, len(one.sides)) == ("pairs", 30, 2)
+    # Of the answers stamped from 5 s before a window on, until its end, the only one begins with it and reaches 20 s.
+    assert one.reach.size_microseconds == 20 * SECOND
+    assert one.early_share > 0.5
+
+
 def test_a_tumbling_window_is_decided_on_by_itself() -> None:
     assert droppable(counted("q", "10 seconds", gap=50))["q"].epoch == 10 * SECOND
 

@@ -229,12 +229,19 @@ def _epoch(window: WindowSpecification, batch: int) -> int:
 def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]:
     """Let a stream's queries share an epoch: the one among theirs that serves all of them best.
 
-    The longest one serves each at least half as well as its own, see `early_share_of_epoch`.
+    The longest one serves each at least half as well as its own, see `early_share_of_epoch`. Of those that serve
+    equally well, the shortest in which each query begins a window: in others, the windows of one would lie across those
+    that another one drops.
     """
     found = []
     for stream in dict.fromkeys(one.stream for one in queries):
         own = [one for one in queries if one.stream == stream]
-        common = max(sorted({one.epoch for one in own}), key=lambda epoch: min(_served(one, epoch) for one in own))
+        longest_slide = max(one.window.slide_microseconds for one in own)
+
+        def serves(epoch: int, own: Sequence[DroppableQuery] = own, least: int = longest_slide) -> tuple[float, bool]:
+            return round(min(_served(one, epoch) for one in own), 9), epoch >= least
+
+        common = max(sorted({one.epoch for one in own}), key=serves)
         found += [replace(one, epoch=common) for one in own]
     return found
 

@@ -152,7 +152,7 @@ def test_nearly_as_much_is_delivered_as_any_policy_could_from_as_many_rows(
     assert delivered >= 0.93 * most_delivered(asked, course.needed())
 
 
-@pytest.mark.parametrize("windows", [MIXED, OTHERS, ((4, 2, 9),), ((40, 10, 30),)])
+@pytest.mark.parametrize("windows", [MIXED, OTHERS, ((4, 2, 9),), ((40, 10, 30),), ((5, 5, 60), (10, 10, 20))])
 @pytest.mark.parametrize("kept_share", [0.15, 0.25, 0.4, 0.6, 0.9])
 def test_what_runs_need_is_what_was_planned_for(windows: tuple[tuple[int, int, int], ...], kept_share: float) -> None:
     course = course_of(*windows)

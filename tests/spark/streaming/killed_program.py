@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark import local_session
 from streamshed.spark.run import Run, start
 from streamshed.spark.sinks import ParquetSink, Sink
+from tests.spark.streaming.deadly import DeadlyFunction
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.in_order import InOrder, Merges
 
@@ -33,6 +35,15 @@ MISSING = ("missing", "missing_by_v", "missing_nested")
 
 MAX_GAP = 3
 MOST_PAIRS, LAST_DROPPING = 8, 6
+
+LETHAL_FILE, LETHAL_ROW, ROWS_PER_FILE = 3, 250, 400
+"""In the middle of a task: where the function stops that is killed, and how many rows a file has."""
+
+ROWS_AT_A_TIME = 50
+"""So many rows the function is handed."""
+
+SHARES_BEFORE, SHARES_AFTER = {1: 0.5, 2: 0.3, LETHAL_FILE: 0.3}, {4: 0.4, 5: 0.5}
+"""Shares of windows kept by micro-batch, of the process that is killed and of the one that goes on; in others, all."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,25 @@ def build_missing_pairs(path: Path) -> QueryNetwork:
     return network(asked.query("missing_pairs", mode="subset", max_gap=MOST_PAIRS))
 
 
+def build_mid_task(path: Path) -> QueryNetwork:
+    """A network with a function that stops in the middle of a task; some windows may be missing."""
+    source = folder(path / "in", "parquet", schema="ts timestamp, id bigint, v bigint", max_files_per_micro_batch=1)
+    events = stream("events", source, time="ts", watermark="2 seconds")
+    deadly = DeadlyFunction(str(path), LETHAL_FILE * ROWS_PER_FILE + LETHAL_ROW)
+    by_v = events.window("1 second").by("v").agg(n="count(*)", total="sum(id)")
+    return network(
+        events.apply(deadly, columns=["id"], into="same", returns="bigint")
+        .window("5 seconds")
+        .agg(n="count(*)", total="sum(same)")
+        .query("whole", mode="exact"),
+        events.window("2 seconds").agg(n="count(*)", total="sum(id)").query("missing", mode="subset", max_gap=MAX_GAP),
+        by_v.query("missing_by_v", mode="subset", max_gap=MAX_GAP),
+        by_v.window("4 seconds", every="2 seconds")
+        .agg(n="sum(n)", total="sum(total)")
+        .query("missing_nested", mode="subset", max_gap=MAX_GAP),
+    )
+
+
 def codes_of(micro_batch_id: int) -> Mapping[str, int]:
     """What the control loop is to decide."""
     return {"events": CODES.get(micro_batch_id, 0), "last_rows": 0, "in_order": 0, **dict.fromkeys(MISSING, 0)}
@@ -156,7 +186,28 @@ def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run
         return start(build(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=1)
 
 
-RUNS = {"all": run_it, "joined": run_joined, "missing_pairs": run_missing_pairs}
+def run_mid_task(
+    spark: SparkSession, path: Path, checkpoint: Path, sink: Sink, shares: Mapping[int, float] = SHARES_BEFORE
+) -> Run:
+    """Start the network with the function, or go on with it, as a process that has shares of its own in mind."""
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", ROWS_AT_A_TIME)
+    with pytest.MonkeyPatch.context() as patch:
+        kept = partial(_kept_by_all, shares)
+        force_sampling(patch, lambda _: {}, kept_shares=kept)
+        queries = build_mid_task(path)
+        return start(queries, spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=1)
+
+
+def _kept_by_all(shares: Mapping[int, float], micro_batch_id: int) -> Mapping[str, float]:
+    return dict.fromkeys(MISSING, shares.get(micro_batch_id, 1.0))
+
+
+RUNS: Mapping[str, Callable[[SparkSession, Path, Path, Sink], Run]] = {
+    "all": run_it,
+    "joined": run_joined,
+    "missing_pairs": run_missing_pairs,
+    "mid_task": run_mid_task,
+}
 """What can be run, by name."""
 
 

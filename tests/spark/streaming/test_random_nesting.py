@@ -16,10 +16,12 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.network import network
 from streamshed.network.query import Query
+from streamshed.network.relation import relation
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from tests.spark.exactness.nesting import (
     SECOND,
+    AddedKind,
     NestedSpec,
     Place,
     differences,
@@ -27,6 +29,7 @@ from tests.spark.exactness.nesting import (
     nested_aggregate,
     random_nesting,
     random_rows,
+    sizes,
 )
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.forced import force_sampling
@@ -61,12 +64,14 @@ def outcome(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ou
         write_parquet(path / "in" / f"{number}.parquet", arriving.slice(number * ROWS // FILES, ROWS // FILES))
     source = folder(path / "in", "parquet", max_files_per_micro_batch=1)
     events = stream("events", source, time="ts", watermark=f"{LATEST_SECONDS} seconds")
+    write_parquet(path / "sizes.parquet", sizes())
+    looked_up = relation("sizes", path / "sizes.parquet")
     specs = tuple(random_nesting(f"q{seed}", SEED + seed, 1 + seed % DEEPEST) for seed in range(QUERIES))
     chance, asked = random.Random(SEED), {}
     for spec in specs:
         mode = chance.choice(("subset", "subset", "exact"))
         gap = chance.choice((1, 2, 5, 20)) if mode == "subset" else None
-        asked[spec.name] = nested_aggregate(spec, events).query(spec.name, mode=mode, max_gap=gap)
+        asked[spec.name] = nested_aggregate(spec, events, looked_up).query(spec.name, mode=mode, max_gap=gap)
 
     def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
         at_random = random.Random(micro_batch_id)
@@ -105,6 +110,12 @@ def test_queries_of_all_depths_drop_windows(outcome: Outcome) -> None:
     assert depths == set(range(1, DEEPEST + 1))
     tolerant = {name for name, query in outcome.asked.items() if query.gap_windows}
     assert {name for name in outcome.asked if _gaps(outcome, name)} <= tolerant
+
+
+def test_windows_are_dropped_of_queries_with_maps_lookups_and_functions_between_aggregates(outcome: Outcome) -> None:
+    dropping = [spec for spec in outcome.specs if _gaps(outcome, spec.name)]
+    between = [level.added.kind for spec in dropping for level in spec.levels[1:] if level.added is not None]
+    assert set(between) == set(AddedKind)
 
 
 def test_no_gap_is_longer_than_allowed(outcome: Outcome) -> None:

@@ -1,0 +1,63 @@
+"""A control loop to which micro-batches take as long as they would on a machine of a given speed; the rest is real.
+
+What overloads a real machine, and by how much, differs from one to the next and from run to run. So the loop is told
+another time than the one that Spark measured, by a clock of its own, in which micro-batches start with their triggers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.journal import JournalEntry
+from streamshed.control.loop import ControlLoop
+from streamshed.statistics.measured import Measured
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How fast it is.
+
+    Attributes:
+        fixed_seconds: What a micro-batch takes without any row.
+        seconds_per_row: What all the work on a row takes; nothing that is not done takes any time.
+    """
+
+    fixed_seconds: float
+    seconds_per_row: float
+
+    def seconds(self, outcome: MicroBatchOutcome) -> float:
+        """How long a micro-batch takes."""
+        rows = sum(count * outcome.share_done(stream) for stream, count in outcome.offered_rows.items())
+        return self.fixed_seconds + self.seconds_per_row * rows
+
+
+def run_on(patch: pytest.MonkeyPatch, machine: Machine) -> None:
+    """Let runs started from now on seem to run on a machine.
+
+    Args:
+        patch: What undoes it.
+        machine: The machine.
+    """
+    patch.setattr("streamshed.spark.domain_run.ControlLoop", loop_on(machine))
+
+
+def loop_on(machine: Machine) -> type[ControlLoop]:
+    """A control loop that seems to run on a machine."""
+
+    class TimedLoop(ControlLoop):
+        def plan(self, upcoming: Upcoming) -> Decision:
+            started = upcoming.micro_batch_id * self._settings.trigger_interval_seconds
+            return super().plan(replace(upcoming, now_seconds=started))
+
+        def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
+            started = outcome.micro_batch_id * self._settings.trigger_interval_seconds
+            timed = replace(
+                outcome, started_at_seconds=started, processing_seconds=machine.seconds(outcome), is_cold=False
+            )
+            return super().record(timed, measured)
+
+    return TimedLoop

@@ -73,11 +73,17 @@ def simulate(
     A worker is the machine that the statistics are of. Nothing runs, and neither Spark nor Java is needed.
     """
     from streamshed.cli.given_statistics import statistics_for
+    from streamshed.cli.group import show_note
     from streamshed.cli.progress import progress_of
     from streamshed.cli.simulation import SimulationRequest, simulated
     from streamshed.network.document import load_network
 
     document = load_network(file)
+    for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
+        show_note(
+            f'"{joined}" is a joined stream: its rows are taken for those of a source, and what its join takes, reads'
+            " and holds is not counted, so that more workers are needed than this says"
+        )
     known = statistics_for(document.network.foundation, statistics)
     request: SimulationRequest = SimulationRequest(
         workers=workers,

@@ -203,3 +203,13 @@ def test_the_command_line_says_who_decided(tmp_path: Path) -> None:
     refused = streamshed("simulate", elastic_document(tmp_path), *short, "--headroom", "0.5")
     assert refused.code == ExitCode.REFUSED
     assert "set shed to the headroom" in refused.errors
+
+
+def test_that_the_work_of_joins_is_not_counted_is_told() -> None:
+    short = ("--load", "1x:1m", "--trigger", "5s", "--latency", "10s", "--rows-per-second", "1000")
+    found = streamshed("simulate", EXAMPLE.parent / "alerts_joined.yaml", *short)
+    assert found.code == ExitCode.DONE
+    (note,) = [line for line in found.errors.splitlines() if "is a joined stream" in line]
+    assert note.startswith('note: "pairs"')
+    assert "what its join takes, reads and holds is not counted" in note
+    assert "is a joined stream" not in streamshed("simulate", EXAMPLE, *short).errors

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     help="burst, ramp, diurnal or flash_crowd, with a factor if you like (flash_crowd:10x); steps (1x:60s,3x:60s);"
     " a file of rows per second; or recorded rows as Parquet.",
 )
-@click.option("--workers", default="1..16", show_default=True, type=WORKERS, help="How few and how many there may be.")
+@click.option(
+    "--workers", type=WORKERS, help="How few and how many there may be; else as the document's elastic says, or 1..16."
+)
 @click.option("--initial", type=click.IntRange(min=1), help="Workers to begin with; else so many that τ is τ1.")
 @click.option(
     "--controller",
-    default=DEFAULT_CONTROLLER,
-    show_default=True,
     type=click.Choice(list(CONTROLLERS)),
-    help="Who decides on workers.",
+    help=f"Who decides on workers; else as the document says, or {DEFAULT_CONTROLLER}.",
 )
-@click.option("--thresholds", type=THRESHOLDS, help="Utilizations τ0,τ1,τ2,τ3; else by the headroom, τ2.")
+@click.option("--thresholds", type=THRESHOLDS, help="Utilizations τ0,τ1,τ2,τ3; else likewise, or by the headroom, τ2.")
 @click.option("--shed/--no-shed", default=True, show_default=True, help="Whether load may be shed at all.")
 @click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
 @click.option("--rows-per-second", type=POSITIVE_NUMBER, help="1×, of all streams; else as recorded, or known.")
@@ -44,10 +44,12 @@ if TYPE_CHECKING:
 @click.option(
     "--headroom", type=click.FloatRange(0, 1, min_open=True), help="Share of the time that a plan may fill; likewise."
 )
-@click.option("--partitions", type=click.IntRange(min=1), help="In how many pieces work comes; else in any number.")
+@click.option(
+    "--partitions", type=click.IntRange(min=1), help="In how many pieces work comes; else likewise, or in any number."
+)
 @click.option("--skew", default=0.0, type=click.FloatRange(min=0), help="The k-th largest piece is as k^-skew.")
 @click.option("--divisible", is_flag=True, help="Pieces can be cut finer, as files of many rows can.")
-@click.option("--start", default="30 s", show_default=True, type=DURATION, help="From asking for a worker to load.")
+@click.option("--start", type=DURATION, help="From asking for a worker to load; else likewise, or 30 s.")
 @click.option("--move", default="0 s", show_default=True, type=DURATION, help="What loading state anew takes.")
 @click.option("--noise", default=0.1, show_default=True, type=click.FloatRange(0, 2), help="Deviation of ln(duration).")
 @click.option("--stragglers", default=0.0, type=click.FloatRange(0, 1), help="Share of workers that are twice as slow.")
@@ -62,7 +64,7 @@ def simulate(
     statistics: Path | None,
     picture: Path | None,
     as_json: bool,
-    workers: tuple[int, int],
+    workers: tuple[int, int] | None,
     thresholds: Thresholds | None,
     **options: object,
 ) -> None:
@@ -71,11 +73,17 @@ def simulate(
     A worker is the machine that the statistics are of. Nothing runs, and neither Spark nor Java is needed.
     """
     from streamshed.cli.given_statistics import statistics_for
+    from streamshed.cli.group import show_note
     from streamshed.cli.progress import progress_of
     from streamshed.cli.simulation import SimulationRequest, simulated
     from streamshed.network.document import load_network
 
     document = load_network(file)
+    for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
+        show_note(
+            f'"{joined}" is a joined stream: its rows are taken for those of a source, and what its join takes, reads'
+            " and holds is not counted, so that more workers are needed than this says"
+        )
     known = statistics_for(document.network.foundation, statistics)
     request: SimulationRequest = SimulationRequest(
         workers=workers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed.cli.run_overrides import overridden
 from streamshed.cli.simulated_load import SimulatedLoad, read_load
@@ -17,6 +17,7 @@ from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidStatisticsError
 from streamshed.network.document import NetworkDocument
+from streamshed.network.run_settings import RunSettings
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import network_costs, prior_of
@@ -27,17 +28,20 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 _MOST_SHED_THRESHOLD = 0.99
 """A headroom of 1 leaves no room for the threshold of adding workers."""
 
+_MOST_WORKERS = 16
+"""As many as there may be where nobody says it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationRequest:
     """What the options of `streamshed simulate` say; durations in microseconds, None is what was not said."""
 
     load: str
-    workers: tuple[int, int]
-    controller: str
+    workers: tuple[int, int] | None
+    controller: str | None
     shed: bool
     time_column: str
-    start: int
+    start: int | None
     move: int
     skew: float
     divisible: bool
@@ -88,7 +92,7 @@ def simulated(
         InvalidStatisticsError: No rows come, or what is fixed takes all of the time.
     """
     load = read_load(request.load, time=request.time_column)
-    network, run = document.network.foundation, overridden(document.run, request.run_settings)
+    network, run = document.network.foundation, _run(document.run, request)
     rates = _base_rates(known, [stream.name for stream in network.streams], request, load)
     trigger_seconds, latency = run.trigger_microseconds / 1e6, run.latency_microseconds
     costs = network_costs(network, known, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
@@ -103,19 +107,14 @@ def simulated(
         state_limit_bytes=run.state_limit_bytes,
         statistics=known,
     )
-    least, most = request.workers
-    elastic = ElasticSettings(
-        thresholds=request.thresholds or Thresholds(shed=min(run.headroom, _MOST_SHED_THRESHOLD)),
-        limits=WorkerLimits(least=least, most=most, partitions=request.partitions),
-        start_seconds=request.start / 1e6,
-    )
+    elastic = run.elastic or ElasticSettings()
     seconds = load.seconds if request.duration is None else request.duration / 1e6
     fitting = _initial(costs, rates, load, seconds, control, elastic)
     initial = request.initial or fitting
     cluster = ClusterSettings(
         running=initial,
-        most=most,
-        partitions=request.partitions,
+        most=elastic.limits.most or _MOST_WORKERS,
+        partitions=elastic.limits.partitions,
         partition_skew=request.skew,
         is_divisible=request.divisible,
         start_seconds=elastic.start_seconds,
@@ -132,15 +131,38 @@ def simulated(
         control=control,
         elastic=elastic,
         cluster=cluster,
-        controller=request.controller,
+        controller=elastic.controller,
     )
     return SimulatedNetwork(
         course=run_scenario(scenario, progress=progress),
         load=load.name,
         rows_per_second=sum(rates.values()),
-        controller=request.controller,
+        controller=elastic.controller,
         elastic=elastic,
         initial_workers=initial,
+    )
+
+
+def _run(settings: RunSettings, request: SimulationRequest) -> RunSettings:
+    """How the network is run: as the document says, except where an option says otherwise."""
+    # Headroom first, since thresholds go by it where nothing is said of them.
+    plain = overridden(replace(settings, elastic=None), request.run_settings)
+    elastic = settings.elastic or ElasticSettings(thresholds=Thresholds(shed=min(plain.headroom, _MOST_SHED_THRESHOLD)))
+    return replace(plain, elastic=_overridden_elastic(elastic, request))
+
+
+def _overridden_elastic(elastic: ElasticSettings, request: SimulationRequest) -> ElasticSettings:
+    limits = elastic.limits
+    least, most = request.workers or (
+        limits.least,
+        limits.most or max(limits.least, request.partitions or limits.partitions or _MOST_WORKERS),
+    )
+    return replace(
+        elastic,
+        thresholds=request.thresholds or elastic.thresholds,
+        limits=WorkerLimits(least=least, most=most, partitions=request.partitions or limits.partitions),
+        start_seconds=elastic.start_seconds if request.start is None else request.start / 1e6,
+        controller=request.controller or elastic.controller,
     )
 
 

@@ -78,10 +78,11 @@ def read_elastic(place: Place, body: Mapping[str, object]) -> ElasticSettings:
         body: What the document says, as far as its shape is right.
     """
     settings: dict[str, Any] = {key: body[key] for key in ("controller", "shed_shape") if key in body}
-    if problems := problems_of(partial(ElasticSettings, **{key: body[key] for key in ("base_shed",) if key in body})):
+    base: dict[str, Any] = {key: body[key] for key in ("base_shed",) if key in body}
+    if problems := problems_of(partial(ElasticSettings, **base)):
         place.at("base_shed").report_all(body["base_shed"], problems)
-    elif "base_shed" in body:
-        settings["base_shed"] = body["base_shed"]
+    else:
+        settings |= base
     for key, name in _LENGTHS.items():
         length = duration_at(place, body, key)
         if length is None:

@@ -1,12 +1,19 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.simulated_load import SHAPES, read_load
+from streamshed.cli.simulation import SimulationRequest, simulated
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import Thresholds
+from streamshed.elasticity.workers import WorkerLimits
+from streamshed.network.document import load_network
 from tests.unit.cli.command_line import streamshed
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "packets_json.yaml"
@@ -119,3 +126,90 @@ def test_shapes_begin_at_one_and_reach_their_factor(shape: str) -> None:
     assert every_minute[0] == 1.0
     assert max(every_minute) == pytest.approx(4.0)
     assert min(every_minute) >= 1.0
+
+
+ELASTIC = """
+  elastic:
+    least: 2
+    most: 5
+    controller: thresholds
+    thresholds: {shed: 0.6}
+    base_shed: 0.1
+    start: 12 s
+    add_after: 7 s
+    release_after: 3 minutes
+"""
+
+
+def elastic_document(folder: Path) -> Path:
+    text = EXAMPLE.read_text()
+    assert text.count("\nrun:\n") == 1
+    (folder / "known_hosts.parquet").write_bytes((EXAMPLE.parent / "known_hosts.parquet").read_bytes())
+    path = folder / "network.yaml"
+    path.write_text(text.replace("\nrun:\n", "\nrun:" + ELASTIC, 1))
+    return path
+
+
+def settings_of(path: Path, **options: Any) -> ElasticSettings:
+    """What is simulated, by what stands in a document and what the command line says."""
+    document = load_network(path)
+    known = statistics_for(document.network.foundation, None)
+    asked = dict.fromkeys(("workers", "controller", "start")) | {"duration": 10_000_000} | options
+    request = SimulationRequest(
+        load="burst",
+        shed=True,
+        time_column="ts",
+        move=0,
+        skew=0.0,
+        divisible=False,
+        noise=0.0,
+        stragglers=0.0,
+        failures=0.0,
+        wrong_by=1.0,
+        seed=0,
+        is_measured=False,
+        **asked,
+    )
+    return simulated(document, known, request, progress=lambda _share: None).elastic
+
+
+def test_what_the_document_says_of_workers_holds(tmp_path: Path) -> None:
+    assert settings_of(elastic_document(tmp_path)) == ElasticSettings(
+        limits=WorkerLimits(least=2, most=5),
+        controller="thresholds",
+        thresholds=Thresholds(shed=0.6),
+        base_shed=0.1,
+        start_seconds=12.0,
+        add_after_seconds=7.0,
+        release_after_seconds=180.0,
+    )
+    assert settings_of(EXAMPLE).limits == WorkerLimits(least=1, most=16)
+
+
+def test_options_override_it(tmp_path: Path) -> None:
+    found = settings_of(
+        elastic_document(tmp_path), workers=(1, 8), controller="predictive", start=5_000_000, partitions=6
+    )
+    assert found.limits == WorkerLimits(least=1, most=8, partitions=6)
+    assert (found.controller, found.start_seconds, found.add_after_seconds) == ("predictive", 5.0, 7.0)
+    thresholds = Thresholds(shed=0.5)
+    assert settings_of(elastic_document(tmp_path), thresholds=thresholds).thresholds == thresholds
+
+
+def test_the_command_line_says_who_decided(tmp_path: Path) -> None:
+    short = ("--load", "1x:1m", "--trigger", "5s", "--latency", "10s", "--json")
+    found = streamshed("simulate", elastic_document(tmp_path), *short).object
+    assert (found["controller"], found["thresholds"][2]) == ("thresholds", 0.6)
+    refused = streamshed("simulate", elastic_document(tmp_path), *short, "--headroom", "0.5")
+    assert refused.code == ExitCode.REFUSED
+    assert "set shed to the headroom" in refused.errors
+
+
+def test_that_the_work_of_joins_is_not_counted_is_told() -> None:
+    short = ("--load", "1x:1m", "--trigger", "5s", "--latency", "10s", "--rows-per-second", "1000")
+    found = streamshed("simulate", EXAMPLE.parent / "alerts_joined.yaml", *short)
+    assert found.code == ExitCode.DONE
+    (note,) = [line for line in found.errors.splitlines() if "is a joined stream" in line]
+    assert note.startswith('note: "pairs"')
+    assert "what its join takes, reads and holds is not counted" in note
+    assert "is a joined stream" not in streamshed("simulate", EXAMPLE, *short).errors

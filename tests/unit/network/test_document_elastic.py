@@ -58,7 +58,9 @@ def test_what_is_not_said_is_the_default() -> None:
 
 
 def test_it_is_written_as_it_is_read() -> None:
-    document = parse_network(DOCUMENT + "  elastic: {most: 6, start: 20 s, base_shed: 0.2, shed_shape: quadratic}\n", folder=Path())
+    document = parse_network(
+        DOCUMENT + "  elastic: {most: 6, start: 20 s, base_shed: 0.2, shed_shape: quadratic}\n", folder=Path()
+    )
     again = parse_network(network_to_document(document.network, document.run), folder=Path())
     assert again.run.elastic == document.run.elastic
 

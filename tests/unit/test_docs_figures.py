@@ -95,14 +95,16 @@ def prediction_figures() -> set[str]:
         prediction.Compared(
             recording=name,
             batch=5,
-            size=prediction.SIZE,
-            slide=prediction.SIZE,
+            size=size,
+            slide=size,
+            drop_share=prediction.DROP_SHARES[-1],
             load=0.5,
             count_errors=errors,
             sum_errors=errors,
             error_ratio=1.0,
         )
         for name in prediction.RECORDED
+        for size in (prediction.SIZE, prediction.SHORT)
     ]
     return set(prediction.figures_of(compared))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 
@@ -28,8 +29,13 @@ def missing_windows(answered: Longs, gaps: Mapping[int, str | None]) -> Longs:
         >>> missing_windows(np.array([0, 2]), {1: None, 2: some, 3: others, 4: some}).tolist()
         [1, 3]
     """
-    cohorts = {number: frozenset(json.loads(text)["cohorts"]) for number, text in gaps.items() if text is not None}
+    cohorts = {number: _cohorts(text) for number, text in gaps.items() if text is not None}
     left = frozenset(range(COHORTS)).difference(*(cohorts.get(number, frozenset()) for number in answered.tolist()))
     told = [number for number in gaps if number not in cohorts or left <= cohorts[number]]
     found: Longs = np.setdiff1d(np.array(told, np.int64), answered)
     return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _cohorts(text: str) -> frozenset[int]:
+    return frozenset(json.loads(text)["cohorts"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -24,6 +25,10 @@ from streamshed.planning.window_drop.retention import needed_share, unneeded_tim
 RECORDED = {"fares": "total_amount", "packets": "size"}
 """What is summed of which recording."""
 
+COARSE = {"fares": 60_000_000}
+"""A recording whose times are whole minutes is not cut within them, microseconds: windows of other lengths would hold
+now one minute more, now one less, which no one can predict, and no one would ask for."""
+
 TICKS = 4_000
 """A recording is cut into so many; windows are whole numbers of them."""
 
@@ -33,6 +38,13 @@ SIZE, LARGE = 10, 100
 """Windows of the runs over B, and over the slide, in ticks."""
 
 DROP_SHARE = 0.5
+SHORT = 2
+"""Windows of the runs over the share that is dropped, in ticks."""
+
+DROP_SHARES = (0.5, 0.8, 0.9, 0.95)
+LOOSE = 20
+"""B of the runs over the share that is dropped: it leaves room for most of them."""
+
 _WARM = 0.1
 """The first tenth of the windows tells what predictions are worth, and is not counted."""
 
@@ -45,6 +57,30 @@ _COLORS = {"sample": "#c0392b", "linear": "#e08a1e", "local": "#2f6db3"}
 Numbers = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Windows and what is dropped of them.
+
+    Args:
+        batch: B.
+        size: ω, ticks.
+        slide: δ.
+        drop_share: The share to drop.
+    """
+
+    batch: int
+    size: int
+    slide: int
+    drop_share: float = DROP_SHARE
+
+
+_SHAPES = (
+    *(Shape(batch, SIZE, SIZE) for batch in BATCHES),
+    *(Shape(10, LARGE, slide) for slide in SLIDES),
+    *(Shape(LOOSE, SHORT, SHORT, share) for share in DROP_SHARES),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """Mean relative errors at equal load, of counts and of sums.
@@ -54,6 +90,7 @@ class Compared:
         batch: B.
         size: ω, ticks.
         slide: δ.
+        drop_share: The share of the windows that are dropped, where B allows it.
         load: The share of the rows that both work on.
         count_errors: By method: "sample", or a method of predicting what is dropped; what is delivered has none.
         sum_errors: Likewise.
@@ -64,6 +101,7 @@ class Compared:
     batch: int
     size: int
     slide: int
+    drop_share: float
     load: float
     count_errors: Mapping[str, float]
     sum_errors: Mapping[str, float]
@@ -100,15 +138,14 @@ def run(options: BenchOptions) -> BenchResult:
         MissingRecordingsError: `options.trace` names no folder with the recordings.
     """
     folder = recordings_folder(options, RECORDED)
-    shapes = [(batch, SIZE, SIZE) for batch in BATCHES] + [(10, LARGE, slide) for slide in SLIDES]
-    if options.quick:
-        shapes = shapes[::3]
+    shapes = _SHAPES[::3] if options.quick else _SHAPES
     found = []
     for number, (name, column) in enumerate(RECORDED.items()):
-        recorded = read_recorded(recording_file(folder, name), column)
-        for place, (batch, size, slide) in enumerate(shapes):
-            options.progress(f"{name}, B = {batch}, slide {slide}", (number + place / len(shapes)) / len(RECORDED))
-            found.append(compared(name, recorded, batch=batch, size=size, slide=slide, seed=options.seed))
+        recorded = read_recorded(recording_file(folder, name), column, coarse=COARSE.get(name, 1))
+        for place, shape in enumerate(shapes):
+            told = f"{name}, B = {shape.batch}, slide {shape.slide}, {shape.drop_share:.0%} dropped"
+            options.progress(told, (number + place / len(shapes)) / len(RECORDED))
+            found.append(compared(name, recorded, shape, seed=options.seed))
     return BenchResult(
         figures=figures_of(found),
         details={
@@ -120,27 +157,37 @@ def run(options: BenchOptions) -> BenchResult:
     )
 
 
-def read_recorded(file: Path, column: str) -> Recorded:
-    """Read the fullest day of a recording, or all of it where it is shorter, as rows of ticks."""
+def read_recorded(file: Path, column: str, *, coarse: int = 1) -> Recorded:
+    """Read the fullest part of a recording, as rows of ticks: a day, or all where it is shorter.
+
+    Args:
+        file: The recording.
+        column: What is summed.
+        coarse: Ticks are whole multiples of so many microseconds; the part is longer than a day by as much as that
+            takes.
+    """
     table = pq.read_table(file, columns=["ts", column])
     instants = table.column("ts").cast("int64").to_numpy()
     values = np.nan_to_num(table.column(column).cast("float64").to_numpy())
     order = np.argsort(instants, kind="stable")
     instants, values = instants[order], np.maximum(values[order], 0.0)
-    rows = np.searchsorted(instants, instants + _DAY) - np.arange(len(instants))
-    first = int(np.argmax(rows))
-    instants, values = (each[first : first + int(rows[first])] for each in (instants, values))
-    length = (int(instants[-1]) - int(instants[0])) // TICKS + 1
-    return Recorded((instants - instants[0]) // length, values)
+    part = min(_DAY, int(instants[-1]) - int(instants[0]) + 1)
+    tick = -(-part // (TICKS * coarse)) * coarse
+    begin = instants // coarse * coarse
+    rows = np.searchsorted(instants, begin + TICKS * tick) - np.searchsorted(instants, begin)
+    start = int(begin[int(np.argmax(rows))])
+    is_within = (instants >= start) & (instants < start + TICKS * tick)
+    return Recorded((instants[is_within] - start) // tick, values[is_within])
 
 
-def compared(name: str, recorded: Recorded, *, batch: int, size: int, slide: int, seed: int) -> Compared:
+def compared(name: str, recorded: Recorded, shape: Shape, *, seed: int) -> Compared:
     """Compare predictions with samples for one shape of windows."""
+    batch, size, slide = shape.batch, shape.size, shape.slide
     window = WindowSpecification(size, slide)
     counts, sums = recorded.windows(size, slide)
     windows = np.arange(len(counts))
     coin = GapCoin(1, batch, window, batch * slide)
-    _, dropped = coin.through(len(windows) - 1, drop_share=min(DROP_SHARE, batch / (batch + 1)))
+    _, dropped = coin.through(len(windows) - 1, drop_share=min(shape.drop_share, batch / (batch + 1)))
     missing = np.array(dropped, np.int64)
     load = max(needed_share([unneeded_times([window], dropped)], 0, TICKS - 1), 0.01)
     nature = np.random.default_rng(seed)
@@ -168,6 +215,7 @@ def compared(name: str, recorded: Recorded, *, batch: int, size: int, slide: int
         batch=batch,
         size=size,
         slide=slide,
+        drop_share=shape.drop_share,
         load=load,
         count_errors=errors[0],
         sum_errors=errors[1],
@@ -176,12 +224,14 @@ def compared(name: str, recorded: Recorded, *, batch: int, size: int, slide: int
 
 
 def figures_of(found: list[Compared]) -> dict[str, float]:
-    """Condense what was found: errors of sums at one size and B = 5, and in how many cases who is nearest."""
+    """Condense what was found: errors at B = 5, and where most is dropped; and in how many cases who is nearest."""
     figures: dict[str, float] = {}
     for one in found:
         if one.size == SIZE and one.batch == BATCHES[len(BATCHES) // 2]:
             figures |= {f"{one.recording}_{method}_error": error for method, error in one.sum_errors.items()}
     cases = [(one, errors) for one in found for errors in (one.count_errors, one.sum_errors)]
+    for one in (one for one in found if one.size == SHORT and one.drop_share == DROP_SHARES[-1]):
+        figures |= {f"{one.recording}_{method}_count_error_deep": error for method, error in one.count_errors.items()}
     figures |= {
         f"{method}_nearest": float(sum(min(errors, key=lambda of: errors[of]) == method for _, errors in cases))
         for method in _COLORS
@@ -194,7 +244,7 @@ def figures_of(found: list[Compared]) -> dict[str, float]:
 
 
 def draw_prediction(path: Path, *, found: list[Compared]) -> None:
-    """Draw the errors of sums over B, and over the slide.
+    """Draw the errors of sums over B, and over the slide, and those of counts over the share that is dropped.
 
     Args:
         path: The file.
@@ -204,22 +254,29 @@ def draw_prediction(path: Path, *, found: list[Compared]) -> None:
         SinkUnavailableError: The file cannot be written.
     """
     names = list(dict.fromkeys(one.recording for one in found))
-    figure = Figure(figsize=(11.0, 3.6 * len(names)), layout="constrained")
+    figure = Figure(figsize=(15.0, 3.6 * len(names)), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle("Dropped windows predicted, and all windows sampled, at equal load", fontweight="bold")
-    for row, name in zip(figure.subplots(len(names), 2, squeeze=False), names, strict=True):
+    for row, name in zip(figure.subplots(len(names), 3, squeeze=False), names, strict=True):
         by_batch = [one for one in found if one.recording == name and one.size == SIZE]
         by_slide = [one for one in found if one.recording == name and one.size == LARGE]
+        by_share = [one for one in found if one.recording == name and one.size == SHORT]
         for axes, cases, of, label in ((row[0], by_batch, "batch", "B"), (row[1], by_slide, "slide", "slide, ticks")):
-            for method, color in _COLORS.items():
-                places = [getattr(one, of) for one in cases]
-                axes.plot(places, [one.sum_errors[method] for one in cases], "o-", color=color, label=method)
+            _draw(axes, [(getattr(one, of), one.sum_errors) for one in cases], label, f"relative error of sums, {name}")
             axes.set_xscale("log")
-            axes.set_xlabel(label)
-            axes.set_ylabel(f"relative error of sums, {name}")
-            axes.set_ylim(bottom=0)
-            axes.legend(fontsize=8, frameon=False)
+        of_counts = [(one.drop_share, one.count_errors) for one in by_share]
+        _draw(row[2], of_counts, f"share dropped, B = {LOOSE}", f"relative error of counts, {name}")
     write_png(figure, path)
+
+
+def _draw(axes: Axes, errors: list[tuple[float, Mapping[str, float]]], over: str, label: str) -> None:
+    for method, color in _COLORS.items():
+        places = [place for place, _ in errors]
+        axes.plot(places, [by_method[method] for _, by_method in errors], "o-", color=color, label=method)
+    axes.set_xlabel(over)
+    axes.set_ylabel(label)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=8, frameon=False)
 
 
 def _error(estimate: Numbers, truth: Numbers, worth: npt.NDArray[np.bool_]) -> float:

@@ -16,6 +16,9 @@ from streamshed.planning.policies import POLICIES
 @click.option("--checkpoint", help="The checkpoint's folder.  [default: a new one, removed afterwards]")
 @click.option("--sink", type=SINK, help="Where answers go: console, parquet:FOLDER or memory:NAME.  [default: console]")
 @click.option(
+    "--predictions", help="A folder for predictions of windows that were dropped; answers must go to Parquet."
+)
+@click.option(
     "--trigger",
     "trigger_microseconds",
     type=DURATION,

@@ -8,6 +8,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.duration import format_duration
+from streamshed.network.prediction_settings import PredictionSettings
 from streamshed.network.run_settings import RunSettings
 
 
@@ -16,8 +17,8 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
 
     Args:
         settings: Those of the document.
-        given: Values by the names of `RunSettings`, or `workers`, how few and how many there may be, and `controller`;
-            None is what was not given.
+        given: Values by the names of `RunSettings`, of `predictions` the folder; or `workers`, how few and how many
+            there may be, and `controller`; None is what was not given.
 
     Raises:
         InvalidNetworkError: Together they make no sense.
@@ -33,6 +34,8 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
     if workers is not None or controller is not None:
         headroom = said.get("headroom", settings.headroom)
         said["elastic"] = _elastic(settings.elastic, workers, controller, headroom=headroom)
+    if (folder := said.pop("predictions", None)) is not None:
+        said["predictions"] = replace(settings.predictions or PredictionSettings(folder), path=folder)
     return replace(settings, **said)
 
 
@@ -48,7 +51,7 @@ def _elastic(
 
 
 def start_arguments(settings: RunSettings) -> dict[str, Any]:
-    """Write settings as `network.start` takes them, but for checkpoint and sink."""
+    """Write settings as `network.start` takes them, but for checkpoint, sink and predictions."""
     latency = settings.latency_microseconds
     return {
         "trigger": format_duration(settings.trigger_microseconds),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
+from streamshed.answering.predicted_query import predicted_in_runs
 from streamshed.cli.consoles import message_console, waiting
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.failure import RunFailedError, failure_text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from streamshed.dashboard.run_history import RunHistory
     from streamshed.network.document import NetworkDocument
+    from streamshed.network.network import QueryNetwork
     from streamshed.spark.sinks import Sink
 
 
@@ -80,8 +82,11 @@ def run_document(request: RunRequest) -> ExitCode:
     text = document_text(request.file)
     folder = request.file.parent
     # Before Spark starts, which takes seconds; then again with Spark's parser.
-    settings = overridden(parse_network(text, folder=folder).run, request.settings)
+    parsed = parse_network(text, folder=folder)
+    settings = overridden(parsed.run, request.settings)
     _check_output(request, settings)
+    if settings.predictions is not None:
+        predicted_in_runs(parsed.network)
     name, place = f"streamshed {request.file.name}", request.place
     with (
         session(name, cores=place.cores, memory=place.memory, master=place.master) as spark,
@@ -114,7 +119,7 @@ def _run(
         running = document.network.start(
             spark,
             checkpoint=checkpoint,
-            sink=_sink(settings),
+            sink=_sink(settings, document.network),
             host=request.place.host,
             worker_patience=format_duration(request.place.worker_patience_microseconds),
             **start_arguments(settings),
@@ -141,12 +146,14 @@ def _checkpoint(settings: RunSettings) -> Iterator[str]:
         yield folder
 
 
-def _sink(settings: RunSettings) -> Sink:
+def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
     from streamshed import spark
 
     match settings.sink:
         case ConsoleSink():
             return spark.console_sink()
+        case ParquetSink(path) if (filled := settings.predictions) is not None:
+            return spark.predicting_sink(network, answers=path, predictions=filled.path, method=filled.method)
         case ParquetSink(path):
             return spark.parquet_sink(path)
         case MemorySink(name):

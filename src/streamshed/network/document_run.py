@@ -9,6 +9,11 @@ from streamshed.network.document_elastic import read_elastic
 from streamshed.network.document_feeds import read_feeds
 from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_values import byte_size_at, duration_at, mapping_at, path_in, text_at
+from streamshed.network.prediction_settings import (
+    DEFAULT_PREDICTION_METHOD,
+    PREDICTION_METHODS,
+    PredictionSettings,
+)
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
 
 _PLAIN = ("headroom", "policy", "advisory", "unscalable", "confidence")
@@ -33,6 +38,11 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         settings["publish_needs"] = path_in(folder, needs)
     settings["feeds"] = read_feeds(mapping_at(body, "feeds"), folder)
     settings["sink"] = _sink(body.get("sink"), folder)
+    if (predictions := _predictions(mapping_at(body, "predictions"), folder)) is not None:
+        told: dict[str, Any] = {"sink": settings["sink"], "predictions": predictions}
+        problems = problems_of(partial(RunSettings, **told))
+        place.at("predictions").report_all(body["predictions"], problems)
+        settings |= {} if problems else {"predictions": predictions}
     for key in ("trigger", "latency"):
         length = duration_at(place, body, key)
         if length is None:
@@ -53,6 +63,13 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         place.at("elastic").report_all(body["elastic"], problems)
         settings |= {} if problems else elastic
     return RunSettings(**settings)
+
+
+def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings | None:
+    path, method = text_at(body, "parquet"), text_at(body, "method")
+    if path is None or method not in {None, *PREDICTION_METHODS}:
+        return None
+    return PredictionSettings(path_in(folder, path), method or DEFAULT_PREDICTION_METHOD)
 
 
 def _sink(sink: object, folder: Path) -> Sink:

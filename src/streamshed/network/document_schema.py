@@ -9,6 +9,7 @@ import json
 
 from streamshed.network.document_elastic import ELASTIC
 from streamshed.network.document_feeds import FEED
+from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, PREDICTION_METHODS
 from streamshed.network.schema_forms import (
     Schema,
     by_name,
@@ -56,6 +57,7 @@ _RUN = mapping(
             "oneOf": [reference("console"), reference("parquet_sink"), reference("memory_sink")],
             "default": "console",
         },
+        "predictions": reference("predictions"),
         "advisory": flag("Plan, but shed nothing."),
         "unscalable": choice(
             "What to do about approximate queries that the policy cannot answer: refuse them before anything "
@@ -137,6 +139,21 @@ DOCUMENT_SCHEMA: Schema = {
         "parquet_sink": mapping(
             "Answers are written as Parquet.",
             {"parquet": text("The folder; relative paths begin at the document's folder.")},
+            "parquet",
+        ),
+        "predictions": mapping(
+            "Where it is written what windows that were dropped would have been answered, as soon as later ones are.",
+            {
+                "parquet": text(
+                    "The folder of predictions, as Parquet, apart from that of answers; relative paths begin at the"
+                    " document's folder."
+                ),
+                "method": choice(
+                    "A line between the answers next to a gap, or through several nearby.",
+                    list(PREDICTION_METHODS),
+                    default=DEFAULT_PREDICTION_METHOD,
+                ),
+            },
             "parquet",
         ),
         "memory_sink": mapping(

@@ -23,6 +23,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.numbering import MICROSECONDS_PER_NUMBER, format_rows
 from streamshed.network.operators import Apply, Filter, Map
+from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, PredictionSettings
 from streamshed.network.query import Query
 from streamshed.network.relation import Relation
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
@@ -251,6 +252,7 @@ def _run(run: RunSettings) -> _Body:
         "policy": run.policy,
         **changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
         "sink": _sink(run.sink),
+        **({} if run.predictions is None else {"predictions": _predictions(run.predictions)}),
         "advisory": run.advisory,
         "unscalable": run.unscalable,
         "confidence": run.confidence,
@@ -259,6 +261,11 @@ def _run(run: RunSettings) -> _Body:
         **changed({"publish_needs": run.publish_needs}, {"publish_needs": None}),
         **({"feeds": written_feeds(run.feeds)} if run.feeds else {}),
     }
+
+
+def _predictions(predictions: PredictionSettings) -> dict[str, str]:
+    changes = changed({"method": predictions.method}, {"method": DEFAULT_PREDICTION_METHOD})
+    return {"parquet": predictions.path, **changes}
 
 
 def _sink(sink: Sink) -> str | dict[str, str]:

@@ -7,6 +7,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.duration import format_duration
 from streamshed.network.feed import Feed
+from streamshed.network.prediction_settings import PredictionSettings
 
 Unscalable: TypeAlias = Literal["refuse", "keep"]
 
@@ -35,6 +36,9 @@ class MemorySink:
 Sink: TypeAlias = ConsoleSink | ParquetSink | MemorySink
 
 
+_SINK_NAMES = {ConsoleSink: "console", MemorySink: "memory"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """How a network is to be run.
@@ -56,6 +60,8 @@ class RunSettings:
         elastic: How workers are added and released; None: their number is not changed.
         publish_needs: The file in which it is told what is needed of the network's streams; None: that is not told.
         feeds: Queries for rows that are streams of other networks, one for each.
+        predictions: Where it is written what dropped windows would have been answered, once later ones are; with a sink
+            of Parquet. None: that is not predicted.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -80,6 +86,7 @@ class RunSettings:
     elastic: ElasticSettings | None = None
     publish_needs: str | None = None
     feeds: tuple[Feed, ...] = ()
+    predictions: PredictionSettings | None = None
 
     def __post_init__(self) -> None:
         problems = []
@@ -103,6 +110,11 @@ class RunSettings:
             problems.append(
                 f"load is shed from the headroom of {self.headroom:g} on, but workers are added for it only beyond the"
                 f" threshold shed of elastic, {self.elastic.thresholds.shed:g}: set shed to the headroom"
+            )
+        if self.predictions is not None and not isinstance(self.sink, ParquetSink):
+            problems.append(
+                f"predictions go to {self.predictions.path}, but they are made from answers in Parquet, and the sink is"
+                f" {_SINK_NAMES[type(self.sink)]}: choose a sink of Parquet, or leave predictions out"
             )
         if problems:
             raise InvalidNetworkError(*problems)

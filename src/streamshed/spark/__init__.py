@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from streamshed.spark.predicted_gaps import predictions
     from streamshed.spark.run import Run, start
     from streamshed.spark.session import local_session
-    from streamshed.spark.sinks import console_sink, each_micro_batch, memory_sink, noop_sink, parquet_sink
+    from streamshed.spark.sinks import (
+        console_sink,
+        each_micro_batch,
+        memory_sink,
+        noop_sink,
+        parquet_sink,
+        predicting_sink,
+    )
     from streamshed.spark.views import query_view
 
 _MODULES = {
@@ -23,6 +30,7 @@ _MODULES = {
     "memory_sink": "sinks",
     "noop_sink": "sinks",
     "parquet_sink": "sinks",
+    "predicting_sink": "sinks",
     "predictions": "predicted_gaps",
     "query_view": "views",
     "start": "run",
@@ -37,6 +45,7 @@ __all__ = [
     "memory_sink",
     "noop_sink",
     "parquet_sink",
+    "predicting_sink",
     "predictions",
     "query_view",
     "start",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.prediction import predict
+from streamshed.answering.prediction import predict, predict_groups
 from streamshed.answering.window_partials import Doubles, Longs, Truths
 from streamshed.errors import InvalidNetworkError
 
@@ -61,6 +61,35 @@ def test_predictions_are_as_far_off_as_they_say(method: str) -> None:
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_predicted_as_soon_as_one_later_answer_is_there_is_as_far_off_as_it_says(method: str) -> None:
+    off, said = [], []
+    for seed in range(3):
+        values, is_known = noisy(seed)
+        is_known[[0, -1]] = True
+        numbers = np.arange(len(values))
+        for next_known in np.flatnonzero(is_known)[100:]:
+            gap = np.arange(numbers[:next_known][is_known[:next_known]][-1] + 1, next_known)
+            so_far = is_known & (numbers <= next_known)
+            found = predict(numbers[so_far], values[so_far], gap, method=method)
+            off += (found.values - values[gap]).tolist()
+            said += found.errors.tolist()
+    assert np.sqrt(np.mean(np.square(off)) / np.mean(np.square(said))) == pytest.approx(1.0, abs=0.08)
+
+
+@given(cut(), st.integers(1, 5), st.integers(0, 2**32), st.sampled_from(METHODS))
+def test_many_groups_are_predicted_as_each_is_alone(
+    windows: tuple[Longs, Longs], count: int, seed: int, method: str
+) -> None:
+    known, missing = windows
+    values = np.random.default_rng(seed).normal(100, 10, (count, len(known)))
+    together = predict_groups(known, values, missing, method=method)
+    for group in range(count):
+        alone = predict(known, values[group], missing, method=method)
+        assert together.values[group] == pytest.approx(alone.values)
+        assert together.errors[group] == pytest.approx(alone.errors, nan_ok=True)
+
+
 def test_where_single_windows_are_noisy_several_tell_more_than_the_next_two() -> None:
     values, is_known = noisy(1)
     is_known[[0, -1]] = True
@@ -100,3 +129,26 @@ def test_one_answer_tells_a_value_but_not_how_far_off_it_is() -> None:
 def test_methods_that_there_are() -> None:
     with pytest.raises(InvalidNetworkError, match='unknown method "lineal", known are: linear, local'):
         predict(np.array([1]), np.array([2.0]), np.array([2]), method="lineal")
+
+
+def test_what_turns_within_gaps_is_followed() -> None:
+    numbers = np.arange(400)
+    values = 100 + 20 * np.sin(numbers / 8)
+    is_known = numbers % 10 >= 6
+    is_known[[0, -1]] = True
+    off = {
+        method: np.abs(
+            predict(numbers[is_known], values[is_known], numbers[~is_known], method=method).values - values[~is_known]
+        ).mean()
+        for method in METHODS
+    }
+    assert off["local"] < 0.5 * off["linear"]
+
+
+@given(cut(), st.integers(0, 2**32))
+def test_predictions_of_few_answers_are_finite_and_near_them(windows: tuple[Longs, Longs], seed: int) -> None:
+    known, missing = windows
+    values = np.random.default_rng(seed).normal(size=len(known))
+    found = predict(known, values, missing, method="local")
+    assert np.isfinite(found.values).all()
+    assert np.abs(found.values).max(initial=0) <= 100 * np.abs(values).max()

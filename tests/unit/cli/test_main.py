@@ -37,7 +37,17 @@ def test_version() -> None:
 
 
 def test_all_commands_are_there() -> None:
-    assert set(cli.commands) == {"demo", "validate", "explain", "profile", "run", "replay", "simulate", "bench"}
+    assert set(cli.commands) == {
+        "demo",
+        "validate",
+        "explain",
+        "predict",
+        "profile",
+        "run",
+        "replay",
+        "simulate",
+        "bench",
+    }
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in cli.commands)])

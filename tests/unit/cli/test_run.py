@@ -14,7 +14,9 @@ from streamshed.errors import JavaUnavailableError
 from streamshed.network.network import QueryNetwork
 from streamshed.network.run_settings import ParquetSink
 from streamshed.spark import expression_checker
+from streamshed.spark.prediction_sink import PredictionSink
 from streamshed.spark.run_status import RunStatus
+from streamshed.spark.sinks import Sink
 from tests.unit.cli.command_line import streamshed
 from tests.unit.dashboard.statuses import status
 
@@ -61,7 +63,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
     said += ["--state-limit", "2 GiB", "--workers", "2..6", "--controller", "thresholds"]
-    said += ["--publish-needs", "needs.json"]
+    said += ["--publish-needs", "needs.json", "--predictions", "filled"]
     said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
@@ -79,6 +81,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "workers": (2, 6),
         "controller": "thresholds",
         "publish_needs": "needs.json",
+        "predictions": "filled",
     }
     assert request.place == RunPlace(
         master="spark://there:7077",
@@ -109,6 +112,11 @@ def test_problems_of_the_document_are_told_before_spark_starts(document: Path) -
     [
         (("--latency", "1s"), "the latency must be longer than the trigger of 5 seconds"),
         (("--headroom", "1.5"), "the headroom must be more than 0 and at most 1, got 1.5"),
+        (
+            ("--predictions", "filled"),
+            "made from answers in Parquet, and the sink is console: choose a sink of Parquet",
+        ),
+        (("--predictions", "filled", "--sink", "parquet:out"), "no query is in mode subset"),
         (("--confidence", "0"), "the confidence must be between 0 and 1, got 0.0"),
     ],
 )
@@ -204,3 +212,27 @@ def test_the_micro_batch_that_ends_a_run_is_told_too(document: Path) -> None:
 @pytest.mark.usefixtures("no_spark")
 def test_and_counts_in_the_summary(document: Path) -> None:
     assert "stopped after 3 micro-batches: 3 k rows, 100 % of them used" in streamshed("run", document).errors
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("said", [", predictions: {parquet: filled, method: linear}}", "}"])
+def test_where_predictions_go_is_told_to_the_run(document: Path, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    subset = DOCUMENT.replace("{total: sum(value)}}", "{total: sum(value)}, mode: subset}")
+    document.write_text(subset.replace("headroom: 0.7}", "sink: {parquet: out}" + said))
+    sinks = []
+
+    def start(_network: QueryNetwork, _spark: None, *, sink: Sink, **_settings: object) -> Stopped:
+        sinks.append(sink)
+        return Stopped()
+
+    monkeypatch.setattr(QueryNetwork, "start", start)
+    folder = document.parent
+    assert streamshed("run", document).code == ExitCode.DONE
+    arguments = () if "linear" in said else ("--predictions", folder / "filled")
+    assert streamshed("run", document, *arguments).code == ExitCode.DONE
+    first, second = sinks
+    assert isinstance(second, PredictionSink)
+    assert isinstance(first, PredictionSink) == ("linear" in said)
+    assert (second.answers.path, second.predictions) == (str(folder / "out"), str(folder / "filled"))
+    assert second.method == ("linear" if "linear" in said else "local")
+    assert [query.name for query in second.queries] == ["total"]

@@ -2,7 +2,8 @@ import pytest
 
 from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.run_settings import ParquetSink, RunSettings
+from streamshed.network.prediction_settings import PredictionSettings
+from streamshed.network.run_settings import MemorySink, ParquetSink, RunSettings
 
 DOCUMENT = RunSettings(trigger_microseconds=5_000_000, headroom=0.7, advisory=True, sink=ParquetSink("out"))
 NOTHING: dict[str, object] = dict.fromkeys(
@@ -30,6 +31,14 @@ def test_durations_are_written_as_text() -> None:
     assert start_arguments(RunSettings())["latency"] is None
 
 
-def test_every_setting_but_checkpoint_and_sink_is_passed_on() -> None:
+def test_every_setting_but_where_things_go_is_passed_on() -> None:
     names = {name.removesuffix("_microseconds").removesuffix("_bytes") for name in RunSettings.__dataclass_fields__}
-    assert set(start_arguments(RunSettings())) == names - {"checkpoint", "sink"}
+    assert set(start_arguments(RunSettings())) == names - {"checkpoint", "sink", "predictions"}
+
+
+def test_another_folder_for_predictions_leaves_their_method() -> None:
+    said = RunSettings(sink=ParquetSink("a"), predictions=PredictionSettings("p", "linear"))
+    assert overridden(said, {"predictions": "q"}).predictions == PredictionSettings("q", "linear")
+    assert overridden(RunSettings(sink=ParquetSink("a")), {"predictions": "q"}).predictions == PredictionSettings("q")
+    with pytest.raises(InvalidNetworkError, match="the sink is memory"):
+        overridden(said, {"sink": MemorySink("m")})

@@ -40,6 +40,7 @@ SECTIONS = {
     "feed": "Run: feed",
     "parquet_sink": "Sink: Parquet",
     "memory_sink": "Sink: memory",
+    "predictions": "Run: predictions",
 }
 TYPES = {
     "string": ("text", "duration", "SQL", "DDL", "type"),

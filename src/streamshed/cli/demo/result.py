@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamshed.cli.demo.answers import Pair, WindowError, window_errors
+from streamshed.cli.demo.predicted import PredictionFigures, prediction_figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,7 @@ class AnswerFigures:
         subset_answers: Exact values of the queries that dropped windows.
         dropped_answers: How many of these were said to be missing.
         longest_gap: How many windows in a row a group of them missed at most.
+        predictions: How far off predictions of these would be.
     """
 
     answers: int
@@ -78,6 +80,7 @@ class AnswerFigures:
     subset_answers: int = 0
     dropped_answers: int = 0
     longest_gap: int = 0
+    predictions: PredictionFigures = field(default_factory=PredictionFigures)
 
 
 def micro_batch_figures(
@@ -132,6 +135,7 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
         subset_answers=sum(pair.truth.query in dropping for pair in pairs),
         dropped_answers=sum(pair.is_dropped for pair in pairs),
         longest_gap=_longest_gap(pairs),
+        predictions=prediction_figures(pairs),
     )
 
 

@@ -52,7 +52,12 @@ def _dropped(answers: AnswerFigures) -> list[str]:
     if not answers.dropped_answers:
         return []
     text = f"of {answers.subset_answers:,} answers that may be missing but never wrong {answers.dropped_answers:,} are"
-    return [f"{text}, none more than {answers.longest_gap} times in a row"]
+    text += f", none more than {answers.longest_gap} times in a row"
+    if told := answers.predictions.predicted:
+        text += (
+            f" ({told:,} of them predicted from other windows, they are off by {share_text(answers.predictions.error)})"
+        )
+    return [text]
 
 
 def _wrong(answers: AnswerFigures) -> list[str]:

@@ -5,6 +5,7 @@ from rich.console import Console
 
 from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.load import DemoLoad
+from streamshed.cli.demo.predicted import PredictionFigures
 from streamshed.cli.demo.result import MicroBatchFigures, answer_figures
 from streamshed.cli.demo.story import answer_table, headline, sentence
 from tests.unit.cli.demo.examples import TIMES, demo_pairs
@@ -37,6 +38,13 @@ def test_the_sentence_tells_what_was_dropped() -> None:
         "; of 1,200 answers that may be missing but never wrong 300 are, none more than 2 times in a row; "
         in sentence(LOAD, CAPACITY, ENGINE, dropped)
     )
+
+
+def test_the_sentence_tells_how_far_off_predictions_are() -> None:
+    predicted = PredictionFigures(predicted=280, error=0.123)
+    dropped = replace(ANSWERS, subset_answers=1200, dropped_answers=300, longest_gap=2, predictions=predicted)
+    told = sentence(LOAD, CAPACITY, ENGINE, dropped)
+    assert "2 times in a row (280 of them predicted from other windows, they are off by 12.3 %); " in told
 
 
 def test_the_sentence_hides_nothing() -> None:

@@ -1,0 +1,37 @@
+"""`streamshed predict`: what windows that a run dropped would have been answered, as far as its answers tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, PREDICTION_METHODS
+
+
+@click.command(short_help="Predict what windows that were dropped would have been answered.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--answers", help="The folder of Parquet that a run wrote answers to.  [default: the document's sink]")
+@click.option("--query", "queries", multiple=True, help="A query, may be repeated.  [default: all that have gaps]")
+@click.option(
+    "--method",
+    type=click.Choice(PREDICTION_METHODS),
+    default=DEFAULT_PREDICTION_METHOD,
+    show_default=True,
+    help="A line between the two answers next to a gap, or through several nearby.",
+)
+@click.option("--out", help="The file they go to, as Parquet; else they are printed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def predict(
+    *, file: Path, answers: str | None, queries: tuple[str, ...], method: str, out: str | None, as_json: bool
+) -> None:
+    """Predict what dropped windows of the network document FILE would have been answered, from those that were.
+
+    Each prediction is marked as one, with an error: how far off predictions of windows were that have an answer.
+    Nothing runs, and neither Spark nor Java is needed.
+    """
+    from streamshed.cli.predicted_gaps import predicted_gaps
+    from streamshed.network.document import load_network
+
+    found = predicted_gaps(load_network(file), file=file, answers=answers, queries=queries, method=method, out=out)
+    click.echo(found.to_json() if as_json else str(found))

@@ -19,7 +19,7 @@ from streamshed.network.stream import Stream, parse_json, stream
 from streamshed.planning.window_drop.droppable import droppable_queries
 from streamshed.planning.window_drop.open_windows import QueryDrops, WindowDrops
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.internal_names import OPEN, OPENED, RETAINED_RATE, UNREADABLE
+from streamshed.spark.internal_names import NOW, OPEN, OPENED, RETAINED_RATE, UNREADABLE
 from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
@@ -54,7 +54,8 @@ def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None) -> D
     drops = WindowDrops(queries={part_name(droppable.definition_id, cohort): dropped for cohort in cohorts})
     work = stream_work(known, asked.foundation.queries)
     values = plan_values(StreamPlan(sampling_code=0), 0, work.gating, drops)
-    plan = Plan(spark.createDataFrame([values], PLAN_SCHEMA).withColumn(OPENED, F.col(OPEN)))
+    row = spark.createDataFrame([values], PLAN_SCHEMA)
+    plan = Plan(row.withColumns({OPENED: F.col(OPEN), NOW: F.lit(None).cast("bigint")}))
     admission = Admission(plan, whole_words=whole_words(work), cohort_keys=work.cohort_keys)
     return sampled_rows(folder_frame(spark, known), known, admission)
 

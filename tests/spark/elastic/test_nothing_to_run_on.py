@@ -101,6 +101,7 @@ def run(tmp_path: Path) -> Iterator[Begin]:
     for program in programs:
         if program.process.poll() is None:
             os.killpg(program.process.pid, signal.SIGKILL)
+        program.process.wait()
 
 
 def test_a_cluster_without_a_worker(cluster: StandaloneCluster, run: Begin) -> None:

@@ -3,13 +3,16 @@
 import re
 
 from streamshed.errors import StreamshedError
-from streamshed.spark.loss_reasons import told_loss
+from streamshed.spark.loss_reasons import is_of_memory, told_loss
 
 _PYTHON_CAUSE = re.compile(r"^[\w.]+(?:Error|Exception): (?P<sentence>.+)$")
 _QUERY_FAILED = re.compile(r"^\[STREAM_FAILED\].*? terminated with exception: ")
 _JAVA_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+$")
-_LOST_EXECUTORS = re.compile(r"failed (?P<times>\d+) times.*?ExecutorLostFailure \([^)]*\) Reason: (?P<reason>.+)")
+_LOST_TASK = re.compile(
+    r"failed (?P<times>\d+) times, most recent failure: Lost task .*?\): "
+    r"(?P<lost>ExecutorLostFailure \([^)]*\) Reason: )?(?P<reason>.+)"
+)
 _LONGEST = 400
 
 
@@ -27,11 +30,19 @@ def failure_text(failure: Exception) -> str:
     if isinstance(failure, StreamshedError):
         return f"the run failed: {failure}"
     lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
-    if lost := next((match for line in lines if (match := _LOST_EXECUTORS.search(line))), None):
-        return f"the run failed: a task lost {lost['times']} executors, the last one: {told_loss(lost['reason'])}"
+    if (lost := _lost_task(lines)) is not None:
+        return f"the run failed: {lost}"
     sentence = _innermost_cause(lines) or (lines[0] if lines else type(failure).__name__)
     sentence = _JAVA_CLASS.sub("", _QUERY_FAILED.sub("", _SQL_STATE.sub("", sentence)))
     return f"the run failed: {sentence[:_LONGEST]}"
+
+
+def _lost_task(lines: list[str]) -> str | None:
+    """That a task has lost its executors, or has found no memory, one after the other."""
+    found = next((match for line in lines if (match := _LOST_TASK.search(line))), None)
+    if found is None or not (found["lost"] or is_of_memory(found["reason"])):
+        return None
+    return f"a task failed {found['times']} times, the last time by: {told_loss(found['reason'])}"
 
 
 def _innermost_cause(lines: list[str]) -> str | None:

@@ -6,7 +6,7 @@ import re
 
 _MEMORY = re.compile(
     # What Spark's executors end with when Java has no more memory; a signal of the system's, as where it has none.
-    r"\bcode (52|137)\b|OOM|OutOfMemory|out of memory|memory limits|exceeding thresholds|heartbeat timed out",
+    r"\bcode (52|137)\b|OOM|OutOfMemory|out of memory|memory limits|heartbeat timed out",
     re.IGNORECASE,
 )
 _REMEDY = "is its memory too small for the state of a partition? spark.executor.memory, partitions, state_limit"

@@ -30,7 +30,14 @@ OF_MEMORY = "is its memory too small for the state of a partition? spark.executo
         ),
         (
             LOST,
-            f"a task lost 4 executors, the last one: Command exited with code 52 ({OF_MEMORY})",
+            f"a task failed 4 times, the last time by: Command exited with code 52 ({OF_MEMORY})",
+        ),
+        (
+            (
+                "Aborted: Task 1 in stage 3.0 failed 4 times, most recent failure: Lost task 1.3 in stage 3.0 (TID 9)"
+                " (10.0.0.1 executor 3): java.lang.OutOfMemoryError: Java heap space"
+            ),
+            f"a task failed 4 times, the last time by: java.lang.OutOfMemoryError: Java heap space ({OF_MEMORY})",
         ),
         ("", "RuntimeError"),
     ],

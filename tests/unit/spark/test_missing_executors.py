@@ -77,7 +77,7 @@ def test_the_last_loss_is_named() -> None:
         "Command exited with code 137",
         "Executor heartbeat timed out after 130000 ms",
         "Container killed by YARN for exceeding physical memory limits. 2.1 GB of 2 GB used.",
-        "Remote RPC client disassociated. Likely due to containers exceeding thresholds, or network issues.",
+        "java.lang.OutOfMemoryError: Java heap space",
         "The executor with id 3 exited with exit code 137(SIGKILL, possible container OOM).",
     ],
 )
@@ -86,7 +86,17 @@ def test_losses_for_want_of_memory(reason: str) -> None:
     assert "spark.executor.memory" in told_loss(reason)
 
 
-@pytest.mark.parametrize("reason", ["Command exited with code 1", "Command exited with code 521", "worker lost", ""])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Command exited with code 1",
+        "Command exited with code 521",
+        "worker lost",
+        # Said of whatever is lost without a word.
+        "Remote RPC client disassociated. Likely due to containers exceeding thresholds, or network issues.",
+        "",
+    ],
+)
 def test_others(reason: str) -> None:
     assert not is_of_memory(reason)
     assert "spark.executor.memory" not in told_loss(reason)

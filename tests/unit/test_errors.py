@@ -33,7 +33,8 @@ STREAM = Problem("queries.b.from", "pakets", "unknown stream", "packets")
 def test_every_error_has_the_one_base() -> None:
     classes = [member for _, member in inspect.getmembers(errors, inspect.isclass)]
     raised = [member for member in classes if issubclass(member, BaseException)]
-    assert len(raised) == 12
+    assert StreamshedError in raised
+    assert len(raised) > 1
     assert all(issubclass(member, StreamshedError) for member in raised)
 
 

@@ -58,8 +58,17 @@ def _state_of_master(spark: SparkSession, master: str) -> tuple[tuple[Size, ...]
 
 def _asked(spark: SparkSession, host: str, port: int) -> Any:
     java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has none of these calls
-    there = java.org.apache.spark.SparkEnv.get().rpcEnv()
+    classes, handles, named = java.java.lang.Class, java.java.lang.invoke, java.java.util.ArrayList()
+    # Py4J calls a method of an object by listing all that its class has, and one of SparkEnv's takes a class of
+    # Protobuf, which PySpark does not bring: the method that is needed is looked up alone.
+    found = handles.MethodHandles.publicLookup().findVirtual(
+        classes.forName("org.apache.spark.SparkEnv"),
+        "rpcEnv",
+        handles.MethodType.methodType(classes.forName("org.apache.spark.rpc.RpcEnv")),
+    )
+    named.append(spark.sparkContext._jsc.sc().env())  # noqa: SLF001 - nor this one
+    there = found.invokeWithArguments(named)
     endpoint = there.setupEndpointRef(java.org.apache.spark.rpc.RpcAddress(host, port), "Master")
-    kind = java.java.lang.Class.forName(f"{_MESSAGES}MasterStateResponse")
+    kind = classes.forName(f"{_MESSAGES}MasterStateResponse")
     answer = getattr(getattr(java, "scala.reflect.ClassTag$"), "MODULE$").apply(kind)
     return endpoint.askSync(getattr(getattr(java, f"{_MESSAGES}RequestMasterState$"), "MODULE$"), answer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 FREQUENT_MOMENTS = 4
 """So many times something was lost before that is the rule."""
 
-_APART_SECONDS = 5.0
+APART_SECONDS = 5.0
 """What is lost in less time is lost at once, as with a machine that has several executors."""
 
 
@@ -52,7 +52,7 @@ class ExecutorLosses:
         """Whether executors that come and go are the rule; what a micro-batch takes is with them."""
         moments, last = 0, float("-inf")
         for time in self.times:
-            if time - last >= _APART_SECONDS:
+            if time - last >= APART_SECONDS:
                 moments, last = moments + 1, time
         return moments >= FREQUENT_MOMENTS
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from streamshed.cli.exit_code import ExitCode
-from streamshed.spark.executor_losses import FREQUENT_MOMENTS
+from streamshed.spark.executor_losses import APART_SECONDS, FREQUENT_MOMENTS
 from streamshed.spark.standalone_cluster import StandaloneCluster, standalone_cluster
 from tests.spark.streaming.harness import PATIENCE_SECONDS
 
@@ -150,6 +150,7 @@ def test_executors_that_are_lost_again_and_again_while_the_run_goes_on(cluster: 
         done = program.micro_batches
         program.wait(lambda done=done: program.micro_batches >= done + 2, f"a run after loss {lost}")  # type: ignore[misc]
         assert program.scaling["workers_replaced"] == lost
+        time.sleep(APART_SECONDS + 1.0)  # what is lost sooner is lost at once
         for pid in worker.executor_pids().values():
             os.kill(pid, signal.SIGKILL)
     program.wait(lambda: program.scaling["scaling_reason"] == "losing_workers", "a loop")

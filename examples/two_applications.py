@@ -14,7 +14,9 @@ Both run until Ctrl-C, or for the number of seconds given as a third argument.
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +102,17 @@ def told(journal: pd.DataFrame, part: str) -> pd.DataFrame:
     return found.tail(12)
 
 
+def watch(run: Any, seconds: float | None) -> None:
+    """Wait until Ctrl-C or for so many seconds; what ends the run by itself is raised."""
+    stopped = threading.Event()
+    # Spark's own answer to Ctrl-C is to cancel what it is doing, which a run takes for a failure.
+    signal.signal(signal.SIGINT, lambda *_: stopped.set())
+    deadline = None if seconds is None else time.monotonic() + seconds
+    while not stopped.is_set() and (deadline is None or time.monotonic() < deadline):
+        if run.await_termination(0.5):
+            return
+
+
 def main(part: str, folder: Path, seconds: float | None) -> None:
     """Run one of the two applications, and print what becomes of it."""
     (folder / "alerts").mkdir(parents=True, exist_ok=True)
@@ -122,7 +135,7 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
                 feeds=[Feed(query="alerts", needs=str(needs), stream="alerts", same_time=True)],
             )
         with run:
-            run.await_termination(seconds)
+            watch(run, seconds)
             print(told(run.journal(), part).to_string(index=False))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.demand import Demand
 from streamshed.planning.large_values import SizedSampling
-from streamshed.planning.network_load import network_load
+from streamshed.planning.network_load import network_load, rows_within
 from streamshed.planning.rate_policies import RatePolicy
 from streamshed.planning.replanning import RatePlanner
 from streamshed.planning.useful_rates import useful_rates
@@ -183,6 +183,11 @@ def coming_work(
         asked.demands[node.query].query if address is None and node.query is not None else address or node.name
         for node, address in zip(nodes, asked.addresses, strict=True)
     ]
+    window_rows = {
+        query.name: rows_within(query.stream, arriving[query.stream.name], one.reach, asked.reach[query.name])
+        for query in network.queries
+        if (one := droppable.get(query.name)) is not None and query.stream.name in arriving
+    }
     return ComingWork(
         tree=WorkTree(tuple(scaled)),
         demands=asked.demands,
@@ -193,5 +198,5 @@ def coming_work(
         reach=asked.reach,
         upcoming=UpcomingWindows()
         if windows is None
-        else replace(windows, state_entries=state_entries(droppable, known)),
+        else replace(windows, state_entries=state_entries(droppable, known, window_rows)),
     )

@@ -130,6 +130,24 @@ def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
     ]
 
 
+def rows_within(stream: Stream, arriving: StreamStatistics, window: WindowSpecification, share: float) -> float:
+    """Return how many rows of a stream there are in a window, or the share of them that come to a place.
+
+    Example:
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks, minute = stream("ticks", rate(1), time="timestamp"), WindowSpecification(60_000_000, 60_000_000)
+        >>> rows_within(ticks, StreamStatistics(rows_per_second=100.0, event_seconds_per_second=2.0), minute, 0.5)
+        1500.0
+    """
+    if window.is_by_count:
+        return window.size_microseconds / MICROSECONDS_PER_NUMBER
+    if stream.is_numbered:
+        return arriving.rows_per_number * window.size_microseconds / MICROSECONDS_PER_NUMBER * share
+    per_second = arriving.rows_per_second * share
+    return per_second * window.size_microseconds / 1e6 / arriving.event_seconds_per_second
+
+
 class _Builder:
     def __init__(self, network: QueryNetwork, known: NetworkStatistics, interval: float, load_factor: float) -> None:
         self._network, self._known = network, known
@@ -337,14 +355,9 @@ class _Builder:
         return self._rows_within(query.stream, query.aggregate.over, self._reach[query.rows])
 
     def _rows_within(self, stream: Stream, window: WindowSpecification, reach: float) -> float:
-        """The rows of a stream in a window, or the share of them that come to a place."""
-        if window.is_by_count:
-            return window.size_microseconds / MICROSECONDS_PER_NUMBER
         arriving = self._of(stream)
-        if stream.is_numbered:
-            return arriving.rows_per_number * window.size_microseconds / MICROSECONDS_PER_NUMBER * reach
-        per_second = arriving.rows_per_second * self._fuller_windows(stream) * reach
-        return per_second * window.size_microseconds / 1e6 / arriving.event_seconds_per_second
+        fuller = replace(arriving, rows_per_second=arriving.rows_per_second * self._fuller_windows(stream))
+        return rows_within(stream, fuller, window, reach)
 
     def _fuller_windows(self, stream: Stream) -> float:
         """How many times the rows a window holds at this load: where it lies along numbers, it only ends sooner."""

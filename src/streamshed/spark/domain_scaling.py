@@ -61,7 +61,7 @@ class DomainScaling:
         self._balance = Balance()
         self._stages: Stages | None = None
         self._input: Cut | None = None
-        settings = _in_pieces(workers.settings, -(-partitions // workers.cores))
+        settings = _in_pieces(workers.settings, partitions, workers.cores)
         self.loop = ElasticLoop(
             loop,
             controller_named(settings.controller, settings),
@@ -105,6 +105,7 @@ class DomainScaling:
         return min(1.0, self._balance.undivided_share * self._cores)
 
 
-def _in_pieces(settings: ElasticSettings, pieces: int) -> ElasticSettings:
+def _in_pieces(settings: ElasticSettings, partitions: int, cores: int) -> ElasticSettings:
+    """Work comes in as many pieces for workers as all that run at a time on one make up."""
     limits = settings.limits
-    return settings if limits.partitions else replace(settings, limits=replace(limits, partitions=pieces))
+    return replace(settings, limits=replace(limits, partitions=-(-(limits.partitions or partitions) // cores)))

@@ -42,7 +42,7 @@ def elastic_workers(
             " little of streams): switch it off, or leave elastic out"
         )
     executors, limits = executors_of(spark), settings.limits
-    cores = _cores(executors)
+    cores = _cores(spark, executors)
     pool = ExecutorPool(
         executors,
         most=limits.most or max(limits.least, -(-partitions // cores)),
@@ -58,11 +58,21 @@ def elastic_workers(
     }
 
 
-def elastic_partitions(settings: ElasticSettings) -> int:
-    """Return how many state partitions a new checkpoint gets, so that all workers there may be have some."""
+def elastic_partitions(spark: SparkSession, settings: ElasticSettings) -> int:
+    """Return how many state partitions a new checkpoint gets, so that all cores of all workers there may be have some.
+
+    Args:
+        spark: The session.
+        settings: What is asked of elasticity.
+    """
     limits = settings.limits
-    return limits.partitions or limits.most or max(limits.least, DEFAULT_PIECES)
+    if limits.partitions:
+        return limits.partitions
+    cores = _cores(spark, executors_of(spark))
+    return limits.most * cores if limits.most else max(limits.least * cores, DEFAULT_PIECES)
 
 
-def _cores(executors: Executors) -> int:
-    return max((executor.cores for executor in executors.running() or ()), default=1)
+def _cores(spark: SparkSession, executors: Executors) -> int:
+    """How many tasks a worker runs at a time: as those do that run, or, before any does, as Spark is told."""
+    asked = int(spark.sparkContext.getConf().get("spark.executor.cores", "1") or 1)
+    return max((executor.cores for executor in executors.running() or ()), default=asked)

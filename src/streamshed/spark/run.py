@@ -308,7 +308,7 @@ def _give_up(domains: Sequence[DomainRun]) -> None:
 
 def _default_partitions(spark: SparkSession, elastic: ElasticSettings | None) -> int:
     if elastic is not None:
-        return elastic_partitions(elastic)
+        return elastic_partitions(spark, elastic)
     return min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
 
 

@@ -8,7 +8,9 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits, Workers
 from streamshed.errors import InvalidNetworkError
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
+from streamshed.spark import elastic_workers as elastic_workers_module
 from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
+from streamshed.spark.executors import Executor
 from streamshed.spark.shared_workers import SharedWorkers
 from streamshed.spark.start_settings import StartSettings
 
@@ -37,16 +39,25 @@ def test_one_process_is_one_worker_for_all_clocks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "partitions"),
+    ("limits", "cores", "partitions"),
     [
-        (WorkerLimits(), 8),
-        (WorkerLimits(least=12), 12),
-        (WorkerLimits(most=6), 6),
-        (WorkerLimits(most=6, partitions=24), 24),
+        (WorkerLimits(), 1, 8),
+        (WorkerLimits(least=12), 1, 12),
+        (WorkerLimits(most=6), 1, 6),
+        (WorkerLimits(most=6), 4, 24),
+        (WorkerLimits(least=3), 4, 12),
+        (WorkerLimits(most=6, partitions=24), 4, 24),
     ],
 )
-def test_all_workers_there_may_be_have_a_partition(limits: WorkerLimits, partitions: int) -> None:
-    assert elastic_partitions(ElasticSettings(limits=limits)) == partitions
+def test_all_cores_of_all_workers_there_may_be_have_a_partition(
+    limits: WorkerLimits, cores: int, partitions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, running = ElasticSettings(limits=limits), SimpleNamespace(running=lambda: (Executor("0", cores=cores),))
+    monkeypatch.setattr(elastic_workers_module, "executors_of", lambda _: running)
+    assert elastic_partitions(session("spark://there:7077"), settings) == partitions
+    none_yet = SimpleNamespace(running=lambda: None)
+    monkeypatch.setattr(elastic_workers_module, "executors_of", lambda _: none_yet)
+    assert elastic_partitions(session("spark://there:7077", spark_executor_cores=str(cores)), settings) == partitions
 
 
 def test_the_most_that_any_clock_wants_is_asked_for() -> None:

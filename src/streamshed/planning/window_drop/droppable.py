@@ -6,8 +6,10 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from streamshed.network.aggregate import AggregateKind
 from streamshed.network.cohorts import COHORTS, part_name
 from streamshed.network.gaps_by import GapsBy
+from streamshed.network.grouping import Aggregate, NamedCall
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
 from streamshed.network.window import WindowSpecification
@@ -41,6 +43,7 @@ class DroppableQuery:
         is_by_group: Whether its windows are dropped cohort by cohort.
         cohort: The one that is meant; None: all of its groups.
         sides: Of a query over a join, what its windows need of either side.
+        collects_rows: Whether rows are held as they are until their windows close, as for aggregates of users.
     """
 
     query: str
@@ -55,6 +58,7 @@ class DroppableQuery:
     is_by_group: bool = False
     cohort: int | None = None
     sides: tuple[SideReach, ...] = ()
+    collects_rows: bool = False
 
     @property
     def parts(self) -> dict[str, DroppableQuery]:
@@ -213,7 +217,14 @@ def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery
         work=(query.rows.address, *[str(key.expression) for key in keys]),
         is_by_group=is_by_group,
         sides=sides,
+        collects_rows=any(call.kind is AggregateKind.USER for _, call in _innermost_calls(query)),
     )
+
+
+def _innermost_calls(query: Query) -> Sequence[NamedCall]:
+    """What is aggregated of a stream's rows."""
+    innermost = next((node for node in query.node.path if isinstance(node, Aggregate)), None)
+    return () if innermost is None else innermost.aggregates
 
 
 def _epoch(window: WindowSpecification, batch: int) -> int:

@@ -89,25 +89,34 @@ class StateUse:
 NOTHING_HELD = StateUse()
 
 
-def state_entries(queries: Mapping[str, DroppableQuery], known: NetworkStatistics) -> dict[str, float]:
-    """Return about how many groups each query holds in state: those of a window, in each slice of one.
+def state_entries(
+    queries: Mapping[str, DroppableQuery], known: NetworkStatistics, window_rows: Mapping[str, float]
+) -> dict[str, float]:
+    """Return about how many entries each query holds in state: groups of a window, in each slice of one, and rows.
 
     Args:
         queries: Those whose windows may be dropped, by name.
         known: How many groups they have.
+        window_rows: By query, how many rows a window needs; those that collect rows hold so many.
 
     Example:
+        >>> from dataclasses import replace
         >>> from streamshed.network.window import WindowSpecification
         >>> from streamshed.statistics.group_sizes import GroupSizes
         >>> from streamshed.statistics.network_statistics import QueryStatistics
         >>> sliding = DroppableQuery(
         ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), batch=4, epoch=20, weight=1
         ... )
-        >>> groups = QueryStatistics(groups=GroupSizes(((10.0, 100.0),)))
-        >>> state_entries({"q": sliding}, NetworkStatistics(queries={"q": groups}))
+        >>> known = NetworkStatistics(queries={"q": QueryStatistics(groups=GroupSizes(((10.0, 100.0),)))})
+        >>> state_entries({"q": sliding}, known, {"q": 1000.0})
         {'q': 400.0}
+        >>> state_entries({"q": replace(sliding, collects_rows=True)}, known, {"q": 1000.0})
+        {'q': 1400.0}
     """
-    return {name: _slices(query) * _groups(name, known) for name, query in queries.items()}
+    return {
+        name: _slices(query) * _groups(name, known) + (window_rows.get(name, 0.0) if query.collects_rows else 0.0)
+        for name, query in queries.items()
+    }
 
 
 def _slices(query: DroppableQuery) -> int:

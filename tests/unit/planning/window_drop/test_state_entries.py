@@ -1,0 +1,72 @@
+"""What a query holds in state: its groups in each slice of a window, and for aggregates of users the rows themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamshed.network.aggregate import user_aggregate
+from streamshed.network.network import network
+from streamshed.network.query import Query
+from streamshed.planning.coming_work import coming_work
+from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.group_sizes import GroupSizes
+from streamshed.statistics.load_model import LoadModel
+from streamshed.statistics.load_prior import LoadPrior
+from streamshed.statistics.network_statistics import (
+    NetworkStatistics,
+    OperatorStatistics,
+    QueryStatistics,
+    StreamStatistics,
+)
+from tests.unit.planning.networks import rows_of
+
+GROUPS, SELECTIVITY, ROWS, TRIGGER_SECONDS = 40.0, 0.25, 2_000, 2.0
+PACKETS = rows_of("packets")
+FEW = PACKETS.filter("value > 3")
+
+
+class Last:
+    def init(self) -> float | None:
+        return None
+
+    def incr(self, state: float | None, value: float) -> float | None:
+        return value
+
+    def final(self, state: float | None) -> float | None:
+        return state
+
+
+LAST = user_aggregate(Last, columns=["value"], returns="double")
+TOLERANT = {"mode": "subset", "max_gap": 6}
+
+
+def held(asked: Query, *, event_seconds_per_second: float = 1.0) -> float:
+    known = NetworkStatistics(
+        streams={"packets": StreamStatistics(rows_per_second=0, event_seconds_per_second=event_seconds_per_second)},
+        operators={FEW.address: OperatorStatistics(selectivity=SELECTIVITY)},
+        queries={asked.name: QueryStatistics(groups=GroupSizes(((10.0, GROUPS),)))},
+    )
+    prior = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)
+    statistics = Statistics(offered_rows={"packets": ROWS}, load_model=LoadModel.initial(["packets"], prior))
+    work = coming_work(
+        network(asked), known, statistics, trigger_interval_seconds=TRIGGER_SECONDS, windows=UpcomingWindows()
+    )
+    return work.upcoming.state_entries[asked.name]
+
+
+def test_sums_and_counts_hold_groups() -> None:
+    assert held(FEW.window("20 seconds", every="5 seconds").agg(n="count(*)").query("q", **TOLERANT)) == 4 * GROUPS
+
+
+@pytest.mark.parametrize("speed", [1.0, 10.0])
+def test_aggregates_of_users_hold_rows_as_long_as_windows_reach(speed: float) -> None:
+    asked = FEW.window("20 seconds", every="5 seconds").agg(last=LAST).query("q", **TOLERANT)
+    rows = ROWS / TRIGGER_SECONDS * 20 / speed * SELECTIVITY
+    assert held(asked, event_seconds_per_second=speed) == pytest.approx(4 * GROUPS + rows)
+
+
+def test_those_of_answers_hold_answers_only() -> None:
+    counts = FEW.window("5 seconds").agg(value="count(*)")
+    asked = counts.window("20 seconds").agg(last=LAST).query("q", **TOLERANT)
+    assert held(asked) == pytest.approx(4 * GROUPS)

@@ -1,4 +1,4 @@
-"""What a query holds in state: its groups in each slice of a window, and for aggregates of users the rows themselves."""
+"""What a query holds in state: its groups in each slice of a window, and for aggregates of users all rows."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ PACKETS = rows_of("packets")
 FEW = PACKETS.filter("value > 3")
 
 
-class Last:
+class Largest:
     def init(self) -> float | None:
         return None
 
     def incr(self, state: float | None, value: float) -> float | None:
-        return value
+        return value if state is None else max(state, value)
 
     def final(self, state: float | None) -> float | None:
         return state
 
 
-LAST = user_aggregate(Last, columns=["value"], returns="double")
+LARGEST = user_aggregate(Largest, columns=["value"], returns="double")
 TOLERANT = {"mode": "subset", "max_gap": 6}
 
 
@@ -61,12 +61,12 @@ def test_sums_and_counts_hold_groups() -> None:
 
 @pytest.mark.parametrize("speed", [1.0, 10.0])
 def test_aggregates_of_users_hold_rows_as_long_as_windows_reach(speed: float) -> None:
-    asked = FEW.window("20 seconds", every="5 seconds").agg(last=LAST).query("q", **TOLERANT)
+    asked = FEW.window("20 seconds", every="5 seconds").agg(largest=LARGEST).query("q", **TOLERANT)
     rows = ROWS / TRIGGER_SECONDS * 20 / speed * SELECTIVITY
     assert held(asked, event_seconds_per_second=speed) == pytest.approx(4 * GROUPS + rows)
 
 
 def test_those_of_answers_hold_answers_only() -> None:
     counts = FEW.window("5 seconds").agg(value="count(*)")
-    asked = counts.window("20 seconds").agg(last=LAST).query("q", **TOLERANT)
+    asked = counts.window("20 seconds").agg(largest=LARGEST).query("q", **TOLERANT)
     assert held(asked) == pytest.approx(4 * GROUPS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -57,7 +58,7 @@ def chosen_for(
     if not droppable or float(tree.node_seconds.sum()) <= work_seconds:
         rates = np.maximum(rates_of(tree, demands, work_seconds), _LEAST_RATE)
         return ShedWork(rates, windows={name: (one, 1.0) for name, one in droppable.items()})
-    lasting = UpcomingWindows(drops=WindowDrops(queries={}, pressed=PATIENCE))
+    lasting = UpcomingWindows(drops=WindowDrops(queries={}, pressed=PATIENCE, pressed_seconds=math.inf))
     tolerant = TolerantWork(tree, demands, droppable)
     plan = drop_plan(tolerant, work_seconds, rates_of, lasting)
     needed, sampled = plan.needed_in_the_long_run, list(tolerant.sampled)

@@ -24,8 +24,8 @@ from streamshed.planning.window_drop.window_shares import (
 from streamshed.planning.work_tree import Truths, Vector, WorkTree
 
 PATIENCE = 5
-"""So many micro-batches in a row the bounds of gaps must leave too much to do, before a query is shut down for it; and
-so many must have had room for all of them, before those come back."""
+"""So many micro-batches in a row, all together, the bounds of gaps must leave too much to do, before a query is shut
+down for it; and so many must have had room for all of them, before those come back."""
 
 ROOM = 0.95
 """There is room for queries that are shut down where all fit into this share of the time."""
@@ -96,7 +96,7 @@ def nothing_more_dropped(work: TolerantWork, upcoming: UpcomingWindows) -> DropP
         work: The work.
         upcoming: What is known.
     """
-    calm = replace(upcoming, drops=replace(upcoming.drops, pressed=0, pressure=Pressure.NONE))
+    calm = replace(upcoming, drops=replace(upcoming.drops, pressed=0, pressed_seconds=0.0, pressure=Pressure.NONE))
     shut, drops = _still_shut(work, calm.drops, upcoming.steady_seconds)
     return _decided(work, _runs(work, shut).astype(float), replace(calm, drops=drops))
 
@@ -130,6 +130,22 @@ def _still_shut(work: TolerantWork, drops: WindowDrops, steady_seconds: float | 
     return shut, replace(drops, eased=drops.eased + 1, eased_seconds=left)
 
 
+def _pressed(drops: WindowDrops, short_seconds: float) -> WindowDrops:
+    """Remember how much more time than there is the least takes that bounds of gaps allow.
+
+    A micro-batch that has time for it may come between others that have not, as a short one follows a long one: what
+    counts is whether there was time for it in some in a row together.
+
+    Args:
+        drops: What was decided before.
+        short_seconds: Of the present one.
+    """
+    together = drops.pressed_seconds + short_seconds
+    if together <= 0:
+        return replace(drops, pressed=0, pressed_seconds=0.0)
+    return replace(drops, pressed=drops.pressed + 1, pressed_seconds=together)
+
+
 def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upcoming: UpcomingWindows) -> DropPlan:
     """Plan which windows are dropped.
 
@@ -154,21 +170,24 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     asked = _window_demands(work, frozenset(shut))
     least = least_kept(work, asked)
     utmost_seconds = _utmost(upcoming, budget_seconds)
-    fits, can_last = least.fits(long_run_seconds), least.seconds <= utmost_seconds
-    pressed = 0 if can_last else drops.pressed + 1
+    fits = least.fits(long_run_seconds)
+    short_seconds = least.seconds - utmost_seconds
+    drops = _pressed(drops, min(short_seconds, utmost_seconds))
     runs = _runs(work, shut)
     needed = None
     if fits and work.sampled:
         kept = _best_split(work, _Asked(asked, runs, least), long_run_seconds, rates_of)
     elif fits:
         kept = _window_shares(work, asked, long_run_seconds) * runs
-    elif pressed >= PATIENCE:
-        kept, pressed = window_shares(work.tree, rare(work, asked), least.modelled(utmost_seconds)) * runs, 0
+    elif drops.pressed >= PATIENCE and short_seconds > 0:
+        lasting_seconds = max(utmost_seconds, least.seconds - drops.pressed_seconds / drops.pressed)
+        kept = window_shares(work.tree, rare(work, asked), least.modelled(lasting_seconds)) * runs
+        drops = replace(drops, pressed=0, pressed_seconds=0.0)
     else:
         kept, needed = least.kept, least.needed
     if pressure is not Pressure.NONE:
         kept, needed = np.minimum(kept, least_shares_kept(asked) * runs), None
-    return _decided(work, kept, replace(upcoming, drops=replace(drops, pressed=pressed)), needed)
+    return _decided(work, kept, replace(upcoming, drops=drops), needed)
 
 
 def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_seconds: float) -> Vector:

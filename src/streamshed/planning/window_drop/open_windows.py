@@ -303,7 +303,8 @@ class WindowDrops:
 
     Attributes:
         queries: By part, see `cohorts.part_name`.
-        pressed: How many micro-batches in a row the bounds of gaps left too much to do.
+        pressed: How many micro-batches in a row the bounds of gaps left too much to do, all together.
+        pressed_seconds: How much more than there was time for.
         eased: How many in a row had room for all queries that are shut down.
         eased_seconds: How much of that room these would have left, all together.
         pressure: What state asked of queries that tolerate gaps.
@@ -312,6 +313,7 @@ class WindowDrops:
 
     queries: Mapping[str, QueryDrops]
     pressed: int = 0
+    pressed_seconds: float = 0.0
     eased: int = 0
     eased_seconds: float = 0.0
     pressure: Pressure = Pressure.NONE
@@ -344,6 +346,7 @@ class WindowDrops:
         return cls(
             queries=queries,
             pressed=document["pressed"],
+            pressed_seconds=document.get("pressed_seconds", 0.0),
             eased=document["eased"],
             eased_seconds=document.get("eased_seconds", 0.0),
             pressure=pressure,

@@ -187,6 +187,35 @@ def test_one_late_micro_batch_shuts_nobody_down() -> None:
     assert plan.kept_shares["windows"] == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(("calm", "busy", "is_shut"), [(0.25, 0.1, True), (0.35, 0.1, False), (5.0, 0.1, False)])
+def test_those_that_cannot_last_are_shut_down_though_some_micro_batches_have_room_for_them(
+    calm: float, busy: float, *, is_shut: bool
+) -> None:
+    """A tenth of the windows takes 0.2 s; each even micro-batch has `calm` seconds, each odd one `busy`."""
+    windows, seen = upcoming(), []
+    for number in range(2 * PATIENCE):
+        seconds = busy if number % 2 else calm
+        plan = drop_plan(
+            TolerantWork(ALONE, [WINDOWS], tolerant()),
+            0.1,
+            least_error_rates,
+            replace(windows, steady_seconds=seconds, utmost_seconds=seconds),
+        )
+        windows = replace(windows, drops=WindowDrops.from_document(plan.drops.to_document()))
+        seen.append(plan.kept_shares["windows"] > 0)
+    assert seen[: PATIENCE - 1] == [True] * (PATIENCE - 1)
+    assert all(seen) is not is_shut
+
+
+def test_a_single_micro_batch_that_has_no_time_at_all_shuts_nobody_down() -> None:
+    windows = upcoming(steady_seconds=0.001)
+    for seconds in [0.001] + [0.21] * (2 * PATIENCE):
+        windows = replace(windows, steady_seconds=seconds, utmost_seconds=seconds)
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.1, least_error_rates, windows)
+        windows = replace(windows, drops=plan.drops)
+        assert plan.kept_shares["windows"] > 0
+
+
 @pytest.mark.parametrize(("epoch", "expected"), [(400, 0.3), (600, 1.0)])
 def test_the_long_run_counts_where_epochs_are_longer_than_micro_batches(epoch: int, expected: float) -> None:
     queries = {"windows": replace(tolerant(batch=60)["windows"], epoch=epoch)}

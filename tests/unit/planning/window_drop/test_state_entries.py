@@ -38,7 +38,6 @@ class Largest:
 
 
 LARGEST = user_aggregate(Largest, columns=["value"], returns="double")
-TOLERANT = {"mode": "subset", "max_gap": 6}
 
 
 def held(asked: Query, *, event_seconds_per_second: float = 1.0) -> float:
@@ -56,17 +55,20 @@ def held(asked: Query, *, event_seconds_per_second: float = 1.0) -> float:
 
 
 def test_sums_and_counts_hold_groups() -> None:
-    assert held(FEW.window("20 seconds", every="5 seconds").agg(n="count(*)").query("q", **TOLERANT)) == 4 * GROUPS
+    assert (
+        held(FEW.window("20 seconds", every="5 seconds").agg(n="count(*)").query("q", mode="subset", max_gap=6))
+        == 4 * GROUPS
+    )
 
 
 @pytest.mark.parametrize("speed", [1.0, 10.0])
 def test_aggregates_of_users_hold_rows_as_long_as_windows_reach(speed: float) -> None:
-    asked = FEW.window("20 seconds", every="5 seconds").agg(largest=LARGEST).query("q", **TOLERANT)
+    asked = FEW.window("20 seconds", every="5 seconds").agg(largest=LARGEST).query("q", mode="subset", max_gap=6)
     rows = ROWS / TRIGGER_SECONDS * 20 / speed * SELECTIVITY
     assert held(asked, event_seconds_per_second=speed) == pytest.approx(4 * GROUPS + rows)
 
 
 def test_those_of_answers_hold_answers_only() -> None:
     counts = FEW.window("5 seconds").agg(value="count(*)")
-    asked = counts.window("20 seconds").agg(largest=LARGEST).query("q", **TOLERANT)
+    asked = counts.window("20 seconds").agg(largest=LARGEST).query("q", mode="subset", max_gap=6)
     assert held(asked) == pytest.approx(4 * GROUPS)

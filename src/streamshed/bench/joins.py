@@ -34,8 +34,7 @@ from streamshed.bench.joins_skewed import (
 from streamshed.bench.joins_streamed import (
     STREAMED_FULL,
     STREAMED_QUICK,
-    dense_figures,
-    measure_streamed,
+    measure_rates,
     streamed_document,
     streamed_figures,
 )
@@ -76,9 +75,11 @@ def run(options: BenchOptions) -> BenchResult:
     recorded = _recorded(options)
     found = _at_fixed_comparisons(options)
     speed = measure_throughput(seed=options.seed)
-    sizes = STREAMED_QUICK if options.quick else STREAMED_FULL
-    streamed = measure_streamed(sizes, seed=options.seed, progress=_within(options, "streams", 0.5))
-    dense = measure_streamed(sizes.denser, seed=options.seed, progress=_within(options, "dense streams", 0.55))
+    streamed = measure_rates(
+        STREAMED_QUICK if options.quick else STREAMED_FULL,
+        seed=options.seed,
+        progress=_within(options, "streams", 0.5),
+    )
     skewed = measure_skewed(
         SKEWED_QUICK if options.quick else SKEWED_FULL, seed=options.seed, progress=_within(options, "skewed", 0.58)
     )
@@ -90,7 +91,6 @@ def run(options: BenchOptions) -> BenchResult:
             **figures_of(found),
             **throughput_figures(speed),
             **streamed_figures(streamed),
-            **dense_figures(dense),
             **skewed_figures(skewed),
             **(timed_figures(timed) if timed else {}),
             **(indexed_figures(indexed) if indexed else {}),
@@ -98,8 +98,7 @@ def run(options: BenchOptions) -> BenchResult:
         },
         details={
             **to_document(found),
-            "streamed": streamed_document(streamed),
-            "streamed_dense": streamed_document(dense),
+            "streamed": {rate: streamed_document(joins) for rate, joins in streamed.items()},
             "skewed": skewed_document(skewed),
             "by_clock": timed_document(timed) if timed else None,
             "windows_of_200_s": indexed_document(indexed) if indexed else None,

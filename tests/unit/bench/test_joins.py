@@ -14,7 +14,7 @@ from streamshed.bench.joins_figures import Runs, figures_of, to_document
 from streamshed.bench.joins_indexed import INDEXED, UNINDEXED, IndexedRuns, indexed_figures
 from streamshed.bench.joins_recorded import NAMES, RecordedRuns, recorded_figures
 from streamshed.bench.joins_skewed import SkewedJoin, skewed_figures
-from streamshed.bench.joins_streamed import StreamedJoin, StreamedJoins, dense_figures, streamed_figures
+from streamshed.bench.joins_streamed import STREAMED_FULL, StreamedJoin, StreamedJoins, streamed_figures
 from streamshed.bench.joins_throughput import Throughput, measure_throughput, throughput_figures
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.yields import Yields
@@ -91,6 +91,12 @@ def streamed_joins() -> StreamedJoins:
     )
 
 
+def slow_joins() -> StreamedJoins:
+    """A round in which ours take 4 s and Spark's 2 s."""
+    ours, native = (StreamedJoin(seconds=(some,), results=1000, state_bytes=5) for some in (4.0, 2.0))
+    return StreamedJoins(ours=(ours,), native=(native,), counted_results=600, all_results=1000)
+
+
 def all_figures() -> dict[str, float]:
     return {
         **figures_of(made_up()),
@@ -98,19 +104,17 @@ def all_figures() -> dict[str, float]:
         **indexed_figures(indexed_runs()),
         **recorded_figures(recorded_runs()),
         **throughput_figures(MEASURED),
-        **streamed_figures(streamed_joins()),
-        **dense_figures(streamed_joins()),
+        **streamed_figures({sizes.rows_per_second: streamed_joins() for sizes in STREAMED_FULL}),
         **skewed_figures(SkewedJoin(seconds=(1.0, 1.5), results=(5.0,), full_results=(10,), hot_share=0.9)),
     }
 
 
-def test_streams_are_compared_round_by_round() -> None:
-    found = streamed_figures(streamed_joins())
-    assert found["ratio_to_native"] == 3.5
+def test_streams_are_compared_round_by_round_and_rate_by_rate() -> None:
+    found = streamed_figures({80_000: streamed_joins(), 10_000: slow_joins()})
+    assert found["ratio_to_native"] == found["ratio_to_native_80000"] == 3.5
     assert (found["streamed_result_rows_per_second"], found["native_result_rows_per_second"]) == (450, 125)
-    assert found["streamed_results_different"] == 1
-    dense = dense_figures(streamed_joins())
-    assert (dense["ratio_to_native_dense"], dense["streamed_results_different_dense"]) == (3.5, 1)
+    assert (found["ratio_to_native_10000"], found["streamed_result_rows_per_second_10000"]) == (0.5, 150)
+    assert (found["streamed_state_bytes"], found["streamed_results_different"]) == (10, 1)
 
 
 def test_figures_by_the_clock_and_of_recorded_streams() -> None:

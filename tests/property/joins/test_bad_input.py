@@ -265,13 +265,14 @@ def test_rows_of_clocks_that_are_a_minute_off_are_gone_once_the_watermark_has_pa
 ) -> None:
     partition = JoinPartition(specification(of), MemoryStore())
     longest = max(of.left_microseconds, of.right_microseconds) + of.basic_microseconds
-    for number, (off, time, is_right) in enumerate(sorted(stamps, key=lambda one: one[1])):
-        sides = [rows([]), rows([])]
-        sides[is_right] = rows([off + time])
-        state = partition.join(*sides, JoinPlan(watermark_microseconds=time - delay)).state
-        came = [own_off + own for own_off, own, _ in sorted(stamps, key=lambda one: one[1])[: number + 1]]
-        assert state.rows <= sum(stamp + longest >= time - delay for stamp in came)
-    assert partition.join(rows([]), rows([]), JoinPlan(watermark_microseconds=81 + longest)).state.rows == 0
+    came: list[int] = []
+    for off, time, is_right in sorted(stamps, key=lambda one: one[1]):
+        came.append(off + time)
+        row, nothing, plan = rows([off + time]), rows([]), JoinPlan(watermark_microseconds=time - delay)
+        found = partition.join(nothing, row, plan) if is_right else partition.join(row, nothing, plan)
+        assert found.state.rows <= sum(stamp + longest >= time - delay for stamp in came)
+    last = JoinPlan(watermark_microseconds=81 + longest)
+    assert partition.join(rows([]), rows([]), last).state.rows == 0
 
 
 @settings(max_examples=30)

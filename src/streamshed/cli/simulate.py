@@ -81,8 +81,8 @@ def simulate(
     document = load_network(file)
     for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
         show_note(
-            f'"{joined}" is a joined stream: its rows are taken for those of a source, and what its join takes, reads'
-            " and holds is not counted, so that more workers are needed than this says"
+            f'"{joined}" is a joined stream: its rows are taken for those of a source, and what a row, a basic window'
+            " and a comparison take of its join is guessed; that windows are limited or dropped spares it nothing here"
         )
     known = statistics_for(document.network.foundation, statistics)
     request: SimulationRequest = SimulationRequest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.cli.run_overrides import overridden
@@ -21,8 +21,10 @@ from streamshed.network.run_settings import RunSettings
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import network_costs, prior_of
+from streamshed.simulator.network_joins import UsualJoin, network_joins, usual_joins
 from streamshed.simulator.profiles import LoadProfile, scaled
 from streamshed.simulator.scenario import Scenario, run_scenario
+from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 _MOST_SHED_THRESHOLD = 0.99
@@ -93,9 +95,11 @@ def simulated(
     """
     load = read_load(request.load, time=request.time_column)
     network, run = document.network.foundation, _run(document.run, request)
-    rates = _base_rates(known, [stream.name for stream in network.streams], request, load)
+    times = _times_known(known, [stream.name for stream in network.streams], request, load)
+    rates = {stream.name: times * known.stream(stream.name).rows_per_second for stream in network.streams}
     trigger_seconds, latency = run.trigger_microseconds / 1e6, run.latency_microseconds
     costs = network_costs(network, known, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
+    usual = usual_joins(network, known, costs, times=times, interval_seconds=trigger_seconds)
     control = ControlSettings(
         trigger_interval_seconds=trigger_seconds,
         latency_seconds=None if latency is None else latency / 1e6,
@@ -103,13 +107,19 @@ def simulated(
         policy=run.policy,
         advisory=not request.shed,
         unscalable="keep",
-        prior=prior_of(costs, wrong_by=request.wrong_by, is_measured=request.is_measured and request.wrong_by == 1),
+        prior=prior_of(
+            costs,
+            wrong_by=request.wrong_by,
+            is_measured=request.is_measured and request.wrong_by == 1,
+            read_share=_unsheddable_share(costs, rates, usual) if usual else None,
+        ),
         state_limit_bytes=run.state_limit_bytes,
         statistics=known,
     )
     elastic = run.elastic or ElasticSettings()
     seconds = load.seconds if request.duration is None else request.duration / 1e6
-    fitting = _initial(costs, rates, load, seconds, control, elastic)
+    joins = network_joins(network, known, costs, factors=load.factors, times=times)
+    fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
     initial = request.initial or fitting
     cluster = ClusterSettings(
         running=initial,
@@ -132,6 +142,7 @@ def simulated(
         elastic=elastic,
         cluster=cluster,
         controller=elastic.controller,
+        joins=joins,
     )
     return SimulatedNetwork(
         course=run_scenario(scenario, progress=progress),
@@ -140,6 +151,7 @@ def simulated(
         controller=elastic.controller,
         elastic=elastic,
         initial_workers=initial,
+        joins=usual,
     )
 
 
@@ -166,19 +178,27 @@ def _overridden_elastic(elastic: ElasticSettings, request: SimulationRequest) ->
     )
 
 
-def _base_rates(
+def _times_known(
     known: NetworkStatistics, streams: list[str], request: SimulationRequest, load: SimulatedLoad
-) -> dict[str, float]:
-    """Rows per second of each stream at 1×: in proportion to those that are known."""
-    of_known = {name: known.stream(name).rows_per_second for name in streams}
-    total = sum(of_known.values())
+) -> float:
+    """Rows per second at 1× ÷ those that are known, of each stream alike."""
+    total = sum(known.stream(name).rows_per_second for name in streams)
     if not (math.isfinite(total) and total > 0):
         raise InvalidStatisticsError(
             "a simulation: the statistics tell of no rows per second, so there is no load: give --rows-per-second and"
             " statistics of a run that had rows"
         )
     asked = request.rows_per_second or load.rows_per_second or total
-    return {name: rate * asked / total for name, rate in of_known.items()}
+    return asked / total
+
+
+def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float:
+    """The share that nothing can save of what rows and joins cost at 1×."""
+    whole = sum(rate * costs.rows[name].whole_seconds for name, rate in rates.items())
+    sheddable = sum(rate * costs.rows[name].work_seconds for name, rate in rates.items())
+    whole += sum(join.full_seconds_per_second for join in joins)
+    sheddable += sum(join.sheddable_seconds_per_second for join in joins)
+    return 1 - sheddable / whole
 
 
 def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadProfile]:
@@ -187,6 +207,7 @@ def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, Load
 
 def _initial(
     costs: TrueCosts,
+    joins: VirtualJoins,
     rates: Mapping[str, float],
     load: SimulatedLoad,
     seconds: float,
@@ -197,8 +218,10 @@ def _initial(
     interval = control.trigger_interval_seconds
     rows = {name: rate * interval * load.factors.rows_before(seconds) / seconds for name, rate in rates.items()}
     whole = {name: round(count) for name, count in rows.items()}
+    micro_batches = seconds / interval
+    joining = sum(one.full for one in joins.full_seconds(seconds, micro_batches=micro_batches)) / micro_batches
     initial = initial_workers_by_time(
-        shared_seconds=costs.row_seconds(whole, dict.fromkeys(whole, 1.0), 0.0),
+        shared_seconds=joining + costs.row_seconds(whole, dict.fromkeys(whole, 1.0), 0.0),
         fixed_seconds=costs.fixed_seconds,
         available_seconds=min(interval, control.deadline_seconds),
         initial_utilization=max(elastic.thresholds.initial, _halfway(costs, control, elastic)),

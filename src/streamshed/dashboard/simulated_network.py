@@ -14,6 +14,7 @@ from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import workers_at
 from streamshed.simulator.course import Course
+from streamshed.simulator.network_joins import UsualJoin
 
 _MOST_LINES = 20
 """So many rescales, spells and queries are listed; `to_json` has all of them."""
@@ -30,6 +31,7 @@ class SimulatedNetwork:
         controller: Who decided on workers.
         elastic: What was asked of it.
         initial_workers: Workers at the beginning.
+        joins: What its joins take at 1×.
     """
 
     course: Course
@@ -38,6 +40,7 @@ class SimulatedNetwork:
     controller: str
     elastic: ElasticSettings
     initial_workers: int
+    joins: tuple[UsualJoin, ...] = ()
 
     @property
     def workers_to_shed_nothing(self) -> int | None:
@@ -78,6 +81,7 @@ class SimulatedNetwork:
             ],
             "shed": [asdict(spell) for spell in course.spells],
             "queries": [asdict(query) for query in course.queries],
+            "joins": [asdict(join) for join in self.joins],
             "course": _columns(course),
         }
 
@@ -94,7 +98,9 @@ class SimulatedNetwork:
         write_simulation_picture(self.course, self.elastic.thresholds, Path(file), title=self._title)
 
     def __str__(self) -> str:
-        return "\n".join([self._title, *self._about_workers(), *self._about_shedding(), *self._about_answers()])
+        return "\n".join(
+            [self._title, *self._about_joins(), *self._about_workers(), *self._about_shedding(), *self._about_answers()]
+        )
 
     @property
     def _title(self) -> str:
@@ -103,6 +109,14 @@ class SimulatedNetwork:
             f"{self.load}, 1× = {count_text(self.rows_per_second)} rows/s, for {seconds_text(seconds)}"
             f" ({len(self.course.moments):,} micro-batches); {self.controller}"
         )
+
+    def _about_joins(self) -> Iterator[str]:
+        for join in self.joins:
+            yield (
+                f"join {join.join}: {count_text(join.comparisons_per_second)} comparisons/s at 1×, which take"
+                f" {join.comparing_seconds_per_second:.2g} of a worker, all else of it"
+                f" {join.overhead_seconds_per_second:.2g}; {'may be' if join.is_sheddable else 'never'} done in part"
+            )
 
     def _about_workers(self) -> Iterator[str]:
         course, needed = self.course, self.workers_to_shed_nothing

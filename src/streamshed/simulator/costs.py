@@ -22,6 +22,11 @@ class RowCost:
     read_seconds: float
     work_seconds: float
 
+    @property
+    def whole_seconds(self) -> float:
+        """What one costs that is kept."""
+        return self.read_seconds + self.work_seconds
+
 
 def unchanged(_: float) -> float:
     """Return 1: work costs the same at all times."""
@@ -68,6 +73,8 @@ class TrueCosts:
         sampling_rates: Mapping[str, float],
         now_seconds: float,
         nature: np.random.Generator,
+        *,
+        join_seconds: float = 0.0,
     ) -> float:
         """Return how long a micro-batch takes.
 
@@ -77,8 +84,9 @@ class TrueCosts:
             sampling_rates: What is kept of them.
             now_seconds: When it starts.
             nature: Where noise comes from.
+            join_seconds: What its joins take besides, on one worker.
         """
-        lasting = self.fixed_seconds + self.row_seconds(offered_rows, sampling_rates, now_seconds)
+        lasting = self.fixed_seconds + join_seconds + self.row_seconds(offered_rows, sampling_rates, now_seconds)
         return lasting * self.slowdown(micro_batch_id, nature)
 
     def row_seconds(
@@ -110,6 +118,8 @@ class Costs(Protocol):
         sampling_rates: Mapping[str, float],
         now_seconds: float,
         nature: np.random.Generator,
+        *,
+        join_seconds: float = 0.0,
     ) -> float:
         """Return how long a micro-batch takes; see `TrueCosts.seconds`."""
 
@@ -139,10 +149,12 @@ class ClusterCosts:
         sampling_rates: Mapping[str, float],
         now_seconds: float,
         nature: np.random.Generator,
+        *,
+        join_seconds: float = 0.0,
     ) -> float:
         """Return how long a micro-batch takes on the workers that run; see `TrueCosts.seconds`."""
         lasting = self._cluster.seconds(
             fixed_seconds=self._costs.fixed_seconds,
-            shared_seconds=self._costs.row_seconds(offered_rows, sampling_rates, now_seconds),
+            shared_seconds=join_seconds + self._costs.row_seconds(offered_rows, sampling_rates, now_seconds),
         )
         return lasting * self._costs.slowdown(micro_batch_id, nature)

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.simulator.costs import Costs
 from streamshed.simulator.profiles import LoadProfile
 from streamshed.simulator.queue import ArrivalQueue
+from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
 from streamshed.simulator.windows import VirtualWindows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -81,6 +82,7 @@ def simulate(
     costs: Costs,
     settings: EngineSettings,
     micro_batches: int,
+    joins: VirtualJoins = NOTHING_JOINED,
 ) -> tuple[SimulatedMicroBatch, ...]:
     """Run a controller against a load and return what happened, micro-batch by micro-batch.
 
@@ -93,29 +95,42 @@ def simulate(
         costs: What it truly costs.
         settings: How the engine behaves.
         micro_batches: How many to run.
+        joins: What joins take besides; of all that has arrived, so micro-batches may have no largest size.
     """
-    running = simulated_micro_batches(controller, load=load, costs=costs, settings=settings)
+    running = simulated_micro_batches(controller, load=load, costs=costs, settings=settings, joins=joins)
     return tuple(itertools.islice(running, micro_batches))
 
 
 def simulated_micro_batches(
-    controller: Controller, *, load: Mapping[str, LoadProfile], costs: Costs, settings: EngineSettings
+    controller: Controller,
+    *,
+    load: Mapping[str, LoadProfile],
+    costs: Costs,
+    settings: EngineSettings,
+    joins: VirtualJoins = NOTHING_JOINED,
 ) -> Iterator[SimulatedMicroBatch]:
     """Go on for as long as one asks, keeping nothing; see `simulate`."""
     nature = np.random.default_rng(settings.seed)
     interval = settings.trigger_interval_seconds
     queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}
     undelivered: deque[MicroBatchOutcome] = deque()
-    now_seconds, windows = interval, VirtualWindows(list(load))
+    last_cut_seconds, now_seconds, windows = 0.0, interval, VirtualWindows(list(load))
     for micro_batch_id in itertools.count():
         oldest_seconds = min(queue.oldest_seconds for queue in queues.values())
         upcoming = _upcoming(micro_batch_id, queues, now_seconds, windows, sizes_known=settings.sizes_known)
-        decision = controller.plan(upcoming.seen)
+        joined = joins.work(last_cut_seconds, now_seconds, upcoming.offered_rows)
+        decision = controller.plan(replace(upcoming.seen, work_per_row=joined.work_per_row))
         windows.decided(decision.drops, now_seconds)
         processing_seconds = costs.seconds(
-            micro_batch_id, upcoming.offered_rows, decision.work_shares, now_seconds, nature
+            micro_batch_id,
+            upcoming.offered_rows,
+            decision.work_shares,
+            now_seconds,
+            nature,
+            join_seconds=joined.seconds(decision.work_shares),
         )
-        undelivered.append(_outcome(decision, upcoming.offered_rows, processing_seconds, interval))
+        outcome = _outcome(decision, upcoming.offered_rows, processing_seconds, interval)
+        undelivered.append(replace(outcome, work_per_row=joined.work_per_row))
         while len(undelivered) > settings.outcomes_late_by:
             controller.record(undelivered.popleft())
         end_seconds = now_seconds + processing_seconds
@@ -131,7 +146,7 @@ def simulated_micro_batches(
                 queue.waiting_rows + queue.arriving(now_seconds + interval, end_seconds) for queue in queues.values()
             ),
         )
-        now_seconds = max(_next_boundary(now_seconds, interval), end_seconds)
+        last_cut_seconds, now_seconds = now_seconds, max(_next_boundary(now_seconds, interval), end_seconds)
 
 
 @dataclass(frozen=True, slots=True)

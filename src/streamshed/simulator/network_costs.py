@@ -43,20 +43,32 @@ def network_costs(
     )
 
 
-def prior_of(costs: TrueCosts, *, wrong_by: float = 1.0, is_measured: bool = False) -> LoadPrior:
+def prior_of(
+    costs: TrueCosts,
+    *,
+    wrong_by: float = 1.0,
+    is_measured: bool = False,
+    read_share: float | None = None,
+) -> LoadPrior:
     """Return what a control loop believes of costs to begin with: one figure for the rows of all streams.
 
     Args:
         costs: What is true.
         wrong_by: What it believes of a row, divided by the truth.
         is_measured: Whether it takes that for measured.
+        read_share: The share of what rows cost that nothing can save; None: that of a row of each stream.
     """
-    rows = list(costs.rows.values())
-    read, work = (sum(getattr(row, name) for row in rows) / len(rows) for name in ("read_seconds", "work_seconds"))
-    whole = max(read + work, _LEAST_SECONDS)
+    whole = usual_row_seconds(costs)
+    read = sum(row.read_seconds for row in costs.rows.values()) / len(costs.rows)
+    share = read / whole if read_share is None else read_share
     return LoadPrior(
         fixed_seconds=max(costs.fixed_seconds, _LEAST_SECONDS),
         seconds_per_row=whole * wrong_by,
-        read_share=min(_MOST_READ, max(_LEAST_READ, read / whole)),
+        read_share=min(_MOST_READ, max(_LEAST_READ, share)),
         is_measured=is_measured,
     )
+
+
+def usual_row_seconds(costs: TrueCosts) -> float:
+    """Return what a row of each stream takes on average, above 0."""
+    return max(sum(row.whole_seconds for row in costs.rows.values()) / len(costs.rows), _LEAST_SECONDS)

@@ -22,6 +22,7 @@ from streamshed.simulator.costs import ClusterCosts, TrueCosts
 from streamshed.simulator.course import Course, Moment
 from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulated_micro_batches
 from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Scenario:
         cluster: What is true of the workers.
         controller: Who decides on workers, one of `CONTROLLERS`.
         engine: How micro-batches come; None: at every trigger, sizes known beforehand.
+        joins: What joins take besides.
 
     Raises:
         InvalidStatisticsError: It would not last long enough for a micro-batch.
@@ -53,6 +55,7 @@ class Scenario:
     cluster: ClusterSettings
     controller: str = DEFAULT_CONTROLLER
     engine: EngineSettings | None = None
+    joins: VirtualJoins = NOTHING_JOINED
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and self.seconds >= self.control.trigger_interval_seconds):
@@ -105,6 +108,7 @@ def run_scenario(
         load=scenario.load,
         costs=ClusterCosts(scenario.costs, cluster),
         settings=scenario.engine or EngineSettings(trigger_interval_seconds=interval, seed=scenario.cluster.seed),
+        joins=scenario.joins,
     )
     for done in running:
         moments.append(_moment(scenario, done, loop.step(done.micro_batch_id), answers))

@@ -19,6 +19,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.join_delay import delay_of_stream
+from streamshed.planning.partly_joinable import partly_joinable
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.call_costs import new_call_costs
@@ -39,7 +40,7 @@ from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.input_cut import InputCut, WindowPieces
 from streamshed.spark.join_frame import StreamingJoin, with_joined
-from streamshed.spark.join_planner import JoinPlanner, partly_joinable, refuse_what_joins_cannot
+from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
@@ -132,7 +133,7 @@ class DomainRun:
         self._join_reports = new_join_reports(spark)
         self._joins = JoinPlanner(
             domain.streams,
-            partly_joinable(domain, protected_streams(network.foundation)),
+            partly_joinable(domain.joined, protected_streams(network.foundation)),
             self._take_join_reports,
             self._folder.read_text(_JOINS_FILE),
             partitions=self.manifest.partitions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -65,20 +65,6 @@ def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[st
             )
     if problems:
         raise InvalidNetworkError(*problems)
-
-
-def partly_joinable(domain: TimeDomain, whole: Collection[str]) -> frozenset[str]:
-    """Return the joined streams all of whose queries may be answered from a part of the join.
-
-    Args:
-        domain: Its joins.
-        whole: Streams with queries that need all of their rows.
-    """
-    return frozenset(
-        stream.name
-        for stream in domain.joined
-        if stream.name not in whole and stream.joined is not None and stream.joined.shedding.mode is not JoinMode.EXACT
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

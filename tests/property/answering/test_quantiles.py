@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from streamshed.answering.answering import SAMPLED, SKETCHED, Answering
 from streamshed.answering.output import Output, Shape
+from streamshed.answering.partly_joined import PARTLY_JOINED
+from streamshed.answering.shed_interval import ShedInterval
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.network.aggregate import AggregateKind
@@ -40,7 +42,13 @@ def _window(*slices: tuple[float, Iterable[float]]) -> dict[str, Any]:
     }
 
 
-def _answers(share: float, *windows: dict[str, Any], confidence: float = 0.95) -> list[dict[str, Any]]:
+def _answers(
+    share: float,
+    *windows: dict[str, Any],
+    confidence: float = 0.95,
+    in_cohorts: bool = False,
+    partly_joined: Sequence[ShedInterval] = (),
+) -> list[dict[str, Any]]:
     usual = partials(*({name: value for name, value in one.items() if "sketch" not in name} for one in windows))
     columns = {
         **dict(zip(usual.columns.schema.names, usual.columns.columns, strict=True)),
@@ -48,9 +56,9 @@ def _answers(share: float, *windows: dict[str, Any], confidence: float = 0.95) -
         "sampled_sketches": pa.array([one["sampled_sketches"] for one in windows], WRITTEN),
     }
     value = ValueKind(Carriage.DOUBLE, Notation.NUMBER)
-    shape = Shape(AggregateKind.QUANTILE, counts_rows=False, value=value, key_notations=(), share=share)
+    shape = Shape(AggregateKind.QUANTILE, False, value, (), share=share, in_cohorts=in_cohorts)
     answering = Answering([Output("q", "s", "a", shape, definition_id=7, slot=0)], confidence=confidence)
-    [answers] = answering.answers(WindowPartials(pa.RecordBatch.from_pydict(columns)))
+    [answers] = answering.answers(WindowPartials(pa.RecordBatch.from_pydict(columns)), partly_joined=partly_joined)
     return list(answers.to_pylist())
 
 
@@ -105,3 +113,38 @@ def test_of_few_rows_kept_it_says_so_and_bounds_only_what_it_knows() -> None:
 def test_of_nothing_it_is_null() -> None:
     [answer] = _answers(0.5, _window((1.0, [])))
     assert (answer["value"], answer["lower"], answer["upper"], answer["exact"]) == (None, None, None, True)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_of_a_sampled_join_bounds_would_not_hold_and_none_are_given(share: float) -> None:
+    """Fifty pairs come with each row that is drawn, and are alike: bounds of so many rows by themselves are lies."""
+    chance = np.random.default_rng(7)
+    rows, pairs, rate, repeats = 200, 50, 0.2, 200
+    values = chance.lognormal(0, 1, rows)
+    truth = float(np.quantile(values, share, method="inverted_cdf"))
+    samples = [np.repeat(values[chance.random(rows) < rate], pairs) for _ in range(repeats)]
+    windows = [_window((rate, sample)) for sample in samples]
+    alone, of_rows = _answers(share, *windows), _answers(share, *windows, in_cohorts=True)
+    held = np.mean([(one["lower"] or -np.inf) <= truth <= (one["upper"] or np.inf) for one in alone])
+    assert held < 0.5
+    assert not any(one["low"] for one in alone)
+    assert [one["value"] for one in of_rows] == [one["value"] for one in alone]
+    for one in of_rows:
+        assert (one["lower"], one["upper"], one["standard_error"]) == (None, None, None)
+        assert (one["exact"], one["low"], one["reason"]) == (False, True, SAMPLED)
+
+
+@given(values=VALUES, share=SHARES, rate=st.floats(0.01, 0.99), share_found=st.floats(0.01, 0.99))
+def test_of_a_join_whatever_is_not_all_of_it_is_never_called_exact_or_bounded(
+    values: list[float], share: float, rate: float, share_found: float
+) -> None:
+    whole, sampled = _window((1.0, values)), _window((rate, values))
+    part = ShedInterval(stream="s", start=0, until=1, sampling_rates={"7.0": share_found})
+    of_all, of_sample = _answers(share, whole, sampled, in_cohorts=True)
+    [in_part] = _answers(share, whole, partly_joined=[part])
+    assert (of_all["exact"], of_all["low"]) == (True, False)
+    assert of_all["lower"] == of_all["value"] == of_all["upper"]
+    assert (of_sample["reason"], of_sample["low"]) == (SAMPLED, True)
+    assert (in_part["reason"], in_part["sampling_rate"]) == (PARTLY_JOINED, pytest.approx(share_found))
+    for one in (of_sample, in_part):
+        assert (one["lower"], one["upper"], one["standard_error"], one["exact"]) == (None, None, None, False)

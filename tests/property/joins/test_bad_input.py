@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -127,9 +128,30 @@ MAPS = (
         ).map(lambda weights: list(weights.items()))
     },
 )
+STRUCTS = (
+    {"s": pa.list_(pa.struct([("item", pa.string()), ("weight", pa.float64())]))},
+    {
+        "s": st.none()
+        | st.lists(
+            st.none()
+            | st.fixed_dictionaries(
+                {
+                    "item": st.none() | st.sampled_from("abc"),
+                    "weight": st.none() | st.sampled_from([0.5, 1.0, -1.0, float("nan")]),
+                }
+            ),
+            max_size=4,
+        )
+    },
+)
+"""Null items, items that are null altogether, and some more than once."""
 UNNESTED = "(SELECT unnest(map_keys({0}.s)) item, unnest(map_values({0}.s)) weight)"
 PRODUCT = f"""(SELECT coalesce(sum(x.weight * y.weight), 0) FROM {UNNESTED.format("l")} x JOIN {UNNESTED.format("r")} y
   ON x.item = y.item WHERE NOT isnan(x.weight) AND NOT isnan(y.weight))"""
+KNOWN = """(SELECT i.item, sum(i.weight) weight FROM (SELECT unnest({}.s) i)
+  WHERE i.item IS NOT NULL AND i.weight IS NOT NULL AND NOT isnan(i.weight) GROUP BY 1)"""
+KNOWN_PRODUCT = f"""(SELECT coalesce(sum(x.weight * y.weight), 0) FROM {KNOWN.format("l")} x JOIN {KNOWN.format("r")} y
+  ON x.item = y.item)"""
 PLUS = "list_transform({}.s, lambda x: x + 0.0)"
 COMMON = f"list_distinct(list_intersect({PLUS.format('l')}, {PLUS.format('r')}))"
 Columns = tuple[Mapping[str, pa.DataType], Mapping[str, st.SearchStrategy[object]]]
@@ -140,6 +162,7 @@ CASES: Mapping[str, tuple[Columns, Condition, str]] = {
         f"len(list_filter({COMMON}, lambda x: x IS NOT NULL)) >= 2",
     ),
     "infinite weights": (MAPS, InnerProduct("s", "s", 1.0), f"{PRODUCT} >= 1.0 AND NOT isnan({PRODUCT})"),
+    "null items": (STRUCTS, InnerProduct("s", "s", 0.5), f"{KNOWN_PRODUCT} >= 0.5"),
 }
 
 
@@ -151,6 +174,105 @@ def test_sets_that_make_little_sense(case: str, chosen: st.DataObject, of: JoinW
     stream = chosen.draw(micro_batches(columns[0], columns[1]))
     found, _ = joined(specification(of, condition), stream, restarts=False)
     assert found == full_join(of, stream, asked)
+
+
+NOTHING_TO_JOIN: Mapping[str, tuple[Columns, Condition, str]] = {
+    "keys": (({"s": pa.int64()}, {"s": st.none() | st.integers(0, 2)}), Equality(("s",), ("s",)), "s IS NULL"),
+    "sets of floats": (
+        FLOATS,
+        Overlap("s", "s", 2),
+        "coalesce(len(list_distinct(list_transform(s, lambda x: x + 0.0))), 0) < 2",
+    ),
+    "maps": (
+        MAPS,
+        InnerProduct("s", "s", 1.0),
+        "coalesce(len(list_filter(map_values(s), lambda x: NOT isnan(x))), 0) = 0",
+    ),
+    "structs": (STRUCTS, InnerProduct("s", "s", 0.5), f"NOT EXISTS (SELECT 1 FROM {KNOWN.format('rows')})"),
+}
+"""Of each condition, the rows that join nothing, whatever comes."""
+
+
+@pytest.mark.parametrize("case", NOTHING_TO_JOIN)
+@settings(max_examples=30)
+@given(chosen=st.data(), of=windows())
+def test_rows_that_join_nothing_are_counted_and_take_no_room(case: str, chosen: st.DataObject, of: JoinWindows) -> None:
+    columns, condition, joins_nothing = NOTHING_TO_JOIN[case]
+    stream = chosen.draw(micro_batches(columns[0], columns[1]))
+    _, results = joined(specification(of, condition), stream, restarts=False)
+    kept = 0
+    with duckdb.connect() as connection:
+        for result, one in zip(results, stream, strict=True):
+            for counts, table in ((result.left_counts, one.left), (result.right_counts, one.right)):
+                connection.register("rows", table)
+                asked = f"SELECT count(*) FROM rows WHERE t >= {one.watermark} AND ({joins_nothing})"
+                (expected,) = connection.execute(asked).fetchall()[0]
+                assert counts.unmatchable == expected
+                assert counts.received == counts.late + counts.without_time + counts.unmatchable + counts.kept
+                kept += counts.kept
+            assert result.state.rows <= kept
+
+
+@settings(max_examples=60)
+@given(
+    of=windows(),
+    before=COUNTS,
+    hours=st.integers(1, 5),
+    after=COUNTS,
+    silent=st.sampled_from(list(Side)),
+    lags=st.booleans(),
+)
+def test_a_stream_that_comes_back_after_hours_joins_as_if_it_had_never_been_away(
+    of: JoinWindows,
+    before: list[tuple[int, int]],
+    hours: int,
+    after: list[tuple[int, int]],
+    silent: Side,
+    lags: bool,
+) -> None:
+    """The other one goes on meanwhile; what the silent one first brings may be of before."""
+    gap = [(1, 0) if silent is Side.RIGHT else (0, 1)] * 5
+    stream, now, n = [], 0, 0
+    for number, pair in enumerate([*before, *gap, *after]):
+        now += hours * 720 if len(before) <= number < len(before) + len(gap) else 3
+        tables = []
+        for side, count in zip(Side, pair, strict=True):
+            comes_late = lags and side is silent and number == len(before) + len(gap)
+            time = now - hours * 3600 if comes_late else now
+            columns = {"t": [time] * count, "n": list(range(n, n + count)), "k": [place % 2 for place in range(count)]}
+            tables.append(pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()}))
+            n += count
+        stream.append(MicroBatch(tables[0], tables[1], now - 5))
+    last = now + max(of.left_microseconds, of.right_microseconds) + of.basic_microseconds + 1
+    nothing = stream[0].left.slice(0, 0)
+    stream.append(MicroBatch(nothing, nothing, last))
+    found, results = joined(specification(of), stream, restarts=True)
+    assert found == full_join(of, stream, "l.k = r.k")
+    first_again = results[len(before) + len(gap)]
+    counts = first_again.left_counts if silent is Side.LEFT else first_again.right_counts
+    assert counts.late == (after[0][silent is Side.RIGHT] if lags else 0)
+    assert results[-1].state.rows == 0
+
+
+@settings(max_examples=60)
+@given(
+    of=windows(),
+    stamps=st.lists(st.tuples(st.sampled_from([0, 60, -60]), st.integers(0, 20), st.booleans()), max_size=30),
+    delay=st.integers(0, 70),
+)
+def test_rows_of_clocks_that_are_a_minute_off_are_gone_once_the_watermark_has_passed_them(
+    of: JoinWindows, stamps: list[tuple[int, int, bool]], delay: int
+) -> None:
+    partition = JoinPartition(specification(of), MemoryStore())
+    longest = max(of.left_microseconds, of.right_microseconds) + of.basic_microseconds
+    came: list[int] = []
+    for off, time, is_right in sorted(stamps, key=lambda one: one[1]):
+        came.append(off + time)
+        row, nothing, plan = rows([off + time]), rows([]), JoinPlan(watermark_microseconds=time - delay)
+        found = partition.join(nothing, row, plan) if is_right else partition.join(row, nothing, plan)
+        assert found.state.rows <= sum(stamp + longest >= time - delay for stamp in came)
+    last = JoinPlan(watermark_microseconds=81 + longest)
+    assert partition.join(rows([]), rows([]), last).state.rows == 0
 
 
 @settings(max_examples=30)

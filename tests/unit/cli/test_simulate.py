@@ -205,11 +205,51 @@ def test_the_command_line_says_who_decided(tmp_path: Path) -> None:
     assert "set shed to the headroom" in refused.errors
 
 
-def test_that_the_work_of_joins_is_not_counted_is_told() -> None:
+def test_what_is_guessed_of_joins_is_told() -> None:
     short = ("--load", "1x:1m", "--trigger", "5s", "--latency", "10s", "--rows-per-second", "1000")
     found = streamshed("simulate", EXAMPLE.parent / "alerts_joined.yaml", *short)
     assert found.code == ExitCode.DONE
     (note,) = [line for line in found.errors.splitlines() if "is a joined stream" in line]
     assert note.startswith('note: "pairs"')
-    assert "what its join takes, reads and holds is not counted" in note
+    assert "take of its join is guessed" in note
     assert "is a joined stream" not in streamshed("simulate", EXAMPLE, *short).errors
+
+
+JOINED = EXAMPLE.parent / "alerts_joined.yaml"
+ALERTS = ("--trigger", "5s", "--latency", "10s", "--workers", "1..16", "--rows-per-second", "2000", "--json")
+
+
+def test_the_work_of_joins_grows_with_the_square_of_the_load() -> None:
+    found = streamshed("simulate", JOINED, "--load", "1x:10m,4x:10m", *ALERTS, "--noise", 0, "--no-shed").object
+    (join,) = found["joins"]
+    # Half of the rows are of either asked stream; each side has as many as its own stream, or half of it.
+    assert join["comparisons_per_second"] == pytest.approx(1000 * 500 * 65)
+    assert join["is_sheddable"]
+    course = found["course"]
+    utilizations = zip(course["running"], course["offered_utilization"], strict=True)
+    # 0.4 s of every 5 s are fixed.
+    worked = dict(zip(course["started_at_seconds"], (at * (u - 0.08) for at, u in utilizations), strict=True))
+    once, fourfold = worked[600.0], worked[1195.0]
+    assert 14 < fourfold / once < 17
+    assert fourfold == pytest.approx(16 * join["comparing_seconds_per_second"], rel=0.1)
+
+
+def test_joins_that_are_never_shed_keep_all_of_their_work(tmp_path: Path) -> None:
+    exact = tmp_path / "exact.yaml"
+    text = JOINED.read_text(encoding="utf-8").replace("    policy: greedy\n    sampling: 0.1\n", "    mode: exact\n")
+    exact.write_text(text, encoding="utf-8")
+    asked = ("--load", "12x:10m", *ALERTS, "--controller", "fixed", "--initial", 1)
+    in_part, whole = (streamshed("simulate", file, *asked).object for file in (JOINED, exact))
+    assert [found["joins"][0]["is_sheddable"] for found in (in_part, whole)] == [True, False]
+    # One worker has time for a fraction of all comparisons.
+    assert in_part["joins"][0]["comparing_seconds_per_second"] * 12**2 > 3
+    assert in_part["latency_seconds"]["0.5"] <= 10
+    assert whole["latency_seconds"]["0.5"] > 60
+
+
+def test_what_joins_take_is_told_to_people() -> None:
+    short = ("--load", "1x:1m", "--trigger", "5s", "--latency", "10s", "--rows-per-second", "2000")
+    text = streamshed("simulate", JOINED, *short).output
+    assert "join pairs: 32.5 M comparisons/s at 1×, which take 0.098 of a worker" in text
+    assert "may be done in part" in text
+    assert "comparisons" not in streamshed("simulate", EXAMPLE, *short).output

@@ -10,8 +10,7 @@ from streamshed.cli.run_overrides import overridden
 from streamshed.cli.simulated_load import SimulatedLoad, read_load
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.simulated_network import SimulatedNetwork
-from streamshed.elasticity.deployment import initial_workers_by_time
-from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.elasticity.deployment import workers_to_deploy
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
@@ -220,23 +219,10 @@ def _initial(
     whole = {name: round(count) for name, count in rows.items()}
     micro_batches = seconds / interval
     joining = sum(one.full for one in joins.full_seconds(seconds, micro_batches=micro_batches)) / micro_batches
-    initial = initial_workers_by_time(
+    return workers_to_deploy(
         shared_seconds=joining + costs.row_seconds(whole, dict.fromkeys(whole, 1.0), 0.0),
         fixed_seconds=costs.fixed_seconds,
         available_seconds=min(interval, control.deadline_seconds),
-        initial_utilization=max(elastic.thresholds.initial, _halfway(costs, control, elastic)),
+        thresholds=elastic.thresholds,
+        limits=elastic.limits,
     )
-    limits = elastic.limits
-    return max(limits.least, initial if limits.most is None else min(initial, limits.most))
-
-
-def _halfway(costs: TrueCosts, control: ControlSettings, elastic: ElasticSettings) -> float:
-    """Halfway between what is fixed and τ2, where load can double: see `PredictiveController`."""
-    available = min(control.trigger_interval_seconds, control.deadline_seconds)
-    fixed, shed = costs.fixed_seconds / available, elastic.thresholds.shed
-    if fixed >= shed:
-        raise InvalidElasticityError(
-            f"workers: a micro-batch without rows takes {costs.fixed_seconds:.3g} s, and load is shed from"
-            f" {shed * available:.3g} s on: no number of workers is enough; a longer trigger?"
-        )
-    return (fixed + shed) / 2

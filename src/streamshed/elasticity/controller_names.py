@@ -10,6 +10,9 @@ DEFAULT_CONTROLLER = "predictive"
 CONTROLLER_NAMES = (DEFAULT_CONTROLLER, "thresholds", "thresholds_on_offered", "fixed")
 """Ours, that of the text, the same on the offered load, and none."""
 
+KEEPS_WORKERS = frozenset({"fixed"})
+"""These keep the workers that there are, however many."""
+
 BY_SHED_FACTOR = frozenset({"thresholds"})
 """With these, how much is shed goes by the shed factor of the text."""
 

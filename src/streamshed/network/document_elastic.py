@@ -28,7 +28,9 @@ _LIMITS = ("least", "most", "partitions")
 ELASTIC: Schema = mapping(
     "How workers are added and released, before and beside shedding.",
     {
-        "least": whole_number("How few workers there may be, which is what a run begins with.", minimum=1, default=1),
+        "least": whole_number(
+            "How few workers there may be; a run of whose load nothing is known begins with them.", minimum=1, default=1
+        ),
         "most": whole_number("How many there may be; by default as many as can be of use."),
         "partitions": whole_number("In how many pieces work comes; by default as many as state partitions.", minimum=1),
         "controller": choice(

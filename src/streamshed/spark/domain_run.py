@@ -141,11 +141,9 @@ class DomainRun:
         )
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
-        workers = settings.workers
+        partitions, workers = self.manifest.partitions, settings.workers
         self._scaling = (
-            None
-            if workers is None
-            else DomainScaling(workers, self._loop, self.manifest.partitions, self._parallel_tasks)
+            None if workers is None else DomainScaling(workers, self._loop, partitions, self._parallel_tasks)
         )
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock)
@@ -185,6 +183,11 @@ class DomainRun:
     def planner(self) -> MicroBatchPlanner:
         """Answers for the plan of each micro-batch."""
         return self._planner
+
+    @property
+    def first_workers(self) -> int:
+        """With how many workers it is to begin; 1 where their number is fixed."""
+        return 1 if self._scaling is None else self._scaling.first_workers(self._history.latest(4))
 
     @property
     def query(self) -> StreamingQuery:
@@ -295,7 +298,7 @@ class DomainRun:
 
     def _continued(self, trial: CompiledNetwork, sides: Sequence[CompiledNetwork]) -> Manifest:
         wanted = Wanted(
-            layout=needed_layout(trial).extended(*_reserved(self._settings.layout)),
+            layout=needed_layout(trial).extended(*self._settings.layout.families),
             partitions=self._settings.partitions,
             classes=[sharing_class for stream in trial.streams for sharing_class in stream.work.classes],
             types=dict(one for compiled in (*sides, trial) for one in types_of_network(compiled).items()),
@@ -395,7 +398,3 @@ class DomainRun:
         is_draining = self._planner.drained_at is not None
         written = Written(writer=self._writer, joined=self._planner.joined, is_draining=is_draining)
         self._recorder.record(report, outcome, plans, written)
-
-
-def _reserved(layout: StateLayout) -> list[str]:
-    return [name for name, wanted in layout.to_json().items() if wanted]

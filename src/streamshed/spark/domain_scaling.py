@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from streamshed.control.elastic_loop import ElasticLoop
+from streamshed.control.first_workers import first_workers, known_work
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.elasticity.balance import Balance, StageWork
@@ -62,14 +63,31 @@ class DomainScaling:
         self._stages: Stages | None = None
         self._input: Cut | None = None
         settings = _in_pieces(workers.settings, partitions, workers.cores)
+        self._settings, self._share = settings, 1 / workers.domains
         self.loop = ElasticLoop(
             loop,
             controller_named(settings.controller, settings),
             workers.share,
             partitions=settings.limits.partitions,
-            share=1 / workers.domains,
+            share=self._share,
             undivided_share=self._undivided_share,
             withdraw_after_seconds=settings.release_after_seconds,
+        )
+
+    def first_workers(self, journal: Sequence[Mapping[str, Any]]) -> int:
+        """Return with how many workers to begin; asked before the first micro-batch.
+
+        Args:
+            journal: Its latest rows, oldest first, if the run goes on with a checkpoint. The first after a restart may
+                be of a micro-batch on whose workers nobody decided.
+        """
+        control = self.loop.loop.settings
+        wanted = [row["workers_wanted"] for row in journal if row.get("workers_wanted") is not None]
+        return first_workers(
+            self._settings,
+            wanted_before=wanted[-1] if wanted else None,
+            work=known_work(self.loop.loop.state, control),
+            available_seconds=self._share * min(control.deadline_seconds, control.trigger_interval_seconds),
         )
 
     def watch(self, stages: Stages, source: Cut) -> None:

@@ -1,4 +1,4 @@
-"""The workers of an application as its time domains begin: as few as may be, until load asks for more."""
+"""The workers of an application as its time domains begin: as many as they are known to need, or as few as may be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_PIECES = 8
 def elastic_workers(
     spark: SparkSession, settings: ElasticSettings, clocks: Sequence[str], *, partitions: int, period_seconds: float
 ) -> Mapping[str, DomainWorkers]:
-    """Take over the executors of a session: as many as `least` are wanted until a control loop wants more.
+    """Take over the executors of a session; those that there are stay until `begin_with` says how many there should be.
 
     Args:
         spark: The session.
@@ -49,13 +49,22 @@ def elastic_workers(
         start_seconds=settings.start_seconds,
         period_seconds=period_seconds,
     )
-    now = time.time()
-    pool.workers(now)
-    pool.want(limits.least, now)
+    pool.workers(time.time())
     wants: dict[str, int] = {}
     return {
         clock: DomainWorkers(settings, pool, SharedWorkers(pool, wants, clock), len(clocks), cores) for clock in clocks
     }
+
+
+def begin_with(workers: Mapping[str, DomainWorkers], first: Mapping[str, int]) -> None:
+    """Ask for the workers to begin with; the control loops ask for others later.
+
+    Args:
+        workers: What each time domain has of them; none where their number is fixed.
+        first: How many each of these needs. The largest number is enough for all, as each takes its share of the time.
+    """
+    for one in list(workers.values())[:1]:
+        one.pool.want(min(max(first.values()), one.pool.most), time.time())
 
 
 def elastic_partitions(spark: SparkSession, settings: ElasticSettings) -> int:

@@ -66,6 +66,11 @@ class ExecutorPool:
         return self._losses.is_loop(wanted=self.wanted)
 
     @property
+    def most(self) -> int:
+        """How many there may be."""
+        return self._most
+
+    @property
     def replaced(self) -> int:
         """How many executors were lost that nobody had released."""
         return self._replaced

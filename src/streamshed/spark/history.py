@@ -40,6 +40,11 @@ class History:
             self._lines.append(json.dumps(dict(row)))
             self._folder.write_text(_file(self._index), "\n".join(self._lines))
 
+    def latest(self, count: int) -> list[dict[str, Any]]:
+        """Return the latest rows, oldest first: no more than so many, and at least one if there is any."""
+        with self._lock:
+            return [json.loads(line) for line in self._lines[-count:]]
+
     def table(self) -> pd.DataFrame:
         """Return all rows that are kept, oldest first."""
         with self._lock:

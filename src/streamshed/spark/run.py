@@ -20,7 +20,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import DEFAULT_POLICY
 from streamshed.spark.domain_needs import NeedsSettings
 from streamshed.spark.domain_run import DomainRun, DomainSettings
-from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
+from streamshed.spark.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.executor_watch import ExecutorWatch, await_executor, executor_watch
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.needs_files import NeedsFile
@@ -281,6 +281,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         )
         for domain in network.time_domains
     ]
+    begin_with(workers, {domain.domain.clock: domain.first_workers for domain in domains})
     server = PlanServer({d.domain.clock: d.planner.plan for d in domains}, host=host, port=port)
     watch = executor_watch(
         spark,

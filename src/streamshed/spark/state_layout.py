@@ -49,6 +49,11 @@ class StateLayout:
         """Return the layout with more families."""
         return type(self)(**{name: getattr(self, name) or name in families for name in FAMILIES})
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The names of those that are reserved."""
+        return tuple(name for name, wanted in self.to_json().items() if wanted)
+
     def to_json(self) -> dict[str, bool]:
         """Return the layout as a JSON object."""
         return {name: getattr(self, name) for name in FAMILIES}

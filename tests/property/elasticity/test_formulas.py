@@ -5,12 +5,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from streamshed.elasticity.deployment import initial_workers, initial_workers_by_time
+from streamshed.elasticity.deployment import initial_workers, initial_workers_by_time, workers_to_deploy
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.utilization import Utilization, by_rows_held, by_time
+from streamshed.elasticity.workers import WorkerLimits
 
 SHARES = st.floats(0.01, 0.99)
 FACTORS = st.builds(ShedFactor, begin=SHARES, base=st.floats(0, 1), shape=st.sampled_from(sorted(EXPONENTS)))
@@ -65,6 +66,32 @@ def test_so_it_is_in_time(shared: float, fixed: float, available: float, initial
     at = [float(by_time(fixed + shared / count, available)) for count in (workers, max(1, workers - 1))]
     assert at[0] <= initial * (1 + 1e-6)
     assert workers == 1 or at[1] > initial * (1 - 1e-6)
+
+
+@given(st.floats(0, 1e3), st.floats(0, 0.7), SHARES.filter(lambda shed: shed < 0.95), st.integers(1, 500))
+def test_a_run_begins_with_the_fewest_workers_on_which_load_can_double(
+    shared: float, fixed: float, shed: float, partitions: int
+) -> None:
+    def deployed(limits: WorkerLimits) -> int:
+        return workers_to_deploy(
+            shared_seconds=shared,
+            fixed_seconds=fixed,
+            available_seconds=1.0,
+            thresholds=Thresholds(shed=shed),
+            limits=limits,
+        )
+
+    if fixed >= shed:
+        with pytest.raises(InvalidElasticityError, match="no number of workers is enough"):
+            deployed(WorkerLimits())
+        return
+    assume(shared / (shed - fixed) < 1e6)
+    workers = deployed(WorkerLimits())
+    assert fixed + 2 * shared / workers <= shed * (1 + 1e-6)
+    assert workers == 1 or fixed + 2 * shared / (workers - 1) > shed * (1 - 1e-6)
+    pieces, in_pieces = Pieces(partitions), deployed(WorkerLimits(partitions=partitions))
+    assert pieces.useful_workers(in_pieces) == in_pieces
+    assert pieces.effective_workers(in_pieces) >= min(workers, partitions) * (1 - 1e-6)
 
 
 @given(FACTORS, st.floats(0, 2), st.floats(0, 2))

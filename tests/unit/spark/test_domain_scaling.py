@@ -161,6 +161,27 @@ def test_a_cold_micro_batch_tells_nothing() -> None:
     assert domain.told.pieces == []
 
 
+def test_a_new_run_of_which_nothing_is_known_begins_with_the_least() -> None:
+    assert Domain(Told()).scaling.first_workers([]) == 1
+
+
+def test_after_a_restart_there_are_as_many_as_were_wanted_last() -> None:
+    """Also where the latest row tells of none: nobody decided on workers for a micro-batch that is run again."""
+    scaling = Domain(Told()).scaling
+    assert scaling.first_workers([{"workers_wanted": 2}, {"workers_wanted": 4}, {"workers_wanted": None}]) == 4
+    assert scaling.first_workers([{"workers_wanted": 99}]) == 4, "of eight pieces, six workers are no faster than four"
+    assert scaling.first_workers([{"workers_wanted": None}, {}]) == 1
+
+
+def test_of_a_checkpoint_that_knew_no_workers_the_costs_and_rows_are_known() -> None:
+    domain = Domain(Told())
+    domain.run(20)
+    assert domain.scaling.first_workers([]) == 1
+    for _ in range(16):
+        domain.plan(times=OVERLOAD)
+    assert domain.scaling.first_workers([]) == 4
+
+
 OVERLOAD = 5000.0
 """Times as many rows as there are otherwise, by what rows are believed to cost: more than all workers can do."""
 

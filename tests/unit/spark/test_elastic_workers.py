@@ -9,10 +9,11 @@ from streamshed.elasticity.workers import WorkerLimits, Workers
 from streamshed.errors import InvalidNetworkError
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.spark import elastic_workers as elastic_workers_module
-from streamshed.spark.elastic_workers import elastic_partitions, elastic_workers
+from streamshed.spark.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.executors import Executor
 from streamshed.spark.shared_workers import SharedWorkers
 from streamshed.spark.start_settings import StartSettings
+from tests.unit.spark.executors_in_memory import ExecutorsInMemory
 
 
 def session(master: str, **settings: str) -> SparkSession:
@@ -35,7 +36,28 @@ def test_one_process_is_one_worker_for_all_clocks() -> None:
     assert {one.domains for one in found.values()} == {2}
     assert found["a"].pool is found["b"].pool
     assert found["a"].share.workers(0.0) == Workers(running=1)
+    begin_with(found, {"a": 2, "b": 9})
+    assert found["b"].pool.wanted == 6
+    assert found["a"].share.workers(1.0) == Workers(running=1)
     assert "one process" in found["a"].pool.obstacle
+
+
+def test_a_run_begins_with_as_many_as_the_clock_that_needs_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors that run beside are released, once it is known that nobody needs them."""
+    executors = ExecutorsInMemory(8, total=5)
+    executors.start_missing()
+    monkeypatch.setattr(elastic_workers_module, "executors_of", lambda _: executors)
+    settings = ElasticSettings(limits=WorkerLimits(least=1, most=6))
+    found = elastic_workers(session("spark://there:7077"), settings, ["a", "b"], partitions=8, period_seconds=2.0)
+    assert len(executors.there) == 5
+    begin_with(found, {"a": 1, "b": 3})
+    assert (executors.requests, len(executors.there)) == ([3], 3)
+    begin_with(found, {"a": 7, "b": 3})
+    assert executors.requests[-1] == 6
+
+
+def test_where_the_number_of_workers_is_fixed_nobody_is_asked() -> None:
+    begin_with({}, {"a": 1})
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ class AnswerFigures:
         outside_exact_answers: How many of these were said to be exact.
         wrong_exact_answers: Answers said to be exact that differ from the exact value.
         missing_answers: Exact values without an answer, though nothing said that they would be missing.
+        unseen_groups: Groups without an answer in windows whose other answers say that they are of samples.
         subset_answers: Exact values of the queries that dropped windows.
         dropped_answers: How many of these were said to be missing.
         longest_gap: How many windows in a row a group of them missed at most.
@@ -77,6 +78,7 @@ class AnswerFigures:
     outside_exact_answers: int
     wrong_exact_answers: int
     missing_answers: int
+    unseen_groups: int = 0
     subset_answers: int = 0
     dropped_answers: int = 0
     longest_gap: int = 0
@@ -121,6 +123,9 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
     held = [pair.is_held for pair in pairs if pair.is_held is not None]
     errors = sampled_errors(pairs)
     dropping = {pair.truth.query for pair in pairs if pair.is_dropped}
+    sampled = {_window(pair) for pair in pairs if pair.answer is not None and not pair.is_exact}
+    absent = [pair for pair in pairs if pair.answer is None and not pair.is_dropped]
+    unseen = sum(bool(pair.truth.key) and _window(pair) in sampled for pair in absent)
     return AnswerFigures(
         answers=len(pairs),
         approximate_answers=sum(pair.answer is not None and not pair.is_exact for pair in pairs),
@@ -131,12 +136,17 @@ def answer_figures(pairs: Sequence[Pair], times: BurstTimes) -> AnswerFigures:
         outside_answers=len(outside),
         outside_exact_answers=sum(pair.is_exact for pair in outside),
         wrong_exact_answers=sum(pair.is_exact and not pair.is_right for pair in pairs),
-        missing_answers=sum(pair.answer is None and not pair.is_dropped for pair in pairs),
+        missing_answers=len(absent) - unseen,
+        unseen_groups=unseen,
         subset_answers=sum(pair.truth.query in dropping for pair in pairs),
         dropped_answers=sum(pair.is_dropped for pair in pairs),
         longest_gap=_longest_gap(pairs),
         predictions=prediction_figures(pairs),
     )
+
+
+def _window(pair: Pair) -> tuple[str, int]:
+    return pair.truth.query, pair.truth.start
 
 
 def _longest_gap(pairs: Sequence[Pair]) -> int:

@@ -61,10 +61,14 @@ def _dropped(answers: AnswerFigures) -> list[str]:
 
 
 def _wrong(answers: AnswerFigures) -> list[str]:
+    told = []
+    if unseen := answers.unseen_groups:
+        groups = "1 group has" if unseen == 1 else f"{unseen:,} groups have"
+        told.append(f"{groups} no answer, as samples kept none of their rows")
     wrong, missing = answers.wrong_exact_answers, answers.missing_answers
-    if not wrong and not missing:
-        return []
-    return [f"{wrong} answers said to be exact are not, and {missing} are missing"]
+    if wrong or missing:
+        told.append(f"{wrong} answers said to be exact are not, and {missing} are missing")
+    return told
 
 
 def _outside(answers: AnswerFigures) -> str:

@@ -41,7 +41,8 @@ def test_a_run_that_sheds_to_its_end_was_never_whole_again() -> None:
 
 def test_the_figures_of_answers() -> None:
     figures = answer_figures(demo_pairs(), TIMES)
-    assert (figures.answers, figures.approximate_answers, figures.missing_answers) == (5, 2, 1)
+    assert (figures.answers, figures.approximate_answers) == (5, 2)
+    assert (figures.missing_answers, figures.unseen_groups) == (0, 1)
     assert (figures.outside_answers, figures.outside_exact_answers) == (2, 2)
     assert figures.wrong_exact_answers == 0
     assert (figures.intervals, figures.intervals_held) == (2, 1)
@@ -65,5 +66,6 @@ def test_what_was_dropped_is_neither_missing_nor_an_error() -> None:
     figures = answer_figures(paired(values, given, gaps), TIMES)
     assert (figures.subset_answers, figures.dropped_answers, figures.longest_gap) == (8, 2, 2)
     assert (figures.missing_answers, figures.mean_error, figures.wrong_exact_answers) == (1, 0.5, 0)
+    assert figures.unseen_groups == 0
     whole = [Gap(query="top", start=gap.start, cohorts=None) for gap in gaps]
     assert answer_figures(paired(values, given, whole), TIMES).dropped_answers == 4

@@ -24,7 +24,7 @@ ANSWERS = answer_figures(demo_pairs(), TIMES)
 
 
 def test_the_sentence_says_what_was_measured() -> None:
-    assert sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, missing_answers=0)) == (
+    assert sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, unseen_groups=0)) == (
         "Load rose to 5× for 30 s, 1.75 times what this machine sustains: streamshed kept the 95th percentile of"
         " processing time at 0.84 of the trigger interval by using 31 % of the rows; the answers computed from"
         " samples are off by 17.2 % on average and 50 % of their intervals hold the exact value; all 2 answers of"
@@ -48,9 +48,14 @@ def test_the_sentence_tells_how_far_off_predictions_are() -> None:
 
 
 def test_the_sentence_hides_nothing() -> None:
-    told = sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, outside_exact_answers=1, wrong_exact_answers=3))
+    told = sentence(
+        LOAD, CAPACITY, ENGINE, replace(ANSWERS, outside_exact_answers=1, wrong_exact_answers=3, missing_answers=1)
+    )
     assert "1 of 2 answers of windows outside the burst are exact" in told
     assert "3 answers said to be exact are not, and 1 are missing" in told
+    assert "; 1 group has no answer, as samples kept none of their rows; " in told
+    told = sentence(LOAD, CAPACITY, ENGINE, replace(ANSWERS, unseen_groups=1200))
+    assert "1,200 groups have no answer" in told
 
 
 def test_a_headline() -> None:

@@ -112,7 +112,8 @@ def most_rows_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: 
     """Return the largest share of the rows that any policy could have worked on in a run, at what they cost.
 
     What rows cost that are worked on is fitted to its own micro-batches, in which more or fewer windows were dropped;
-    where they are all alike, it is what calibration says. There was the time that they took, and at least the headroom.
+    where they are all alike, it is what calibration says. There was the time that they took, and at least the headroom:
+    more rows than it had could be worked on only in what it left of the headroom, as all rows must be read.
 
     Args:
         journal: Of its micro-batches.
@@ -130,17 +131,19 @@ def most_rows_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: 
         >>> round(most_rows_share(told, Capacity(cost=none, unsheddable=none), 10.0), 3)
         0.375
     """
-    offered, seconds = journal["offered_rows"], journal["processing_seconds"]
-    available = max(float(seconds.mean()), HEADROOM * trigger_seconds)
+    offered, admitted, seconds = (journal[column] for column in ("offered_rows", "admitted_rows", "processing_seconds"))
+    taken = float(seconds.mean())
+    available = max(taken, HEADROOM * trigger_seconds)
     times = [
         MicroBatchTime(rows=round(rows), started_at_seconds=0.0, seconds=float(took))
-        for rows, took in zip(journal["admitted_rows"], seconds, strict=True)
+        for rows, took in zip(admitted, seconds, strict=True)
     ]
     try:
         cost = fit_cost(times)
     except UnmeasurableCostError:
         return sustained_share(capacity, float(offered.mean()), available)
-    return min(1.0, cost.rows_within(available) / float(offered.mean()))
+    more_rows = (available - taken) / cost.seconds_per_row
+    return min(1.0, (float(admitted.mean()) + more_rows) / float(offered.mean()))
 
 
 def _runs(missing: Sequence[bool]) -> list[int]:

@@ -188,3 +188,12 @@ def test_the_optimum_is_at_the_cost_of_the_run_itself_and_in_its_time() -> None:
     assert optimum(1_000_000, 500_000) == pytest.approx(0.375)
     assert optimum(100_000, 400_000) == pytest.approx((0.8 * 2.0 - 0.5) / 2e-6 / 2_000_000)
     assert optimum(1_000_000, 1_000_000) == 1.0
+
+
+def test_no_policy_works_on_more_rows_in_the_time_that_a_run_took_as_all_rows_are_read() -> None:
+    """Those that are late read most, and are few."""
+    offered, admitted = np.array([1, 1, 1, 8, 1]) * 1e6, np.array([0, 0, 3e5, 2e5, 0])
+    seconds = offered * 1e-6 + admitted * 1e-5
+    journal = pd.DataFrame({"offered_rows": offered, "admitted_rows": admitted, "processing_seconds": seconds})
+    cost = LinearCost(fixed_seconds=0.1, seconds_per_row=1e-5)
+    assert most_rows_share(journal, Capacity(cost=cost, unsheddable=cost), 3.0) == pytest.approx(5 / 120)

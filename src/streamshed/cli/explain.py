@@ -54,7 +54,8 @@ def explain(
             policy=policy,
             trigger_interval_seconds=(trigger or document.run.trigger_microseconds) / 1e6,
             headroom=headroom or document.run.headroom,
-        )
+        ),
+        document.run.predictions,
     )
     if picture is not None:
         found.draw(picture)

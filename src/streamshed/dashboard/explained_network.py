@@ -10,6 +10,7 @@ from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.network.duration import parse_duration
 from streamshed.network.network import QueryNetwork
+from streamshed.network.prediction_settings import PredictionSettings
 from streamshed.planning.explanation import Explanation, explain
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
 from streamshed.statistics.guess import believed_statistics
@@ -23,13 +24,16 @@ class ExplainedNetwork:
 
     Attributes:
         explanation: All of it.
+        predictions: Where a run writes what dropped windows would have been answered; None: it does not.
     """
 
     explanation: Explanation
+    predictions: PredictionSettings | None = None
 
     def to_json(self) -> str:
         """Return it as one JSON object."""
-        return json.dumps(asdict(self.explanation), indent=2)
+        predictions = None if self.predictions is None else asdict(self.predictions)
+        return json.dumps({**asdict(self.explanation), "predictions": predictions}, indent=2)
 
     def draw(self, file: str | Path) -> None:
         """Draw the network with its samplers as a PNG.
@@ -40,7 +44,15 @@ class ExplainedNetwork:
         write_network_picture(self.explanation, Path(file))
 
     def __str__(self) -> str:
-        return explained(self.explanation)
+        return explained(self.explanation) + self._filled()
+
+    def _filled(self) -> str:
+        """Say which gaps are predicted, as far as a run predicts any."""
+        dropped = [one for one in self.explanation.outlooks if one.kept_share is not None]
+        if self.predictions is None or not dropped:
+            return ""
+        missing = ", ".join(one.query for one in dropped if 0 < (one.kept_share or 0.0) < 1) or "none at this load"
+        return f"\n\ngaps predicted ({self.predictions.method}, into {self.predictions.path}): {missing}"
 
 
 def explain_network(

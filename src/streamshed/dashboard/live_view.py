@@ -114,4 +114,7 @@ def query_cells(query: QuerySoFar) -> Sequence[str]:
         latest = str(query.latest_window_until)
     else:
         latest = "–" if end is None else datetime.fromtimestamp(end, UTC).strftime("%H:%M:%S")
-    return (count_text(answered), exact, error, count_text(query.gaps), count_text(query.late_pairs), latest)
+    gaps = count_text(query.gaps)
+    if query.predictions:
+        gaps += f" ({count_text(query.predictions)} predicted)"
+    return (count_text(answered), exact, error, gaps, count_text(query.late_pairs), latest)

@@ -1,9 +1,16 @@
 """A run without a terminal: one line per micro-batch."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from streamshed.dashboard.run_history import RunHistory
 from streamshed.dashboard.wording import count_text, seconds_text, share_text
+
+if TYPE_CHECKING:
+    from streamshed.spark.run_status import QueryStatus
 
 
 def log_line(history: RunHistory) -> str:
@@ -20,15 +27,16 @@ def log_line(history: RunHistory) -> str:
         f"delay {seconds_text(moment.delay_seconds)}",
         latest.reason,
         *_answers(history),
-        *_gaps(history),
+        *_counted(history, lambda query: query.gaps, "windows dropped"),
+        *_counted(history, lambda query: query.predictions, "predictions"),
     ]
     return ", ".join(parts)
 
 
-def _gaps(history: RunHistory) -> list[str]:
+def _counted(history: RunHistory, count: Callable[[QueryStatus], int], what: str) -> list[str]:
     queries = {} if history.latest is None else history.latest.queries
-    gaps = sum(query.gaps for query in queries.values())
-    return [f"{count_text(gaps)} windows dropped"] if gaps else []
+    together = sum(map(count, queries.values()))
+    return [f"{count_text(together)} {what}"] if together else []
 
 
 def _answers(history: RunHistory) -> list[str]:

@@ -40,6 +40,7 @@ class QuerySoFar:
         late_pairs: (row, window) pairs that came too late.
         rows: Rows delivered, of a set-valued query.
         gaps: Windows that were dropped, or began before the query was added.
+        predictions: Predictions that were written in their place.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
         latest_window_until: The number at which it ends, where windows lie along numbers.
     """
@@ -50,6 +51,7 @@ class QuerySoFar:
     late_pairs: int = 0
     rows: int = 0
     gaps: int = 0
+    predictions: int = 0
     latest_window_end_seconds: float | None = None
     latest_window_until: int | None = None
 
@@ -65,6 +67,7 @@ class QuerySoFar:
             late_pairs=self.late_pairs + status.late_pairs,
             rows=self.rows + status.rows,
             gaps=self.gaps + status.gaps,
+            predictions=self.predictions + status.predictions,
             latest_window_end_seconds=max((end for end in ends if end is not None), default=None),
             latest_window_until=max((number for number in numbers if number is not None), default=None),
         )

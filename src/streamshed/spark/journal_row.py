@@ -35,6 +35,7 @@ def journal_row(
         "expected_errors": {} if decision is None else dict(decision.expected_errors),
         "kept_shares": dict(status.kept_shares),
         "gaps": sum(query.gaps for query in status.queries.values()),
+        "predictions": sum(query.predictions for query in status.queries.values()),
         "samplers": dict(status.samplers),
         "size_thresholds": (
             {} if decision is None else {query: sized.threshold for query, sized in decision.sized.items()}

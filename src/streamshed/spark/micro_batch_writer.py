@@ -90,15 +90,15 @@ class MicroBatchWriter:
 
     def _write(self, answers: DataFrame, micro_batch_id: int) -> None:
         if self._sink.reads_once:
-            self._sink.write(answers, self._query_id(), micro_batch_id)
+            predicted = self._sink.write(answers, self._query_id(), micro_batch_id)
         else:
-            self._write_persisted(answers, micro_batch_id)
+            predicted = self._write_persisted(answers, micro_batch_id)
         told, self._told.value = self._told.value, {}
         of_tasks = [task for (of, *_), task in told.items() if of == micro_batch_id]
         summary = added(task.answers for task in of_tasks)
         unreadable = sum(tally.rows for (kind, _), tally in summary.items() if kind == UNREADABLE)
         with self._lock:
-            self._summaries[micro_batch_id] = _statuses(summary)
+            self._summaries[micro_batch_id] = _statuses(summary, predicted or {})
             self._sums[micro_batch_id] = summed(task.sums for task in of_tasks)
             self._unreadable_rows += unreadable
             while len(self._summaries) > _KEPT_SUMMARIES:
@@ -106,12 +106,12 @@ class MicroBatchWriter:
             while len(self._sums) > _KEPT_SUMMARIES:
                 del self._sums[min(self._sums)]
 
-    def _write_persisted(self, answers: DataFrame, micro_batch_id: int) -> None:
+    def _write_persisted(self, answers: DataFrame, micro_batch_id: int) -> Mapping[str, int] | None:
         """Compute the micro-batch exactly once, however often the sink reads it, never among the possibilities."""
         answers.persist()
         try:
             answers.write.format("noop").mode("overwrite").save()
-            self._sink.write(answers, self._query_id(), micro_batch_id)
+            return self._sink.write(answers, self._query_id(), micro_batch_id)
         finally:
             answers.unpersist()
 
@@ -131,12 +131,12 @@ class MicroBatchWriter:
             return dict(self._summaries.get(micro_batch_id, {}))
 
 
-def _statuses(summary: Summary) -> dict[str, QueryStatus]:
-    names = {query for kind, query in summary if kind != UNREADABLE}
-    return {name: _status(summary, name) for name in sorted(names)}
+def _statuses(summary: Summary, predicted: Mapping[str, int]) -> dict[str, QueryStatus]:
+    names = {query for kind, query in summary if kind != UNREADABLE} | set(predicted)
+    return {name: _status(summary, name, predicted.get(name, 0)) for name in sorted(names)}
 
 
-def _status(summary: Summary, name: str) -> QueryStatus:
+def _status(summary: Summary, name: str, predictions: int) -> QueryStatus:
     found = summary.get((ANSWER, name), Tally())
     end = found.latest_window_end
     return QueryStatus(
@@ -146,6 +146,7 @@ def _status(summary: Summary, name: str) -> QueryStatus:
         late_pairs=summary.get((LATE, name), Tally()).rows,
         rows=summary.get((ROW, name), Tally()).answers,
         gaps=summary.get((GAP, name), Tally()).answers,
+        predictions=predictions,
         latest_window_end_seconds=None if end is None else end / 1e6,
         latest_window_until=found.latest_window_until,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -60,8 +61,8 @@ class PredictionSink:
         self.answers.check()
         check_folder(self.predictions, self.answers.path)
 
-    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
-        """Write the answers, then what is predicted now."""
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> Mapping[str, int]:
+        """Write the answers, then what is predicted now; return by query how many predictions that is."""
         self.answers.write(answers, query_id, micro_batch_id)
         source = Storage.reached(f"{self.answers.path}/query_id={query_id}")
         # Read back, rather than computed or kept a second time.
@@ -71,6 +72,7 @@ class PredictionSink:
             target.write_bytes(_FILE, file_content(found, method=self.method))
         elif _FILE in target.names():
             target.delete(_FILE)
+        return Counter(found.column("query").to_pylist())
 
     def _followed(self, source: Storage, query_id: str, micro_batch_id: int) -> RunningPredictions:
         """What is known up to a micro-batch; after a restart, from what was written before it."""

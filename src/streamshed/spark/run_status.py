@@ -20,6 +20,8 @@ class QueryStatus:
         late_pairs: (row, window) pairs that came when the window had closed.
         rows: Rows delivered, of a set-valued query.
         gaps: Windows that were dropped, or began before the query was added.
+        predictions: Predictions of windows that were dropped in this micro-batch or before, one for each group and
+            aggregate, that its answers allow.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
         latest_window_until: The number at which it ends, where windows lie along numbers.
     """
@@ -30,6 +32,7 @@ class QueryStatus:
     late_pairs: int = 0
     rows: int = 0
     gaps: int = 0
+    predictions: int = 0
     latest_window_end_seconds: float | None = None
     latest_window_until: int | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -41,8 +41,12 @@ class Sink(Protocol):
     def check(self) -> None:
         """Raise `SinkUnavailableError` if answers could not be written."""
 
-    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
-        """Write the answers of a micro-batch, replacing what an earlier attempt at it left."""
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> Mapping[str, int] | None:
+        """Write the answers of a micro-batch, replacing what an earlier attempt at it left.
+
+        Returns:
+            By query, how many predictions were written beside them; None: it predicts nothing.
+        """
 
 
 @dataclass(frozen=True)

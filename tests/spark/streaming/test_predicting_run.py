@@ -63,12 +63,14 @@ def test_each_gap_between_answers_is_predicted_once_and_apart_from_them(spark: S
             else:
                 with run:
                     wait_for_micro_batch(run, files[-1])
+    assert sum(query.predictions for query in run.status().queries.values()) == run.journal()["predictions"].iloc[-1]
     answers = spark.read.parquet(str(answers_folder)).toArrow()
     told = spark.read.parquet(str(predictions_folder)).toArrow().to_pylist()
     assert set(answers["kind"].to_pylist()) == {"answer", "gap"}
     assert {row["kind"] for row in told} == {"prediction"}
     assert {row["query"] for row in told} == set(QUERIES)
     assert len({row["micro_batch_id"] for row in told}) > 2
+    assert run.journal()["predictions"].sum() == len(told)
 
     predicted = [_place(row) for row in told]
     assert len(predicted) == len(set(predicted))

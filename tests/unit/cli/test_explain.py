@@ -35,6 +35,21 @@ def test_a_machine_reads_the_same(tmp_path: Path) -> None:
     assert plan["expected_seconds"] == pytest.approx(plan["budget_seconds"])
 
 
+def test_gaps_that_a_run_predicts_are_told(tmp_path: Path) -> None:
+    text = (EXAMPLE.parent / "extremes.yaml").read_text(encoding="utf-8")
+    document, filling = tmp_path / "asked.yaml", tmp_path / "filling.yaml"
+    document.write_text(text, encoding="utf-8")
+    run = "\nrun:\n  sink: {parquet: answers}\n  predictions: {parquet: predicted, method: linear}\n"
+    filling.write_text(text + run, encoding="utf-8")
+    told = f"gaps predicted (linear, into {tmp_path / 'predicted'}):"
+    busy, quiet = (streamshed("explain", filling, "--load", load).output for load in (1.3, 0.5))
+    assert busy.rstrip().endswith(f"{told} largest_by_port, largest")
+    assert quiet.rstrip().endswith(f"{told} none at this load")
+    assert "predicted" not in streamshed("explain", document, "--load", 1.3).output
+    assert json.loads(streamshed("explain", filling, "--json").output)["predictions"]["method"] == "linear"
+    assert json.loads(streamshed("explain", document, "--json").output)["predictions"] is None
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "network.png"
     assert streamshed("explain", EXAMPLE, "--picture", picture).code == ExitCode.DONE

@@ -65,6 +65,14 @@ def test_dropped_windows_are_told() -> None:
     assert "windows" not in log_line(BUSY)
 
 
+def test_predictions_are_told_beside_the_gaps_that_they_fill() -> None:
+    gaps = {"top": QueryStatus(gaps=4, predictions=3), "least": QueryStatus(answers=3, exact_answers=3, gaps=2)}
+    history = BUSY.after(replace(status(2), queries=gaps)).after(replace(status(3), queries=gaps))
+    [top] = [line for line in drawn(history).splitlines() if line.strip("│ ").startswith("top")]
+    assert top.strip("│ ").split() == ["top", "0", "–", "–", "8", "(6", "predicted)", "0", "–"]
+    assert log_line(history).endswith("6 windows dropped, 3 predictions")
+
+
 def test_where_samplers_are_is_shown() -> None:
     shed = replace(status(2), samplers={"packets": 0.5, "packets > filter proto = 6": 0.25})
     assert "samplers: 50 % packets; 25 % packets > filter proto = 6" in drawn(BUSY.after(shed))

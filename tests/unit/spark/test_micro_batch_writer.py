@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -47,3 +48,23 @@ def test_and_no_other_is_begun() -> None:
     writer.abandon()
     with pytest.raises(StoppedError, match="micro-batch 4 was not begun"):
         writer(cast(Any, None), 4)
+
+
+class Predicting:
+    """A sink that fills gaps of a query."""
+
+    reads_once = True
+
+    def check(self) -> None:
+        """Be one that can be written to."""
+
+    def write(self, *_micro_batch: object) -> dict[str, int]:
+        """Predict four times."""
+        return {"total": 4}
+
+
+def test_what_a_sink_predicts_is_told_with_the_answers() -> None:
+    told = SimpleNamespace(value={})
+    writer = MicroBatchWriter(Predicting(), lambda: "id", cast(Any, told))
+    writer(cast(Any, None), 3)
+    assert {name: one.predictions for name, one in writer.summary(3).items()} == {"total": 4}

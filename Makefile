@@ -35,8 +35,8 @@ test-pure: setup ## run the doctests, unit and property tests (no Spark)
 test-spark: setup ## run the tests on Spark, in two sessions side by side; SPARK_SESSIONS=1 runs them one by one
 	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile $(SPARK_TESTS)
 
-test-cluster: setup ## run a choice of the streaming tests with executors on a standalone cluster, on loopback
-	$(BIN)/python -m pytest --cluster $(SPARK_TESTS)/streaming
+test-cluster: setup ## run a choice of the streaming tests, or ALL=1, with executors on a standalone cluster, on loopback
+	$(BIN)/python -m pytest $(if $(ALL),--cluster-all,--cluster) $(SPARK_TESTS)/streaming
 
 lint: setup ## check style, format, types and the direction of dependencies
 	$(BIN)/ruff check .

@@ -21,13 +21,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the tests marked `cluster`, with executors on a standalone cluster on the loopback address",
     )
+    parser.addoption("--cluster-all", action="store_true", help="run all tests so, marked or not")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.spark)
-    if config.getoption("--cluster"):
+    if config.getoption("--cluster") and not config.getoption("--cluster-all"):
         others = [item for item in items if item.get_closest_marker("cluster") is None]
         items[:] = [item for item in items if item not in others]
         config.hook.pytest_deselected(items=others)
@@ -35,8 +36,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def master(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where tasks run: in this process, or with `--cluster` in executors of a core each."""
-    if not pytestconfig.getoption("--cluster"):
+    """Where tasks run: in this process, or with `--cluster` or `--cluster-all` in executors of a core each."""
+    if not (pytestconfig.getoption("--cluster") or pytestconfig.getoption("--cluster-all")):
         yield "local[2]"
         return
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as cluster:

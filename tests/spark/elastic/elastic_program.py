@@ -82,7 +82,7 @@ def main(path: Path, master: str) -> None:
         limits=WorkerLimits(least=1, most=MOST_WORKERS),
         start_seconds=10.0,
         rescale_price_seconds=3.0,
-        release_after_seconds=1000.0,
+        release_after_seconds=3 * TRIGGER_SECONDS,
         look_ahead_seconds=60.0,
     )
     sink = parquet_sink(str(path / "answers"))

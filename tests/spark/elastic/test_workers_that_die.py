@@ -43,6 +43,8 @@ class Course:
         fed: The rows that were fed, as DuckDB counts them: by window and group, number and sum.
         scaled: What the run had told when it had grown.
         healed: What it had told when the executor that was killed was replaced, and then the worker.
+        released: What it had told when load had been low for long.
+        grown: What it had told when it had grown again.
         degraded: What it had told when an executor was killed and there was no master to replace it.
     """
 
@@ -51,6 +53,8 @@ class Course:
     fed: dict[tuple[Any, str], tuple[int, int]]
     scaled: Status
     healed: tuple[Status, Status]
+    released: Status
+    grown: Status
     degraded: Status
 
 
@@ -120,11 +124,15 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
     first = _healed(program, scaled["running"], 1)
     _busy(cluster, first)[0][0].kill()
     second = _healed(program, scaled["running"], 2)
+    program.feed(CALM)
+    released = program.wait(lambda told: told["running"] == 1 == len(told["executors"]), "a release")
+    program.feed(HIGH)
+    grown = program.wait(lambda told: told["running"] >= 2 and not told["starting"], "workers that carry load again")
     cluster.kill_master()
-    _kill_executor(cluster, second)
+    _kill_executor(cluster, grown)
     # The loss is told at once, who runs as the next micro-batch begins.
     degraded = program.wait(
-        lambda told: told["replaced"] >= 3 and not told["starting"] and told["running"] < scaled["running"],
+        lambda told: told["replaced"] >= 3 and not told["starting"] and told["running"] < grown["running"],
         "doing without a master",
     )
     program.end()
@@ -134,6 +142,8 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
         _fed(path / "in"),
         scaled,
         (first, second),
+        released,
+        grown,
         degraded,
     )
 
@@ -198,16 +208,25 @@ def test_it_begins_with_the_fewest_workers_and_never_has_more_than_the_most(cour
 
 
 def test_without_a_master_it_goes_on_with_what_there_is_and_says_so(course: Course) -> None:
-    assert course.degraded["running"] == course.scaled["running"] - 1
+    assert course.degraded["running"] == course.grown["running"] - 1
     assert "did not take the request" in course.degraded["explanation"]
 
 
 def test_a_death_is_no_reason_to_rescale(course: Course) -> None:
     journal = course.journal
     afterwards = journal[journal.micro_batch_id > course.scaled["micro_batch_id"]]
-    with_master = afterwards[afterwards.workers_replaced <= 2]
+    with_master = afterwards[afterwards.micro_batch_id <= course.healed[1]["micro_batch_id"]]
     assert set(with_master.workers_wanted) == {course.scaled["running"]}
     assert not set(with_master.scaling_reason) & {"overload", "rising", "idle"}
+
+
+def test_idle_workers_are_released_which_is_no_loss_and_come_back(course: Course) -> None:
+    assert course.released["replaced"] == 2
+    assert 2 <= course.grown["running"] <= MOST_WORKERS
+    journal = course.journal[course.journal.micro_batch_id > course.healed[1]["micro_batch_id"]]
+    assert "idle" in set(journal.scaling_reason)
+    begun = journal[journal.micro_batch_id >= course.released["micro_batch_id"]].workers_running
+    assert 1 in set(begun)
 
 
 def test_no_answer_is_lost_or_given_twice(course: Course) -> None:

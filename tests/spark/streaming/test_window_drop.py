@@ -26,6 +26,8 @@ from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish
 
+pytestmark = pytest.mark.cluster
+
 FILES, FILE_SECONDS, ROWS_PER_SECOND = 8, 10, 40
 SECONDS = FILES * FILE_SECONDS
 SCHEMA = "id bigint, ts timestamp, v bigint, g bigint"

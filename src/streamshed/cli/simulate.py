@@ -79,12 +79,13 @@ def simulate(
     from streamshed.network.document import load_network
 
     document = load_network(file)
-    for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
-        show_note(
-            f'"{joined}" is a joined stream: its rows are taken for those of a source, and what a row, a basic window'
-            " and a comparison take of its join is guessed; that windows are limited or dropped spares it nothing here"
-        )
     known = statistics_for(document.network.foundation, statistics)
+    for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
+        guessed = "" if joined in known.joins else ", what the parts of its join take is guessed"
+        show_note(
+            f'"{joined}" is a joined stream: its rows are taken for those of a source{guessed}, and that windows are'
+            " limited or dropped spares its join nothing here"
+        )
     request: SimulationRequest = SimulationRequest(
         workers=workers,
         thresholds=thresholds,

@@ -9,7 +9,7 @@ from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.query_rates import SizedRate
 from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.work_codes import work_shares
 from streamshed.statistics.speedup import check_speedup
 

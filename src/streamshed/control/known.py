@@ -41,7 +41,7 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
         )
         for stream in network.streams
     }
-    known = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams)
+    known = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams, joins=believed.joins)
     work = {stream.name: model.work_seconds_per_row(stream.name) for stream in network.streams}
     return _leveled(network, known, work, settings.trigger_interval_seconds)
 

@@ -24,10 +24,10 @@ from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.decisions import UpcomingWindows, still_dropped
 from streamshed.planning.window_drop.not_needed import unneeded_rows
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import needed_share
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
@@ -291,9 +291,9 @@ def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBat
 
 
 _LEAST_SECONDS = 1e-3
+"""No micro-batch takes less."""
 _UTMOST = 0.95
 """Of the time that rows took to come: where everything takes more, micro-batches fall behind for good."""
-"""No micro-batch takes less."""
 
 
 def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:

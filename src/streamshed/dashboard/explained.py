@@ -86,6 +86,8 @@ def _never_shed(outlook: Outlook) -> str:
 def _line(outlook: Outlook) -> str:
     notes = _never_shed(outlook) if outlook.is_protected else outlook.bound_by or ""
     error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
+    if outlook.is_joined_in_part:
+        error = "unknown"
     if outlook.kept_share is not None:
         notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by)
     if outlook.goal is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from streamshed.joins.arrays import Floats
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.learned_prices import LearnedPrices, TimeBudget
+from streamshed.joins.learned_prices import HALF_LIFE_MICRO_BATCHES, LearnedPrices, TimeBudget
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.policies import SAMPLING
 from streamshed.joins.selection import Prices
@@ -20,6 +20,34 @@ from streamshed.joins.yields import Yields
 
 _LEAST_COMPARISON_SECONDS = 3e-10
 """A tenth of what is believed before anything was measured."""
+_KEPT = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Rows that came to a join, what it compares for them in full, and how long they took to come; of long ago, less.
+
+    Args:
+        left: Rows of the left side.
+        right: Rows of the right side.
+        comparisons: Of the full join.
+        seconds: How long.
+    """
+
+    left: float = 0.0
+    right: float = 0.0
+    comparisons: float = 0.0
+    seconds: float = 0.0
+
+    def and_then(self, later: Arrived) -> Arrived:
+        """Return it after a micro-batch."""
+        pairs = zip(astuple(self), astuple(later), strict=True)
+        return Arrived(*(_KEPT * known + told for known, told in pairs))
+
+    @property
+    def per_second(self) -> tuple[float, float] | None:
+        """λ1 and λ2; None: nothing came yet."""
+        return (self.left / self.seconds, self.right / self.seconds) if self.seconds > 0 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +70,7 @@ class JoinKnowledge:
         last_rows: Rows that its streams were offered in the last micro-batch.
         weight: What results are worth, as a text that says the same by the same; None: all the same.
         found: Results per comparison, where they have a weight; None: `yields` are.
+        arrived: How many rows came to it, and in which time.
 
     Example:
         >>> known = JoinKnowledge.initial(JoinWindows(20, 0, 10))
@@ -61,13 +90,43 @@ class JoinKnowledge:
     last_rows: int = 0
     weight: str | None = None
     found: Yields | None = None
+    arrived: Arrived = Arrived()
 
     @classmethod
-    def initial(cls, windows: JoinWindows, weight: str | None = None) -> JoinKnowledge:
-        """Return what is known before anything was compared."""
+    def initial(
+        cls, windows: JoinWindows, weight: str | None = None, prices: LearnedPrices | None = None
+    ) -> JoinKnowledge:
+        """Return what is known before anything was compared.
+
+        Args:
+            windows: The windows of the join.
+            weight: As in `JoinKnowledge`.
+            prices: What everything is believed to take; None: a guess.
+        """
         even, unknown = (1.0 / windows.cells,) * windows.cells, Yields.unknown(windows.cells)
-        found = None if weight is None else unknown
-        return cls(windows=windows, yields=unknown, cells=even, weight=weight, found=found)
+        return cls(
+            windows=windows,
+            yields=unknown,
+            cells=even,
+            weight=weight,
+            found=None if weight is None else unknown,
+            prices=prices or LearnedPrices(),
+        )
+
+    def compared_share(self, event_seconds_per_second: float = 1.0) -> float:
+        """Return which share of the λ1·λ2·(w1 + w2) pairs whose lag is right the full join compares; 1 if unknown.
+
+        Args:
+            event_seconds_per_second: How fast event time goes by, which windows are of.
+        """
+        left, right = self.arrived.per_second or (0.0, 0.0)
+        pairs = left * right * self.windows.span_microseconds / 1e6 / event_seconds_per_second
+        return min(1.0, self.arrived.comparisons / self.arrived.seconds / pairs) if pairs > 0 else 1.0
+
+    @property
+    def mean_yield(self) -> float:
+        """Results per comparison of the full join."""
+        return float(np.array(self.cells) @ self.results_per_comparison)
 
     @property
     def results_per_comparison(self) -> Floats:
@@ -157,7 +216,7 @@ class JoinKnowledge:
         prices = self.prices
         for report in reports:
             prices = prices.update(report.work, seconds=report.seconds)
-        rows = sum(report.full_rows for report in reports)
+        rows, left = (sum(getattr(one, name) for one in reports) for name in ("full_rows", "full_left_rows"))
         expected, seen = total(reports, "expected"), total(reports, "seen_comparisons")
         could = rows * (self.stored_rows + rows / 2)
         tells = bool(rows and expected.sum())
@@ -173,6 +232,7 @@ class JoinKnowledge:
             cells=tuple((expected / expected.sum()).tolist()) if tells else self.cells,
             partitions=len(reports),
             last_rows=offered_rows,
+            arrived=self.arrived.and_then(Arrived(left, rows - left, float(expected.sum()), elapsed_seconds)),
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -183,6 +243,7 @@ class JoinKnowledge:
             "found": None if self.found is None else self.found.to_document(),
             "squares": self.prices.squares.tolist(),
             "products": self.prices.products.tolist(),
+            "arrived": asdict(self.arrived),
             "density": self.density,
             "taken_share": self.taken_share,
             "stored_rows": self.stored_rows,
@@ -194,7 +255,11 @@ class JoinKnowledge:
 
     @classmethod
     def from_document(
-        cls, document: Mapping[str, Any], windows: JoinWindows, weight: str | None = None
+        cls,
+        document: Mapping[str, Any],
+        windows: JoinWindows,
+        weight: str | None = None,
+        prices: LearnedPrices | None = None,
     ) -> JoinKnowledge:
         """Read what `to_document` wrote; of other windows, nothing is known, and of another weight, no yields.
 
@@ -202,8 +267,9 @@ class JoinKnowledge:
             document: What it wrote.
             windows: The windows of the join.
             weight: As in `JoinKnowledge`.
+            prices: As in `initial`, where nothing else was measured.
         """
-        initial = cls.initial(windows, weight)
+        initial = cls.initial(windows, weight, prices)
         if len(document["cells"]) != windows.cells:
             return initial
         yields, found = Yields.from_document(document), document.get("found")
@@ -218,7 +284,12 @@ class JoinKnowledge:
             yields=yields,
             weight=weight,
             found=None if weight is None else results,
-            prices=LearnedPrices(np.array(document["squares"]), np.array(document["products"])),
+            prices=replace(
+                initial.prices,
+                squares=np.array(document["squares"]),
+                products=np.array(document["products"]),
+            ),
+            arrived=Arrived(**document.get("arrived", {})),
             cells=tuple(document["cells"]),
             **{name: document[name] for name in rest},
         )

@@ -22,8 +22,8 @@ HALF_LIFE_MICRO_BATCHES = 20.0
 _LEAST_SHARE = 0.1
 """Of the time, that comparisons have; and that reading everything may have in every micro-batch."""
 _SELDOM = 10
-_GUESSED = {"fixed": 5e-3, "row": 1e-6, "read": 1e-4, "comparison": 3e-9, "result": 1e-7}
-"""Seconds; what is believed before anything was measured, and where it cannot be told apart."""
+GUESSED_SECONDS = {"fixed": 5e-3, "row": 1e-6, "read": 1e-4, "comparison": 3e-9, "result": 1e-7}
+"""What is believed before anything was measured, and where it cannot be told apart, unless somebody knows better."""
 _TYPICAL = {"fixed": 1.0, "row": 1e3, "read": 1e1, "comparison": 1e6, "result": 1e4}
 """Sizes of the micro-batch that the guess weighs as much as: a small one, soon outweighed."""
 
@@ -66,10 +66,12 @@ class MicroBatchWork:
         return np.array([1.0, self.rows, self.reads, self.comparisons, self.results])
 
 
-def _guess() -> tuple[Floats, Floats]:
-    scale = np.array(list(_TYPICAL.values()))
-    squares = np.diag(scale**2)
-    return squares, squares @ np.array(list(_GUESSED.values()))
+def _guessed() -> Floats:
+    return np.array(list(GUESSED_SECONDS.values()))
+
+
+def _squares() -> Floats:
+    return np.diag(np.array(list(_TYPICAL.values())) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,7 @@ class LearnedPrices:
     Args:
         squares: Σ amounts·amountsᵀ, faded.
         products: Σ amounts·seconds, faded.
+        believed: Prices before anything was measured, in the order of `GUESSED_SECONDS`.
 
     Example:
         >>> prices = LearnedPrices()
@@ -92,8 +95,23 @@ class LearnedPrices:
         ('5e-09', '0.016')
     """
 
-    squares: Floats = field(default_factory=lambda: _guess()[0])
-    products: Floats = field(default_factory=lambda: _guess()[1])
+    squares: Floats = field(default_factory=_squares)
+    products: Floats = field(default_factory=lambda: _squares() @ _guessed())
+    believed: Floats = field(default_factory=_guessed)
+
+    @classmethod
+    def believing(cls, seconds: Mapping[str, float]) -> LearnedPrices:
+        """Return what is known before anything was measured, if prices are believed to be these.
+
+        Args:
+            seconds: By the names of `GUESSED_SECONDS`.
+
+        Example:
+            >>> LearnedPrices.believing({**GUESSED_SECONDS, "read": 2e-3}).prices.read
+            0.002
+        """
+        believed = np.array([seconds[name] for name in GUESSED_SECONDS])
+        return cls(products=_squares() @ believed, believed=believed)
 
     def update(self, work: MicroBatchWork, *, seconds: float) -> LearnedPrices:
         """Return them with what a micro-batch took.
@@ -103,10 +121,11 @@ class LearnedPrices:
             seconds: What it took, all included.
         """
         kept, amounts = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES), work.amounts
-        squares, products = _guess()
+        squares = _squares()
         return LearnedPrices(
             kept * self.squares + np.outer(amounts, amounts) + (1.0 - kept) * squares,
-            kept * self.products + amounts * seconds + (1.0 - kept) * products,
+            kept * self.products + amounts * seconds + (1.0 - kept) * (squares @ self.believed),
+            self.believed,
         )
 
     @property
@@ -116,7 +135,7 @@ class LearnedPrices:
         values, vectors = np.linalg.eigh(self.squares / np.outer(scale, scale))
         roots = np.sqrt(np.maximum(values, 1e-12))
         found, _ = nnls(roots[:, None] * vectors.T, (vectors.T @ (self.products / scale)) / roots)
-        return dict(zip(_GUESSED, (found / scale).tolist(), strict=True))
+        return dict(zip(GUESSED_SECONDS, (found / scale).tolist(), strict=True))
 
     @property
     def prices(self) -> Prices:

@@ -31,6 +31,7 @@ class PartitionReport:
         seen_weight: The same by weight.
         late_rows: New rows older than the watermark, neither compared nor kept.
         full_rows: New rows that would have come to it without sampling.
+        full_left_rows: Those of them that are of the left side.
         full_stored_rows: Rows that its windows would hold without it.
         sampling_rate: The rate at which rows were drawn; 1 where all were.
         stored_rows: Rows in the windows after it.
@@ -54,6 +55,7 @@ class PartitionReport:
     seen_weight: tuple[float, ...]
     late_rows: float
     full_rows: float
+    full_left_rows: float
     full_stored_rows: float
     sampling_rate: float
     stored_rows: float
@@ -95,6 +97,7 @@ class PartitionReport:
             seen_weight=_told(cells.seen_weight),
             late_rows=late.counted_once(fragments),
             full_rows=found.full.come.counted_once(fragments),
+            full_left_rows=RowsBySide(found.full.come.left, 0.0).counted_once(fragments),
             full_stored_rows=found.full.held.counted_once(fragments),
             sampling_rate=found.full.sampling_rate,
             stored_rows=state.held.counted_once(fragments),

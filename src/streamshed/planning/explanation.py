@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from streamshed.network.gaps_by import GapsBy
+from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
+from streamshed.planning.joined_work import with_joined_work
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
 from streamshed.planning.rate_policies import (
@@ -45,6 +47,8 @@ class Outlook:
             its windows are never dropped.
         max_gap: How many of them may be missing in a row; None likewise.
         gaps_by: By what they are missing, "window" or "group"; None likewise.
+        is_joined_in_part: Whether it is answered from a part of a join that was chosen to have many results, P being
+            the share of the join that is done: then nothing tells how far off it is.
     """
 
     query: str
@@ -61,6 +65,7 @@ class Outlook:
     kept_share: float | None = None
     max_gap: int | None = None
     gaps_by: str | None = None
+    is_joined_in_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,7 @@ class Explanation:
         expected_seconds: What it takes under the plan.
         steps: The nodes, each directly or indirectly below the last one of lower depth.
         outlooks: Per query.
-        joins: Per join; their work is not in the seconds.
+        joins: Per join, what it takes in full; that is in the seconds.
     """
 
     policy: str
@@ -153,7 +158,7 @@ def explain(
     def load(factor: float) -> NetworkLoad:
         return network_load(
             network,
-            known,
+            with_joined_work(network, known, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds),
             trigger_interval_seconds=trigger_interval_seconds,
             load_factor=factor,
             large_values=policy in BY_SIZE,
@@ -174,7 +179,14 @@ def explain(
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget_seconds,
     )
-    return replace(found, joins=join_outlooks(network, known))
+    joins = join_outlooks(network, known, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds)
+    in_part = {join.join for join in joins if join.is_sheddable and join.mode == JoinMode.SUBSET}
+    is_partial = {query.name: query.stream.name in in_part for query in network.queries}
+    outlooks = tuple(
+        replace(one, is_joined_in_part=is_partial[one.query] and one.effective_sampling_rate < 1)
+        for one in found.outlooks
+    )
+    return replace(found, joins=joins, outlooks=outlooks)
 
 
 def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name

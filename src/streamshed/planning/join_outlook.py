@@ -1,8 +1,7 @@
-"""What a join takes when nothing of it is shed."""
+"""What a join takes at a load, nothing of it shed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamshed.joins.join_windows import JoinWindows
@@ -12,6 +11,8 @@ from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
 from streamshed.planning.join_delay import delay_of_stream
+from streamshed.planning.partly_joinable import partly_joinable
+from streamshed.planning.scalability import protected_streams
 from streamshed.statistics.join_sides import rows_per_second_of
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -31,11 +32,15 @@ class JoinOutlook:
         left_basic_windows: n_1 = 1 + ⌈w1/b⌉.
         right_basic_windows: n_2.
         cells: How many pieces of the lags are learned and shed by themselves.
-        left_rows_per_second: λ1, in the long run, behind the operators before the join.
+        left_rows_per_second: λ1 at that load, behind the operators before the join.
         right_rows_per_second: λ2.
-        comparisons_per_second: λ1·λ2·(w1 + w2): pairs of right lag, whatever an index saves of them.
+        event_seconds_per_second: How fast event time goes by, which windows are of.
+        comparisons_per_second: λ1·λ2·(w1 + w2), but for pairs of different partitions, whatever an index saves of them.
         delay_seconds: D, how far it stays behind the watermark, as answers of windows come when these close; else 0.
         state_rows: λ1·(w1 + D) + λ2·(w2 + D).
+        overhead_seconds: What it takes of a micro-batch before anything is compared: new rows, reading windows.
+        comparing_seconds: What all comparisons take, and their results.
+        is_sheddable: Whether only a part of them may be made.
         mode: What its results are under overload: "subset", "exact" or "sample".
         policy: In mode subset, how what is compared is chosen; else None.
         weight: What a result is worth, SQL; None: all are worth the same.
@@ -56,9 +61,13 @@ class JoinOutlook:
     cells: int
     left_rows_per_second: float
     right_rows_per_second: float
+    event_seconds_per_second: float
     comparisons_per_second: float
     delay_seconds: float
     state_rows: float
+    overhead_seconds: float
+    comparing_seconds: float
+    is_sheddable: bool
     mode: str
     policy: str | None
     weight: str | None
@@ -67,12 +76,20 @@ class JoinOutlook:
     sampled_side: str | None = None
 
 
-def join_outlooks(network: QueryNetwork, known: NetworkStatistics) -> tuple[JoinOutlook, ...]:
-    """Tell what the joins of a network take in full, at the rates at which rows arrive in the long run.
+def join_outlooks(
+    network: QueryNetwork,
+    known: NetworkStatistics,
+    *,
+    load_factor: float = 1.0,
+    trigger_interval_seconds: float = 1.0,
+) -> tuple[JoinOutlook, ...]:
+    """Tell what the joins of a network take in full once their windows are full ([G05] §4.1).
 
     Args:
         network: The network.
-        known: What is known of the streams that it joins; what is not is guessed.
+        known: What is known of its joins, and of the streams that it joins; what is not is guessed.
+        load_factor: Times the rows per second that are known; comparisons go by its square.
+        trigger_interval_seconds: How long rows of a micro-batch gather.
 
     Example:
         >>> from streamshed.network.network import network
@@ -85,22 +102,45 @@ def join_outlooks(network: QueryNetwork, known: NetworkStatistics) -> tuple[Join
         >>> (found,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates))
         >>> found.comparisons_per_second, found.state_rows
         (1000.0, 220.0)
+        >>> round(found.overhead_seconds, 6), round(found.comparing_seconds, 9)
+        (0.007714, 3e-06)
+        >>> (busy,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates), load_factor=3.0)
+        >>> busy.comparisons_per_second, busy.state_rows
+        (9000.0, 660.0)
         >>> found.left_basic_windows, found.right_basic_windows, found.cells
         (21, 6, 25)
     """
-    return tuple(_outlooks(network, known))
+    sheddable = partly_joinable(network.streams, protected_streams(network))
+    return tuple(
+        _outlook(
+            stream,
+            stream.joined,
+            known,
+            load_factor=load_factor,
+            interval=trigger_interval_seconds,
+            is_sheddable=stream.name in sheddable,
+        )
+        for stream in network.streams
+        if stream.joined is not None
+    )
 
 
-def _outlooks(network: QueryNetwork, known: NetworkStatistics) -> Iterator[JoinOutlook]:
-    for stream in network.streams:
-        if stream.joined is not None:
-            yield _outlook(stream, stream.joined, known)
-
-
-def _outlook(stream: Stream, join: JoinSource, known: NetworkStatistics) -> JoinOutlook:
+def _outlook(
+    stream: Stream,
+    join: JoinSource,
+    known: NetworkStatistics,
+    *,
+    load_factor: float,
+    interval: float,
+    is_sheddable: bool,
+) -> JoinOutlook:
     windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
     w1, w2 = join.left_microseconds / 1e6, join.right_microseconds / 1e6
-    left, right = rows_per_second_of(join.left, known), rows_per_second_of(join.right, known)
+    measured, speed = known.join(stream.name), known.stream(stream.name).event_seconds_per_second
+    arriving = (measured.left_rows_per_second, join.left), (measured.right_rows_per_second, join.right)
+    left, right = (load_factor * (rows_per_second_of(node, known) if n is None else n) for n, node in arriving)
+    comparisons = measured.compared_share * left * right * (w1 + w2) / speed
+    pieces = [windows.basic_windows(side) for side in Side]
     delay, shedding = delay_of_stream(stream) / 1e6, join.shedding
     return JoinOutlook(
         join=stream.name,
@@ -110,14 +150,18 @@ def _outlook(stream: Stream, join: JoinSource, known: NetworkStatistics) -> Join
         left_window_seconds=w1,
         right_window_seconds=w2,
         basic_window_seconds=join.basic_microseconds / 1e6,
-        left_basic_windows=windows.basic_windows(Side.LEFT),
-        right_basic_windows=windows.basic_windows(Side.RIGHT),
+        left_basic_windows=pieces[0],
+        right_basic_windows=pieces[1],
         cells=windows.cells,
         left_rows_per_second=left,
         right_rows_per_second=right,
-        comparisons_per_second=left * right * (w1 + w2),
+        event_seconds_per_second=speed,
+        comparisons_per_second=comparisons,
         delay_seconds=delay,
-        state_rows=left * (w1 + delay) + right * (w2 + delay),
+        state_rows=(left * (w1 + delay) + right * (w2 + delay)) / speed,
+        overhead_seconds=measured.overhead_seconds(rows=(left + right) * interval, basic_windows=sum(pieces)),
+        comparing_seconds=measured.comparing_seconds(comparisons * interval),
+        is_sheddable=is_sheddable,
         mode=str(shedding.mode),
         policy=shedding.policy if shedding.mode is JoinMode.SUBSET else None,
         weight=None if shedding.weight is None else shedding.weight.text,

@@ -121,6 +121,7 @@ def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
         "stream": (known.streams, [stream.name for stream in network.all_streams]),
         "operator": (known.operators, addresses),
         "query": (known.queries, [query.name for query in network.queries]),
+        "join": (known.joins, [stream.name for stream in network.streams if stream.joined is not None]),
     }
     return [
         f'there is no {kind} "{name}"{near_miss(name, names)}'

@@ -14,8 +14,8 @@ from streamshed.planning.rate_policies import RatePolicy
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.work_tree import Vector
 
 _LEAST_RATE = 1e-8

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
-from streamshed.planning.partly_joinable import partly_joinable
-from streamshed.planning.scalability import protected_streams
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import usual_row_seconds
 from streamshed.simulator.profiles import LoadProfile, constant, scaled
-from streamshed.simulator.virtual_join import JoinPrices, VirtualJoin
+from streamshed.simulator.virtual_join import VirtualJoin
 from streamshed.simulator.virtual_joins import VirtualJoins
+from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -57,10 +56,9 @@ def network_joins(
         factors: The load, times that at 1×.
         times: Rows per second at 1× ÷ those that statistics tell.
     """
-    sheddable = partly_joinable(network.streams, protected_streams(network))
     outlooks = join_outlooks(network, known)
     return VirtualJoins(
-        joins=tuple(_virtual_join(one, scaled(factors, times), is_sheddable=one.join in sheddable) for one in outlooks),
+        joins=tuple(_virtual_join(one, scaled(factors, times), known.join(one.join)) for one in outlooks),
         row_seconds={one.join: costs.rows[one.join].whole_seconds for one in outlooks},
         unit_seconds=usual_row_seconds(costs),
     )
@@ -95,14 +93,15 @@ def _usual(join: VirtualJoin, interval_seconds: float) -> UsualJoin:
     )
 
 
-def _virtual_join(outlook: JoinOutlook, load: LoadProfile, *, is_sheddable: bool) -> VirtualJoin:
+def _virtual_join(outlook: JoinOutlook, load: LoadProfile, known: JoinStatistics) -> VirtualJoin:
+    speed = outlook.event_seconds_per_second
     return VirtualJoin(
         stream=outlook.join,
         left=scaled(load, outlook.left_rows_per_second),
         right=scaled(load, outlook.right_rows_per_second),
-        left_window_seconds=outlook.left_window_seconds,
-        right_window_seconds=outlook.right_window_seconds,
+        left_window_seconds=outlook.left_window_seconds / speed,
+        right_window_seconds=outlook.right_window_seconds / speed,
         basic_windows=outlook.left_basic_windows + outlook.right_basic_windows,
-        is_sheddable=is_sheddable,
-        prices=JoinPrices.guessed(),
+        is_sheddable=outlook.is_sheddable,
+        known=known,
     )

@@ -7,36 +7,13 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
-from streamshed.joins.learned_prices import LearnedPrices
 from streamshed.simulator.profiles import LoadProfile
+from streamshed.statistics.join_statistics import JoinStatistics
 
 _LEAST_COMPARED = 0.1
 """Of what it may take, that a join compares for at least, whatever else it has to do: see `TimeBudget`."""
 _GAUSS = (-1 / math.sqrt(3), 1 / math.sqrt(3))
 """Where to look at a function for its integral over [−1, 1], which is exact for cubics."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinPrices:
-    """What the parts of a join's work take, seconds of a core.
-
-    Args:
-        fixed: A micro-batch without rows.
-        row: A row that comes in.
-        read: A basic window that is read.
-        comparison: A pair of right lag, whatever an index saves of it.
-    """
-
-    fixed: float
-    row: float
-    read: float
-    comparison: float
-
-    @classmethod
-    def guessed(cls) -> JoinPrices:
-        """Return what a join that runs believes before anything was measured."""
-        learned = LearnedPrices().by_name
-        return cls(**{name: learned[name] for name in ("fixed", "row", "read", "comparison")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +62,13 @@ class VirtualJoin:
         right_window_seconds: w2, how long right ones do.
         basic_windows: How many both windows have, n1 + n2; all are read in every micro-batch.
         is_sheddable: Whether it may be done in part.
-        prices: What its work takes.
+        known: What its work takes.
 
     Example:
         >>> from streamshed.simulator.profiles import constant, scaled
         >>> once = VirtualJoin(
         ...     stream="pairs", left=constant(10.0), right=constant(4.0), left_window_seconds=20.0,
-        ...     right_window_seconds=5.0, basic_windows=27, is_sheddable=True, prices=JoinPrices.guessed(),
+        ...     right_window_seconds=5.0, basic_windows=27, is_sheddable=True, known=JoinStatistics(),
         ... )
         >>> [round(once.comparisons(60.0, until)) for until in (61.0, 62.0)]
         [1000, 2000]
@@ -104,7 +81,7 @@ class VirtualJoin:
     right_window_seconds: float
     basic_windows: int
     is_sheddable: bool
-    prices: JoinPrices
+    known: JoinStatistics
 
     def comparisons(self, since_seconds: float, until_seconds: float) -> float:
         """Return how many comparisons the full join makes for the rows that come between two times."""
@@ -113,7 +90,7 @@ class VirtualJoin:
         for start, end in pairwise(points):
             middle, half = (start + end) / 2, (end - start) / 2
             total += half * sum(self._comparisons_per_second(middle + half * at) for at in _GAUSS)
-        return total
+        return self.known.compared_share * total
 
     def seconds(self, since_seconds: float, until_seconds: float, *, micro_batches: float = 1.0) -> JoinSeconds:
         """Return what the full join takes for the rows that come between two times.
@@ -123,12 +100,11 @@ class VirtualJoin:
             until_seconds: Until when, no earlier.
             micro_batches: In how many they are taken.
         """
-        prices = self.prices
         rows = sum(_rows(side, since_seconds, until_seconds) for side in (self.left, self.right))
-        each = prices.fixed + prices.read * self.basic_windows
+        each = self.known.overhead_seconds(rows=rows / micro_batches, basic_windows=self.basic_windows)
         return JoinSeconds(
-            overhead=each * micro_batches + prices.row * rows,
-            comparing=prices.comparison * self.comparisons(since_seconds, until_seconds),
+            overhead=each * micro_batches,
+            comparing=self.known.comparing_seconds(self.comparisons(since_seconds, until_seconds)),
         )
 
     def _comparisons_per_second(self, at: float) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 
 
 class VirtualWindows:

@@ -18,7 +18,7 @@ from streamshed.answering.dropped_windows import COHORT, Dropped, DroppedWindows
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
 from streamshed.network.cohorts import part_of
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.finished_answers import Feed, Listener
 from streamshed.spark.group_cohort import state_cohort

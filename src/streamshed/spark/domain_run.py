@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from pyspark.accumulators import Accumulator
@@ -16,7 +16,6 @@ from streamshed.answering.answering import Answering
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
-from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.partly_joinable import partly_joinable
@@ -34,8 +33,9 @@ from streamshed.spark.compiled_network import (
 )
 from streamshed.spark.count_partials import streaming_count_partials
 from streamshed.spark.domain_facts import DomainFacts, longest_window
-from streamshed.spark.domain_needs import DomainNeeds, NeedsSettings
-from streamshed.spark.domain_scaling import DomainScaling, DomainWorkers
+from streamshed.spark.domain_needs import DomainNeeds
+from streamshed.spark.domain_scaling import DomainScaling
+from streamshed.spark.domain_settings import DomainSettings
 from streamshed.spark.finished import Finished
 from streamshed.spark.history import History
 from streamshed.spark.input_cut import InputCut, WindowPieces
@@ -61,7 +61,6 @@ from streamshed.spark.side_answers import compiled_sides, side_admissions, side_
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.stage_watch import StageWatch
-from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.spark.unseen_windows import unseen_windows
 from streamshed.spark.watermarked_rows import watermarked_rows
@@ -73,29 +72,6 @@ _log = logging.getLogger(__name__)
 _LOOP_FILE = "control.json"
 _JOINS_FILE = "joins.json"
 _LAST_MICRO_BATCH_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class DomainSettings:
-    """How a time domain is to run.
-
-    Attributes:
-        checkpoint: Its folder.
-        control: What the control loop is asked.
-        confidence: Of the intervals of answers.
-        partitions: State partitions of a new checkpoint.
-        layout: What state is reserved for, beyond what the queries need.
-        workers: Those it shares, and how their number is decided; None: that is fixed.
-        needs: How it and other networks tell each other what they need.
-    """
-
-    checkpoint: str
-    control: ControlSettings
-    confidence: float
-    partitions: int
-    layout: StateLayout
-    workers: DomainWorkers | None = None
-    needs: NeedsSettings = field(default_factory=NeedsSettings)
 
 
 class DomainRun:
@@ -136,6 +112,8 @@ class DomainRun:
             partly_joinable(domain.joined, protected_streams(network.foundation)),
             self._take_join_reports,
             self._folder.read_text(_JOINS_FILE),
+            believed={} if settings.control.statistics is None else settings.control.statistics.joins,
+            parallel_tasks=spark.sparkContext.defaultParallelism,
             partitions=self.manifest.partitions,
             is_advisory=settings.control.advisory,
         )
@@ -213,7 +191,11 @@ class DomainRun:
 
     def statistics(self) -> NetworkStatistics:
         """What is known of operators and queries by now."""
-        return known_statistics(self._loop.network, self._settings.control, self._loop.state)
+        known = known_statistics(self._loop.network, self._settings.control, self._loop.state)
+        measured = self._joins.statistics(
+            self._parallel_tasks(), lambda stream: known.stream(stream).event_seconds_per_second
+        )
+        return replace(known, joins={**known.joins, **measured})
 
     def start(self, client: PlanClient) -> None:
         """Start the streaming query, whose tasks ask `client` for its plans."""

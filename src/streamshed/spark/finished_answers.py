@@ -17,8 +17,8 @@ from streamshed.answering.output import Output
 from streamshed.answering.window_partials import Longs, Truths, WindowPartials
 from streamshed.network.grouping import Aggregate
 from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.retention import unneeded_times
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.spark.known_drops import KnownDrops
 
 FEED, FEED_TIME, FEED_WANTED = "__feed", "__feed_time", "__feed_wanted"

@@ -9,8 +9,9 @@ from enum import Enum
 from streamshed.network.network import QueryNetwork
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.droppable import droppable_queries
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.runs import runs_of
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.sharing_class import WORD_BITS
 from streamshed.spark.retained_rows import RetainedRows

@@ -15,6 +15,7 @@ from streamshed.joins.arrays import Floats
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.forgotten import EventTimes
 from streamshed.joins.knowledge import JoinKnowledge, total
+from streamshed.joins.learned_prices import LearnedPrices
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.side import Side
 from streamshed.network.join_shedding import JoinMode, JoinShedding
@@ -26,9 +27,18 @@ from streamshed.spark.join_memory import HeldWindows
 from streamshed.spark.join_reports import JoinReports
 from streamshed.spark.join_rows import windows_of
 from streamshed.spark.run_status import JoinStatus
+from streamshed.statistics.join_statistics import JoinStatistics
 
 UNIT_SECONDS = 1e-6
 """A unit of work of a join, that rows of joined streams are counted in: what takes a microsecond of a core."""
+_PRICE_FIELDS = {
+    "fixed": "fixed_seconds",
+    "row": "seconds_per_row",
+    "read": "seconds_per_basic_window",
+    "comparison": "seconds_per_comparison",
+    "result": "seconds_per_result",
+}
+"""Where statistics tell what a join learns, by the names of `LearnedPrices.by_name`."""
 _FULL = 0.999
 _KEPT_STEPS = 4
 """So many steps of rates are 0.75 of a rate."""
@@ -88,6 +98,8 @@ class JoinPlanner:
         sheddable: Names of joined streams whose queries all may be answered from a part of the join.
         take_reports: Returns what partitions told since it was last asked.
         known: What `to_json` wrote before a restart; None: nothing is known.
+        believed: What joins are believed to take, by joined stream, until it is measured.
+        parallel_tasks: How many tasks run at a time where that is believed.
         partitions: Of state.
         is_advisory: Whether nothing is shed, and limits of memory are not heeded.
     """
@@ -99,6 +111,8 @@ class JoinPlanner:
         take_reports: Callable[[], JoinReports],
         known: str | None = None,
         *,
+        believed: Mapping[str, JoinStatistics] = MappingProxyType({}),
+        parallel_tasks: int = 1,
         partitions: int = 1,
         is_advisory: bool = False,
     ) -> None:
@@ -107,7 +121,10 @@ class JoinPlanner:
         self._take_reports = take_reports
         self._told: JoinReports = {}
         written: Mapping[str, Mapping[str, Any]] = {} if known is None else json.loads(known)
-        self._known = {name: _restored(join, written.get(name)) for name, join in self._joins.items()}
+        self._known = {
+            name: _restored(join, written.get(name), _prices(believed.get(name), parallel_tasks))
+            for name, join in self._joins.items()
+        }
         self._held = {
             name: HeldWindows.of(join, partitions, written.get(name, {}).get(_MEMORY), is_limited=not is_advisory)
             for name, join in self._joins.items()
@@ -207,6 +224,22 @@ class JoinPlanner:
             found[name] = _outcome(join, self._known[name], own, offered)
         return found
 
+    def statistics(
+        self, parallel_tasks: int, event_seconds_per_second: Callable[[str], float] = lambda _stream: 1.0
+    ) -> dict[str, JoinStatistics]:
+        """Return what is known of each join of which something was measured, by its stream.
+
+        Args:
+            parallel_tasks: How many tasks run at a time; what they take of a core, all together take less.
+            event_seconds_per_second: How fast event time goes by in the joined stream of a name.
+        """
+        self._take()
+        return {
+            name: _statistics(known, parallel_tasks, event_seconds_per_second(name))
+            for name, known in self._known.items()
+            if known.last_rows
+        }
+
     def to_json(self) -> str:
         """Write down what is known, for a restart."""
         self._take()
@@ -239,12 +272,33 @@ def _drawing(directive: JoinDirective, last: JoinDirective | None) -> JoinDirect
     return replace(directive, work_share=sampling_rate_of(code), sampling_code=code)
 
 
-def _restored(join: JoinSource, written: Mapping[str, Any] | None) -> JoinKnowledge:
+def _restored(join: JoinSource, written: Mapping[str, Any] | None, prices: LearnedPrices | None) -> JoinKnowledge:
     windows = windows_of(join)
     weight = None if join.shedding.weight is None else join.shedding.weight.canonical
     if written is None:
-        return JoinKnowledge.initial(windows, weight)
-    return JoinKnowledge.from_document(written, windows, weight)
+        return JoinKnowledge.initial(windows, weight, prices)
+    return JoinKnowledge.from_document(written, windows, weight, prices)
+
+
+def _prices(believed: JoinStatistics | None, parallel_tasks: int) -> LearnedPrices | None:
+    """What statistics say that everything takes, of a core."""
+    if believed is None:
+        return None
+    return LearnedPrices.believing(
+        {name: parallel_tasks * float(getattr(believed, field)) for name, field in _PRICE_FIELDS.items()}
+    )
+
+
+def _statistics(known: JoinKnowledge, parallel_tasks: int, event_seconds_per_second: float) -> JoinStatistics:
+    left, right = known.arrived.per_second or (None, None)
+    seconds = known.prices.by_name
+    return JoinStatistics(
+        left_rows_per_second=left,
+        right_rows_per_second=right,
+        compared_share=known.compared_share(event_seconds_per_second),
+        results_per_comparison=known.mean_yield,
+        **{field: seconds[name] / parallel_tasks for name, field in _PRICE_FIELDS.items()},
+    )
 
 
 def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[PartitionReport], offered: int) -> JoinOutcome:

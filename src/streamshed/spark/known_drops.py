@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id
 

@@ -15,7 +15,7 @@ from streamshed.joins.directive import JoinDirective
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.checkpoint_reader import watermark_milliseconds
@@ -29,10 +29,8 @@ from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_ti
 from streamshed.spark.share_codes import share_codes, sized_shares
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
+from streamshed.spark.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.statistics.micro_batch import MicroBatchOutcome
-
-_KEPT_PLANS = 200
-"""Spark keeps 100 micro-batches to go back to."""
 
 _LEAST_SECONDS = 1e-3
 
@@ -73,8 +71,7 @@ class MicroBatchPlanner:
         self._facts = facts
         self._loop = loop
         self._checkpoint = checkpoint
-        self._plans = plans
-        plans.discard_drafts()
+        self._plans = WrittenPlans(plans)
         self._clock = clock
         self._reports = reports
         self._on_outcome = on_outcome
@@ -86,7 +83,7 @@ class MicroBatchPlanner:
         self._lock = threading.Lock()
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
-        last = self._last_plan()
+        last = self._plans.last()
         self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
         """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
         self._carrier = CarrierClock(facts.sources, last)
@@ -98,17 +95,17 @@ class MicroBatchPlanner:
     def plan(self, micro_batch_id: int) -> str:
         """Return the plan of a micro-batch as JSON; durable before it is returned for the first time."""
         with self._lock:
-            known = self._plans.read_text(_file(micro_batch_id))
+            known = self._plans.text(micro_batch_id)
             if known is not None:
                 return self._known(micro_batch_id, known)
             if self._recorded < micro_batch_id - 1:
                 self._record_last()
             row, decision = self._decided(micro_batch_id)
             text = row.to_json()
-            self._plans.write_text(_file(micro_batch_id), text)
+            self._plans.write(micro_batch_id, text)
             self._own.add(micro_batch_id)
             self._on_decision(decision)
-            self._forget(micro_batch_id - _KEPT_PLANS)
+            self._forget(micro_batch_id - KEPT_PLANS)
             return text
 
     def _known(self, micro_batch_id: int, known: str) -> str:
@@ -121,7 +118,7 @@ class MicroBatchPlanner:
         if completed is row:
             return known
         text = completed.to_json()
-        self._plans.write_text(_file(micro_batch_id), text)
+        self._plans.write(micro_batch_id, text)
         return text
 
     def record_last(self) -> int:
@@ -147,7 +144,7 @@ class MicroBatchPlanner:
         now = self._clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self._sizes, now)
         self._upcoming[micro_batch_id] = upcoming
-        last = self._plan_of(micro_batch_id - 1)
+        last = self._plans.row(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
         rows = rows_by_name(upcoming)
@@ -309,7 +306,7 @@ class MicroBatchPlanner:
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
         if upcoming is None:
-            plan = self._plan_of(report.micro_batch_id)
+            plan = self._plans.row(report.micro_batch_id)
             planned_at = None if plan is None else plan.decided_at_seconds
             upcoming = upcoming_rows(
                 self._checkpoint, report.micro_batch_id, self._facts.sources, self._sizes, planned_at
@@ -318,7 +315,8 @@ class MicroBatchPlanner:
         self._rows_left = dict(report.rows_left)
         for name, found in upcoming.items():
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
-        plans = self._stream_plans(report.micro_batch_id)
+        written = self._plans.row(report.micro_batch_id)
+        plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
         rates = {name: plan.sampling_rate for name, plan in plans.items()}
         shares = {
             name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
@@ -358,14 +356,6 @@ class MicroBatchPlanner:
         )
         return self.joined
 
-    def _stream_plans(self, micro_batch_id: int) -> Mapping[str, StreamPlan]:
-        known = self._plan_of(micro_batch_id)
-        return {} if known is None else known.streams
-
-    def _plan_of(self, micro_batch_id: int) -> PlanRow | None:
-        text = self._plans.read_text(_file(micro_batch_id))
-        return None if text is None else PlanRow.from_json(text)
-
     def _last_shed(self, last: PlanRow | None) -> Sequence[ShedInterval]:
         if last is None:
             return ()
@@ -388,20 +378,10 @@ class MicroBatchPlanner:
             return interval
         return replace(interval, until=latest + stream.watermark_microseconds)
 
-    def _last_plan(self) -> PlanRow | None:
-        names = [name for name in self._plans.names() if name.endswith(".json")]
-        text = self._plans.read_text(names[-1]) if names else None
-        return None if text is None else PlanRow.from_json(text)
-
     def _forget(self, micro_batch_id: int) -> None:
         self._own.discard(micro_batch_id)
-        if self._plans.read_text(_file(micro_batch_id)) is not None:
-            self._plans.delete(_file(micro_batch_id))
+        self._plans.forget(micro_batch_id)
 
 
 def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
     return codes if any(codes.values()) else {}
-
-
-def _file(micro_batch_id: int) -> str:
-    return f"{micro_batch_id:012d}.json"

@@ -10,7 +10,7 @@ from typing import Any
 from streamshed.answering.shed_interval import ShedInterval, share_name
 from streamshed.joins.directive import JoinDirective
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.gating import NEVER, Gating
 from streamshed.sharing.intake import Share

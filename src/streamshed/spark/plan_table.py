@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from streamshed.network.stream import IdentityKind
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.gating import Gating, gates
 from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.slice_grid import SliceGrid

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamshed.network.document import NetworkDocument
+    from streamshed.statistics.join_statistics import JoinStatistics
     from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -48,5 +49,15 @@ def _at_the_speed_of_event_time(known: NetworkStatistics) -> NetworkStatistics:
         name: replace(one, rows_per_second=one.rows_per_second / one.event_seconds_per_second)
         for name, one in known.streams.items()
     }
+    joins = {name: _slowed(one, known.stream(name).event_seconds_per_second) for name, one in known.joins.items()}
     streams = {name: replace(one, event_seconds_per_second=1.0) for name, one in streams.items()}
-    return replace(known, streams=streams)
+    return replace(known, streams=streams, joins=joins)
+
+
+def _slowed(join: JoinStatistics, speed: float) -> JoinStatistics:
+    left, right = join.left_rows_per_second, join.right_rows_per_second
+    return replace(
+        join,
+        left_rows_per_second=None if left is None else left / speed,
+        right_rows_per_second=None if right is None else right / speed,
+    )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from streamshed.network.cohorts import COHORTS, Part, part_of
 from streamshed.planning.quantization import sampling_rate_of
-from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import MOST_SLOTS, retention_table
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.gating import NEVER, Gating, words_of
 from streamshed.sharing.intake import Share
 from streamshed.sharing.network_work import StreamWork

@@ -19,7 +19,8 @@ from streamshed.network.feed import Feed, refuse_bad_feeds
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import DEFAULT_POLICY
 from streamshed.spark.domain_needs import NeedsSettings
-from streamshed.spark.domain_run import DomainRun, DomainSettings
+from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.domain_settings import DomainSettings
 from streamshed.spark.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.executor_watch import ExecutorWatch, await_executor, executor_watch
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
@@ -95,6 +96,7 @@ class Run:
             streams={name: one for known in found for name, one in known.streams.items()},
             operators={address: one for known in found for address, one in known.operators.items()},
             queries={name: one for known in found for name, one in known.queries.items()},
+            joins={name: one for known in found for name, one in known.joins.items()},
         )
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:

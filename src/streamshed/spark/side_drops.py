@@ -9,9 +9,9 @@ from streamshed.joins.side import Side
 from streamshed.network.cohorts import part_name
 from streamshed.network.network import QueryNetwork
 from streamshed.network.stream import Stream
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import in_all
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.network_work import StreamWork
 
 

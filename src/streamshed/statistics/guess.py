@@ -85,6 +85,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
     costless = {stream.name for stream in network.streams if not _tells_costs(network, given, stream)}
     stream_of = {node.address: node.stream.name for node in network.row_nodes}
     streams, operators, queries = dict(guessed.streams), dict(guessed.operators), dict(guessed.queries)
+    joined = {stream.name for stream in network.streams if stream.joined is not None}
     for name, guess in guessed.streams.items():
         known = given.streams.get(name, guess)
         streams[name] = _with_costs(known, guess) if name in costless else known
@@ -102,6 +103,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
         streams=streams,
         operators=operators,
         queries=queries,
+        joins={name: known for name, known in given.joins.items() if name in joined},
     )
 
 

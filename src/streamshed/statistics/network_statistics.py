@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from streamshed.errors import InvalidStatisticsError
 from streamshed.statistics.group_sizes import GroupSizes
+from streamshed.statistics.join_statistics import JoinStatistics
 
 FORMAT = 1
 
@@ -140,6 +141,7 @@ class NetworkStatistics:
         streams: By name.
         operators: By `Node.address`.
         queries: By name.
+        joins: By the name of the stream of their results.
 
     Example:
         >>> known = NetworkStatistics(
@@ -156,6 +158,7 @@ class NetworkStatistics:
     streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
     operators: Mapping[str, OperatorStatistics] = field(default_factory=dict)
     queries: Mapping[str, QueryStatistics] = field(default_factory=dict)
+    joins: Mapping[str, JoinStatistics] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check("network", self, "fixed_seconds")
@@ -163,6 +166,10 @@ class NetworkStatistics:
     def stream(self, name: str) -> StreamStatistics:
         """Return what is known of a stream."""
         return self.streams.get(name, StreamStatistics(rows_per_second=0.0))
+
+    def join(self, name: str) -> JoinStatistics:
+        """Return what is known of a join, or a guess."""
+        return self.joins.get(name, JoinStatistics())
 
     def to_json(self) -> str:
         """Write the statistics as an object of JSON, for `from_json`."""
@@ -172,6 +179,7 @@ class NetworkStatistics:
             "streams": {name: asdict(known) for name, known in self.streams.items()},
             "operators": {address: asdict(known) for address, known in self.operators.items()},
             "queries": {name: _query_to_json(known) for name, known in self.queries.items()},
+            "joins": {name: asdict(known) for name, known in self.joins.items()},
         }
         return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -194,6 +202,7 @@ class NetworkStatistics:
             streams={name: StreamStatistics(**body) for name, body in document.get("streams", {}).items()},
             operators={name: OperatorStatistics(**body) for name, body in document.get("operators", {}).items()},
             queries={name: _query_from_json(body) for name, body in document.get("queries", {}).items()},
+            joins={name: JoinStatistics(**body) for name, body in document.get("joins", {}).items()},
         )
 
 
@@ -228,6 +237,7 @@ def _told(error: ValidationError) -> str:
 
 
 _AMOUNT = {"type": "number", "minimum": 0}
+_AMOUNT_IF_KNOWN = {**_AMOUNT, "type": ["number", "null"]}
 
 
 def _of(required: list[str], **properties: object) -> dict[str, object]:
@@ -267,9 +277,21 @@ _SCHEMA = _of(
                     "maxItems": 2,
                 },
             },
-            moments=_by_name(
-                _of([], mean={"type": "number"}, deviation=_AMOUNT, size={**_AMOUNT, "type": ["number", "null"]})
-            ),
+            moments=_by_name(_of([], mean={"type": "number"}, deviation=_AMOUNT, size=_AMOUNT_IF_KNOWN)),
+        )
+    ),
+    joins=_by_name(
+        _of(
+            [],
+            left_rows_per_second=_AMOUNT_IF_KNOWN,
+            right_rows_per_second=_AMOUNT_IF_KNOWN,
+            compared_share={**_AMOUNT, "maximum": 1},
+            fixed_seconds=_AMOUNT,
+            seconds_per_row=_AMOUNT,
+            seconds_per_basic_window=_AMOUNT,
+            seconds_per_comparison=_AMOUNT,
+            seconds_per_result=_AMOUNT,
+            results_per_comparison=_AMOUNT,
         )
     ),
 )

@@ -19,8 +19,9 @@ from streamshed.network.stream import stream
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.runs import runs_of
+from streamshed.planning.window_drop.window_drops import WindowDrops
 
 SECOND = 1_000_000
 TICKS = stream("ticks", rate(1), time="timestamp")

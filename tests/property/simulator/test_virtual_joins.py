@@ -19,13 +19,16 @@ from streamshed.planning.join_outlook import join_outlooks
 from streamshed.simulator.network_costs import network_costs
 from streamshed.simulator.network_joins import network_joins
 from streamshed.simulator.profiles import LoadProfile, burst, constant, ramp, steps
-from streamshed.simulator.virtual_join import JoinPrices, JoinSeconds, VirtualJoin
+from streamshed.simulator.virtual_join import JoinSeconds, VirtualJoin
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
+from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
 
-PRICES = JoinPrices(fixed=0.005, row=1e-6, read=1e-4, comparison=3e-9)
+PRICES = JoinStatistics(
+    fixed_seconds=0.005, seconds_per_row=1e-6, seconds_per_basic_window=1e-4, seconds_per_comparison=3e-9
+)
 RATES = st.floats(0.1, 1e5)
 WINDOWS = st.floats(0.0, 300.0)
 PROFILES = {
@@ -45,7 +48,7 @@ def virtual_join(left: LoadProfile, right: LoadProfile, w1: float, w2: float, *,
         right_window_seconds=w2,
         basic_windows=10,
         is_sheddable=sheddable,
-        prices=PRICES,
+        known=PRICES,
     )
 
 
@@ -87,10 +90,13 @@ def test_at_a_constant_load_it_is_what_explain_says_times_the_square_of_the_load
     # Rows before are a difference of all rows until then, some of whose digits it loses.
     assert found.comparisons(full, full + interval) == pytest.approx(told, rel=1e-6)
     rows = factor * (outlook.left_rows_per_second + outlook.right_rows_per_second) * interval
-    seconds, guessed = found.seconds(full, full + interval), JoinPrices.guessed()
-    read = guessed.read * (outlook.left_basic_windows + outlook.right_basic_windows)
-    assert seconds.comparing == pytest.approx(guessed.comparison * told, rel=1e-6)
-    assert seconds.overhead == pytest.approx(guessed.fixed + read + guessed.row * rows, rel=1e-6)
+    seconds, guessed = found.seconds(full, full + interval), JoinStatistics()
+    read = guessed.seconds_per_basic_window * (outlook.left_basic_windows + outlook.right_basic_windows)
+    assert seconds.comparing == pytest.approx(guessed.seconds_per_comparison * told, rel=1e-6)
+    assert seconds.overhead == pytest.approx(guessed.fixed_seconds + read + guessed.seconds_per_row * rows, rel=1e-6)
+    (at_once,) = join_outlooks(asked, known, load_factor=factor, trigger_interval_seconds=interval)
+    assert at_once.comparing_seconds == pytest.approx(seconds.comparing, rel=1e-6)
+    assert at_once.overhead_seconds == pytest.approx(seconds.overhead, rel=1e-6)
 
 
 @pytest.mark.parametrize("left", PROFILES)

@@ -17,7 +17,8 @@ from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, parse_json, stream
 from streamshed.planning.window_drop.droppable import droppable_queries
-from streamshed.planning.window_drop.open_windows import QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import QueryDrops
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.internal_names import NOW, OPEN, OPENED, RETAINED_RATE, UNREADABLE
 from streamshed.spark.plan_columns import Plan

@@ -18,9 +18,12 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark import query_view
+from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
+
+pytestmark = pytest.mark.cluster
 
 FILES, ROWS, FILE_SECONDS = 6, 400, 10
 PARTLY = {2: 0.3, 3: 0.3}
@@ -69,6 +72,7 @@ class Joined:
     counts: dict[datetime, int]
     journal: pd.DataFrame
     alone: list[Found]
+    known: NetworkStatistics
 
 
 @pytest.fixture(scope="module")
@@ -108,11 +112,24 @@ def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Joi
         dict(counted),
         run.journal().set_index("micro_batch_id"),
         collected.rows("calls_alone"),
+        run.statistics(),
     )
 
 
 def test_pairs_are_pairs_of_the_full_join_each_once(joined: Joined) -> None:
     assert not joined.pairs - joined.expected
+
+
+def test_what_the_join_takes_and_yields_is_told_with_all_else_that_was_learned(joined: Joined) -> None:
+    known = joined.known.join("calls_alerts")
+    assert known.left_rows_per_second == pytest.approx(known.right_rows_per_second, rel=0.01)
+    # Hosts are spread over two partitions: half of the pairs of right lag have both rows in one of them.
+    assert 0.2 < known.compared_share < 0.8
+    told = list(joined.journal["joins"].map(lambda joins: joins.get("calls_alerts")).dropna())
+    comparisons, results = (sum(one[counts] for one in told) for counts in ("comparisons", "results"))
+    assert results / 3 < known.results_per_comparison * comparisons < 3 * results
+    assert min(known.fixed_seconds, known.seconds_per_row) > 0
+    assert NetworkStatistics.from_json(joined.known.to_json()).joins == joined.known.joins
 
 
 def test_only_rows_of_micro_batches_that_joined_in_part_lack_partners(joined: Joined) -> None:

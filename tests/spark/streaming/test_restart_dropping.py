@@ -18,7 +18,7 @@ from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
-from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, seconds_of, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_for_micro_batch

@@ -205,14 +205,24 @@ def test_the_command_line_says_who_decided(tmp_path: Path) -> None:
     assert "set shed to the headroom" in refused.errors
 
 
-def test_what_is_guessed_of_joins_is_told() -> None:
+def test_what_is_guessed_of_joins_is_told(tmp_path: Path) -> None:
     short = ("--load", "1x:1m", "--trigger", "5s", "--latency", "10s", "--rows-per-second", "1000")
     found = streamshed("simulate", EXAMPLE.parent / "alerts_joined.yaml", *short)
     assert found.code == ExitCode.DONE
     (note,) = [line for line in found.errors.splitlines() if "is a joined stream" in line]
     assert note.startswith('note: "pairs"')
-    assert "take of its join is guessed" in note
+    assert "of its join take is guessed" in note
     assert "is a joined stream" not in streamshed("simulate", EXAMPLE, *short).errors
+    known = tmp_path / "known.json"
+    known.write_text(json.dumps({"joins": {"pairs": {"seconds_per_comparison": 6e-9}}}), encoding="utf-8")
+    told, guessed = (
+        streamshed("simulate", EXAMPLE.parent / "alerts_joined.yaml", *short, "--json", *more)
+        for more in (("--statistics", known), ())
+    )
+    assert "is a joined stream" in told.errors
+    assert "is guessed" not in told.errors
+    (measured,), (believed,) = told.object["joins"], guessed.object["joins"]
+    assert measured["comparing_seconds_per_second"] == pytest.approx(2 * believed["comparing_seconds_per_second"])
 
 
 JOINED = EXAMPLE.parent / "alerts_joined.yaml"

@@ -15,7 +15,8 @@ from streamshed.network.sources import rate
 from streamshed.network.stream import stream
 from streamshed.planning.policies import POLICIES
 from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.statistics.load_prior import LoadPrior
 
 SECOND = 1_000_000

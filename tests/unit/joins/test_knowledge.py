@@ -12,6 +12,7 @@ from streamshed.joins.conditions import Equality
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.knowledge import JoinKnowledge, total
+from streamshed.joins.learned_prices import GUESSED_SECONDS, LearnedPrices, MicroBatchWork
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.plan import JoinPlan
@@ -51,6 +52,33 @@ class Join:
             reports.append(PartitionReport.of(partition.join(left, right, plan), expected, 0.01))
         self.known = self.known.updated(reports, offered_rows=2 * rows_per_side, elapsed_seconds=1.0)
         return reports
+
+
+def test_how_many_rows_come_and_which_share_of_pairs_is_compared_is_measured() -> None:
+    """Of two partitions, each compares the rows that it has: half of all pairs."""
+    join = Join()
+    assert (join.known.arrived.per_second, join.known.compared_share()) == (None, 1.0)
+    for _ in range(80):
+        join.step(400)
+    assert join.known.arrived.per_second == pytest.approx((400.0, 400.0))
+    assert join.known.compared_share() == pytest.approx(0.5, abs=0.05)
+    assert join.known.compared_share(0.5) == pytest.approx(join.known.compared_share() / 2)
+    again = JoinKnowledge.from_document(json.loads(json.dumps(join.known.to_document())), WINDOWS)
+    assert again.arrived == join.known.arrived
+
+
+def test_prices_that_somebody_knows_are_believed_until_others_are_measured() -> None:
+    dear = {**GUESSED_SECONDS, "comparison": 1e-6}
+    known = JoinKnowledge.initial(WINDOWS, prices=LearnedPrices.believing(dear))
+    assert known.prices.by_name == pytest.approx(dear)
+    assert known.full_seconds(1000) > JoinKnowledge.initial(WINDOWS).full_seconds(1000)
+    prices = known.prices
+    for comparisons in (1e6, 2e6, 5e6) * 20:
+        work = MicroBatchWork(rows=1000, reads=0, comparisons=comparisons, results=0.0)
+        prices = prices.update(work, seconds=0.01 + 2e-9 * comparisons)
+    assert 2e-9 < prices.prices.comparison < 1e-8
+    # What never came is as it was believed.
+    assert prices.prices.result == pytest.approx(dear["result"])
 
 
 def test_comparisons_of_steady_streams_are_foreseen() -> None:

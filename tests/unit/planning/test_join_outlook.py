@@ -2,17 +2,21 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from streamshed.dashboard.explained_network import explain_network
 from streamshed.dashboard.wording import count_text
+from streamshed.errors import InvalidStatisticsError
 from streamshed.network.join_condition import overlap
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.planning.join_outlook import join_outlooks
 from streamshed.planning.network_load import strangers
+from streamshed.statistics.guess import GUESSED_ROWS_PER_SECOND
+from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
 
 SCHEMA = "ts timestamp, host string, severity int, tags array<string>"
@@ -37,19 +41,97 @@ def _network(**settings: object) -> QueryNetwork:
     return network(count.query("pairs"), count.window("10 minutes").agg(most="max(n)").query("most"))
 
 
+COUNTED = network(
+    FLOWS.join(SEVERE, on="host", within=("30 s", "5 s"), basic_window="2 s")
+    .window("1 minute")
+    .agg(n="count(*)")
+    .query("pairs")
+)
+
+
 def test_a_join_is_told_by_the_rates_of_its_sides() -> None:
     (found,) = explain_network(_network(), load=3, statistics=KNOWN).explanation.joins
-    assert (found.left_rows_per_second, found.right_rows_per_second) == pytest.approx((200.0, 5.0))
-    assert found.comparisons_per_second == pytest.approx(200.0 * 5.0 * 35.0)
-    assert found.state_rows == pytest.approx(200.0 * 30.0 + 5.0 * 5.0)
+    times = found.left_rows_per_second / 200.0
+    assert times > 1
+    assert found.right_rows_per_second == pytest.approx(5.0 * times)
+    assert found.comparisons_per_second == pytest.approx(200.0 * 5.0 * 35.0 * times**2)
+    assert found.state_rows == pytest.approx((200.0 * 30.0 + 5.0 * 5.0) * times)
     assert (found.left_basic_windows, found.right_basic_windows) == (1 + 15, 1 + math.ceil(5 / 2))
     assert found.cells == 15 + 3
     assert (found.left, found.right) == ("flows", "alerts > filter severity > 2")
 
 
-def test_the_load_that_is_explained_is_no_part_of_it() -> None:
-    low, high = (explain_network(_network(), load=load, statistics=KNOWN).explanation.joins for load in (0.5, 8))
-    assert low == high
+def test_comparisons_go_by_the_square_of_the_load() -> None:
+    (low,), (high,) = (explain_network(_network(), load=one, statistics=KNOWN).explanation.joins for one in (0.5, 8))
+    assert high.left_rows_per_second == pytest.approx(16 * low.left_rows_per_second)
+    assert high.comparing_seconds == pytest.approx(256 * low.comparing_seconds)
+    assert low.overhead_seconds < high.overhead_seconds < 16 * low.overhead_seconds
+
+
+@pytest.mark.parametrize("seconds", [3e-9, 3e-7])
+def test_what_is_sustained_has_time_for_joins(seconds: float) -> None:
+    known = replace(KNOWN, joins={"flows_alerts": JoinStatistics(seconds_per_comparison=seconds)})
+    sustained = explain_network(COUNTED, load=1, statistics=known).explanation
+    assert sustained.unshed_seconds == pytest.approx(sustained.budget_seconds)
+    (join,) = sustained.joins
+    assert sustained.steps[0].seconds == pytest.approx(join.comparing_seconds, rel=0.5)
+    assert sustained.unsheddable_seconds > 0.4 + join.overhead_seconds
+    assert not any(one.is_joined_in_part for one in sustained.outlooks)
+
+
+def test_under_overload_comparisons_are_shed_with_the_rows_of_their_stream() -> None:
+    known = replace(KNOWN, joins={"flows_alerts": JoinStatistics(seconds_per_comparison=3e-7)})
+    found = explain_network(COUNTED, load=2, statistics=known)
+    told = found.explanation
+    assert told.expected_seconds == pytest.approx(told.budget_seconds)
+    assert told.steps[0].effective_sampling_rate < 0.5
+    (pairs,) = told.outlooks
+    assert (pairs.bound_by, pairs.is_joined_in_part) == ("flows_alerts", True)
+    assert str(found).count(" unknown  flows_alerts\n") == 1
+
+
+@pytest.mark.parametrize("mode", ["exact", "sample"])
+def test_of_a_join_that_is_done_in_full_nothing_is_saved_and_of_one_that_is_sampled_errors_are_known(mode: str) -> None:
+    known = replace(KNOWN, joins={"flows_alerts": JoinStatistics(seconds_per_comparison=3e-7)})
+    joined = FLOWS.join(SEVERE, on="host", within=("30 s", "5 s"), basic_window="2 s", mode=mode)
+    found = explain_network(
+        network(joined.window("1 minute").agg(n="count(*)").query("pairs")), load=2, statistics=known
+    )
+    told, (join,) = found.explanation, found.explanation.joins
+    assert not any(one.is_joined_in_part for one in told.outlooks)
+    if mode == "exact":
+        assert told.unsheddable_seconds > join.comparing_seconds
+        assert f"  {join.comparing_seconds + join.overhead_seconds:.3g} s of a micro-batch, which nothing can save" in (
+            str(found)
+        )
+    else:
+        assert told.unsheddable_seconds < join.comparing_seconds
+        assert "unknown" not in str(found)
+
+
+def test_measured_rates_of_sides_are_believed_before_those_of_streams() -> None:
+    measured = JoinStatistics(left_rows_per_second=80.0, right_rows_per_second=20.0, compared_share=0.25)
+    (found,) = join_outlooks(COUNTED, replace(KNOWN, joins={"flows_alerts": measured}))
+    assert found.comparisons_per_second == pytest.approx(0.25 * 80.0 * 20.0 * 35.0)
+
+
+def test_windows_are_of_event_time() -> None:
+    """Of a recording that is played ten times as fast, a tenth of the rows of a second is in a window of a second."""
+    fast = StreamStatistics(rows_per_second=250.0, event_seconds_per_second=10.0)
+    (found,) = join_outlooks(COUNTED, replace(KNOWN, streams={**KNOWN.streams, "flows_alerts": fast}))
+    assert found.comparisons_per_second == pytest.approx(200.0 * 5.0 * 35.0 / 10)
+    assert found.state_rows == pytest.approx((200.0 * 30.0 + 5.0 * 5.0) / 10)
+
+
+def test_statistics_of_joins_are_written_and_read() -> None:
+    measured = JoinStatistics(left_rows_per_second=80.0, results_per_comparison=0.01, fixed_seconds=0.25)
+    known = replace(KNOWN, joins={"flows_alerts": measured})
+    assert NetworkStatistics.from_json(known.to_json()) == known
+    assert strangers(COUNTED, known) == []
+    stranger = NetworkStatistics(joins={"flow_alerts": measured})
+    assert strangers(COUNTED, stranger) == ['there is no join "flow_alerts" (did you mean "flows_alerts"?)']
+    with pytest.raises(InvalidStatisticsError, match=r"joins\.flows_alerts\.compared_share: 2 is greater"):
+        NetworkStatistics.from_json('{"joins": {"flows_alerts": {"compared_share": 2}}}')
 
 
 def test_statistics_of_what_is_joined_are_known_ones() -> None:
@@ -60,14 +142,15 @@ def test_statistics_of_what_is_joined_are_known_ones() -> None:
 
 def test_rows_of_streams_that_are_joined_are_not_counted_twice() -> None:
     told = explain_network(_network(), load=3, statistics=KNOWN).explanation
-    guessed = explain_network(_network(), load=3).explanation
-    assert told.rows_per_second == pytest.approx(guessed.rows_per_second)
+    assert told.rows_per_second == pytest.approx(GUESSED_ROWS_PER_SECOND * told.joins[0].left_rows_per_second / 200.0)
 
 
 def test_text_and_json_say_how_it_is_to_be_shed() -> None:
     asked = _network(policy="direction", weight="alerts_severity", memory="64 MiB", sampling=0.2)
     found = explain_network(asked, load=3, statistics=KNOWN)
-    assert f"  35 k comparisons/s, {count_text(6025)} rows in windows\n" in str(found)
+    (join,) = found.explanation.joins
+    comparisons, held = count_text(join.comparisons_per_second), count_text(join.state_rows)
+    assert f"  {comparisons} comparisons/s, {held} rows in windows\n" in str(found)
     assert (
         "  asked under overload: subset, direction over 18 cells of 2 seconds, 0.2 of it to learn, results worth"
         " alerts_severity, windows of at most 64 MiB"
@@ -77,7 +160,7 @@ def test_text_and_json_say_how_it_is_to_be_shed() -> None:
         *("direction", "alerts_severity", 64 * 2**20),
         0.2,
     )
-    assert told["comparisons_per_second"] == pytest.approx(35_000.0)
+    assert told["comparisons_per_second"] == pytest.approx(join.comparisons_per_second)
 
 
 @pytest.mark.parametrize(("mode", "said"), [("exact", "never shed"), ("sample", "a share of the left rows")])

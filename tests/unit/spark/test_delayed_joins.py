@@ -14,7 +14,8 @@ from streamshed.network.sources import rate
 from streamshed.network.stream import Stream, stream
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.window_drop.droppable import droppable_queries
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import QueryDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.domain_facts import longest_window
 from streamshed.spark.join_planner import JoinPlanner

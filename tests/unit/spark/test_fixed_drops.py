@@ -9,7 +9,7 @@ import pytest
 from streamshed.bench.drop_queries import BATCH, INNER, OUTER, fork_network, nested_network
 from streamshed.network.network import QueryNetwork
 from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
-from streamshed.planning.window_drop.open_windows import WindowDrops
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.fixed_drops import DropPlace, FixedDrops, decided_drops

@@ -42,6 +42,7 @@ FULL = PartitionReport(
     seen_weight=(0.0, 2_900.0, 100.0),
     late_rows=2,
     full_rows=750.0,
+    full_left_rows=500.0,
     full_stored_rows=1_000.0,
     sampling_rate=1.0,
     stored_rows=1_000,
@@ -352,3 +353,26 @@ def test_weights_are_learned_beside_results_and_costs_go_by_results() -> None:
     assert directive is not None
     assert back.yields == directive.found
     assert back.found is None
+
+
+def test_what_was_measured_of_a_join_is_told_as_statistics_that_another_run_believes() -> None:
+    told = Told()
+    assert planner(told).statistics(2) == {}
+    joins = learned(told, [FULL, FULL])
+    (known,) = joins.statistics(2).values()
+    # Half of the rows of each of the two reports are of the left side, 500 of 750.
+    assert (known.left_rows_per_second, known.right_rows_per_second) == pytest.approx((1000.0, 500.0))
+    assert known.compared_share == pytest.approx(2 * 300_000 / (1000 * 500 * 3))
+    assert known.results_per_comparison == pytest.approx(0.01, rel=0.05)
+    work = FULL.work
+    taken = known.overhead_seconds(rows=2 * work.rows, basic_windows=2 * work.reads)
+    taken += known.fixed_seconds + known.comparing_seconds(2 * work.comparisons)
+    # Two tasks at a time take half as long as one after the other.
+    assert taken == pytest.approx(FULL.seconds, rel=0.05)
+
+    streams = network(JOINED.query("pairs")).time_domains[0].streams
+    believing = JoinPlanner(streams, {NAME}, told.take, believed={NAME: known}, parallel_tasks=2)
+    (again,) = JoinPlanner(streams, {NAME}, told.take, joins.to_json()).statistics(2).values()
+    assert again == known
+    assert believing.statistics(2) == {}
+    assert believing.work_per_row({**ROWS})[NAME] > planner(told).work_per_row({**ROWS})[NAME]

@@ -6,7 +6,8 @@ from streamshed.network.network import network
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.quantization import sampling_rate_of
 from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import QueryDrops
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.retained_rows import retained_rows, whole_words
 from tests.unit.planning.networks import rows_of

@@ -15,7 +15,8 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import QueryDrops
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.seen_before import seen_until
 from streamshed.spark.storage import Storage

@@ -17,8 +17,9 @@ from streamshed.network.node import Node
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
 from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import NOTHING_DROPPED, EventTimes
+from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.retention import needed_share
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED
 from streamshed.spark.event_times import joined_times
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome

@@ -9,16 +9,11 @@ from streamshed.network.cohorts import part_of
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.kept_runs import RunGrid, common_offset, lay_runs
 from streamshed.planning.window_drop.not_needed import Times, without_unneeded
-from streamshed.planning.window_drop.open_windows import (
-    NOTHING_DROPPED,
-    EventTimes,
-    QueryDrops,
-    WindowDrops,
-    following,
-)
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, following
 from streamshed.planning.window_drop.riders import with_riders
 from streamshed.planning.window_drop.run_needs import have_one_share
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, Pressure, StateUse
+from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 
 _ALWAYS = -(2**62)
 

@@ -12,10 +12,10 @@ from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, rare
-from streamshed.planning.window_drop.open_windows import WindowDrops
 from streamshed.planning.window_drop.state_limit import Pressure
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.window_demand import WindowDemand
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.window_drop.window_shares import (
     least_seconds,
     least_shares_kept,

@@ -15,8 +15,9 @@ import numpy as np
 
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import MOST_DECIDED, EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import MOST_DECIDED, EventTimes
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.work_tree import Vector
 
 _STEPS = 8

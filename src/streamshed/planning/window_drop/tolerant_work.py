@@ -12,9 +12,10 @@ import numpy as np
 from streamshed.network.cohorts import cohorts_of_rows
 from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.retention import needed_share
 from streamshed.planning.window_drop.run_needs import RunNeeds, have_one_share
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
 
 

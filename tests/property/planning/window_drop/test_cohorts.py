@@ -10,7 +10,8 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.query import Query
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.retained_rows import places_of, retained_rows
 from tests.unit.planning.networks import rows_of

@@ -20,8 +20,9 @@ from streamshed.network.stream import stream
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.kept_runs import MOST_CELLS, RunGrid
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.run_needs import RunNeeds
+from streamshed.planning.window_drop.window_drops import WindowDrops
 
 WATERMARK = 10
 

@@ -16,10 +16,11 @@ from streamshed.planning.least_error import least_error_rates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
 from streamshed.planning.window_drop.least_kept import LeastKept, least_kept
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.rehearsal import rehearsed_needs
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.window_demand import WindowDemand
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.work_tree import WorkNode, WorkTree
 from tests.property.planning.window_drop.test_kept_runs import MIXED, OTHERS, Course, course_of
 

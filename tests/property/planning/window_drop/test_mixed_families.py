@@ -14,9 +14,10 @@ from streamshed.network.network import network
 from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.window_demand import WindowDemand
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.window_drop.window_shares import window_shares
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
 from tests.unit.planning.networks import rows_of

@@ -16,10 +16,11 @@ from streamshed.network.query import Query
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import droppable_queries
 from streamshed.planning.window_drop.kept_runs import FOREVER
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.provenance import extent
 from streamshed.planning.window_drop.retention import MOST_SLOTS
 from streamshed.planning.window_drop.runs import numbers_in
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.event_times import event_times

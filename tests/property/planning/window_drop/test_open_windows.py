@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import MOST_DECIDED, EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import MOST_DECIDED, EventTimes, QueryDrops
+from streamshed.planning.window_drop.window_drops import WindowDrops
 
 SHARES = st.one_of(st.just(0.0), st.floats(0, 1))
 

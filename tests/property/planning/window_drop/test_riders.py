@@ -10,8 +10,9 @@ from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop import decisions
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.state_limit import Pressure
+from streamshed.planning.window_drop.window_drops import WindowDrops
 
 MOST_OVERLAP = 21
 """So many windows hold an instant at most."""

@@ -18,9 +18,10 @@ from streamshed.network.stream import stream
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin
 from streamshed.planning.window_drop.kept_runs import RunGrid, lay_runs
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.side_reach import SideReach, side_reaches, unneeded_of_sides
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from tests.property.planning.window_drop.test_nested_drops import contents, windows
 from tests.spark.joined_sides import any_pair
 

@@ -15,8 +15,9 @@ from streamshed.planning.query_rates import spread, uniform_spread
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.work_tree import WorkNode, WorkTree
 
 TREE = WorkTree(

@@ -16,10 +16,11 @@ from streamshed.planning.least_error import least_error_rates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, DropPlan, drop_plan, nothing_more_dropped
 from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops, WindowDrops
+from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.runs import numbers_in
 from streamshed.planning.window_drop.state_limit import Pressure, StateUse
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.work_tree import WorkNode, WorkTree
 
 NAMES = ("few", "many", "light")

@@ -1,0 +1,33 @@
+"""How one time domain of a network is to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streamshed.control.settings import ControlSettings
+from streamshed.spark.domain_needs import NeedsSettings
+from streamshed.spark.domain_scaling import DomainWorkers
+from streamshed.spark.state_layout import StateLayout
+
+
+@dataclass(frozen=True)
+class DomainSettings:
+    """How a time domain is to run.
+
+    Attributes:
+        checkpoint: Its folder.
+        control: What the control loop is asked.
+        confidence: Of the intervals of answers.
+        partitions: State partitions of a new checkpoint.
+        layout: What state is reserved for, beyond what the queries need.
+        workers: Those it shares, and how their number is decided; None: that is fixed.
+        needs: How it and other networks tell each other what they need.
+    """
+
+    checkpoint: str
+    control: ControlSettings
+    confidence: float
+    partitions: int
+    layout: StateLayout
+    workers: DomainWorkers | None = None
+    needs: NeedsSettings = field(default_factory=NeedsSettings)

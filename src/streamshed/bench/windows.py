@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 RECORDINGS = ("fares", "net_events")
 _PLACES_FROM = 0.4
 """The share of the time that recordings take."""
-_TURNS = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=4, pairs=16)
-"""Of the network that may drop windows and of the one that may not."""
+_TURNS = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=28, pairs=16)
+"""Of the network that may drop windows and of the one that may not; before so many, Java is still compiling either."""
 
 
 @dataclass(slots=True)

@@ -48,13 +48,15 @@ class InputCut:
         """Let files be cut into so many tasks from the next micro-batch on, as far as they can be.
 
         Args:
-            pieces: How many there are to be.
+            pieces: How many there are to be; 0: as many as Spark cuts them into by itself.
             why: For which reason; of several the finest cut holds.
         """
         with self._lock:
             self._asked[why] = pieces
             pieces = max(self._asked.values())
-            if self._before[FILE_PARTS] is None and pieces != self._pieces:
+            if pieces == 0:
+                self._restore()
+            elif self._before[FILE_PARTS] is None and pieces != self._pieces:
                 self._spark.conf.set(FILE_PARTS, str(pieces))
                 self._spark.conf.set(OPEN_COST, str(LEAST_PIECE_BYTES))
                 self._pieces = pieces
@@ -62,26 +64,33 @@ class InputCut:
     def restore(self) -> None:
         """Put the session's own settings back."""
         with self._lock:
-            if self._pieces is None:
-                return
-            for name, known in self._before.items():
-                if known is None:
-                    self._spark.conf.unset(name)
-                else:
-                    self._spark.conf.set(name, known)
-            self._pieces = None
+            self._restore()
+
+    def _restore(self) -> None:
+        if self._pieces is None:
+            return
+        for name, known in self._before.items():
+            if known is None:
+                self._spark.conf.unset(name)
+            else:
+                self._spark.conf.set(name, known)
+        self._pieces = None
 
 
 def parts_per_core(worked_on_share: float) -> int:
     """Return into how many tasks per core files are cut of which some rows, which lie together, are worked on.
 
+    None of their own where all are: a task takes a hundredth of a second besides.
+
     Args:
         worked_on_share: The share.
 
     Example:
-        >>> [parts_per_core(share) for share in (1.0, 0.5, 0.3, 0.12, 0.0)]
-        [4, 4, 8, 16, 16]
+        >>> [parts_per_core(share) for share in (1.0, 0.99, 0.5, 0.3, 0.12, 0.0)]
+        [0, 4, 4, 8, 16, 16]
     """
+    if worked_on_share >= 1:
+        return 0
     parts = PARTS_PER_CORE
     while parts < MOST_PARTS_PER_CORE and parts * worked_on_share < _WORKED_ON_PER_CORE:
         parts *= 2
@@ -96,7 +105,7 @@ class Cut(Protocol):
 
 
 class WindowPieces:
-    """Cuts files the finer, the fewer of their rows are worked on, as windows are dropped.
+    """Cuts files the finer, the fewer of their rows are worked on, once windows are dropped.
 
     Args:
         source: What is cut.
@@ -106,7 +115,6 @@ class WindowPieces:
     def __init__(self, source: Cut, tasks: int) -> None:
         self._source, self._tasks = source, tasks
         self._latest: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
-        self._cut(1.0)
 
     def tell(self, offered_rows: Mapping[str, int], row_shares: Mapping[str, float]) -> None:
         """Take in which share of its rows a micro-batch works on; the next one is cut for what the latest had.

@@ -32,6 +32,7 @@ from streamshed.spark.internal_names import (
     OPEN,
     OPENED,
     RATES_BY_SIZE,
+    RETAINED,
     RETAINED_BASE,
     RETAINED_RATES,
     RETAINED_STEP,
@@ -56,8 +57,8 @@ PLAN_SCHEMA = (
     f" {CARRIER_FROM} bigint, {CARRIER_UNTIL} bigint, {CARRIER_TIME} bigint,"
     f" {BY_LEVEL} array<array<array<bigint>>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {LARGEST_SIZE} int,"
     f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
-    f" {RETAINED_BASE} bigint, {RETAINED_STEP} bigint, {RETAINED_WORDS} array<array<bigint>>,"
-    f" {RETAINED_RATES} array<double>, {DRAW_CODE} int"
+    f" {RETAINED} struct<{RETAINED_BASE}:bigint,{RETAINED_STEP}:bigint,{RETAINED_WORDS}:array<array<bigint>>,"
+    f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int"
 )
 """What a stream is told in a micro-batch."""
 _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
@@ -197,9 +198,15 @@ def plan_values(
         len(found.streams) - 1,
         [sampling_rate_of(code) for code in found.streams],
         None if by_size is None or found.codes is None else list(found.codes),
-        None if retained is None else retained.base,
-        None if retained is None else retained.step,
-        None if retained is None else [list(words) for words in retained.words],
-        None if retained is None else list(retained.rates),
+        None if retained is None else _told(retained),
         WHOLE if plan.join is None else plan.join.sampling_code,
     )
+
+
+def _told(retained: RetainedRows) -> dict[str, object]:
+    return {
+        RETAINED_BASE: retained.base,
+        RETAINED_STEP: retained.step,
+        RETAINED_WORDS: [list(words) for words in retained.words],
+        RETAINED_RATES: list(retained.rates),
+    }

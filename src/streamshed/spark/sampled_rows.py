@@ -30,7 +30,6 @@ from streamshed.spark.internal_names import (
     FILE_PATH,
     FILE_ROW,
     FIRST_LEVEL,
-    INSTANT,
     LARGEST_SIZE,
     NOW,
     OPEN,
@@ -39,8 +38,8 @@ from streamshed.spark.internal_names import (
     PASSES,
     RATES_BY_SIZE,
     RAW_TEXT,
+    RETAINED,
     RETAINED_BASE,
-    RETAINED_RATE,
     RETAINED_RATES,
     RETAINED_SLOT,
     RETAINED_STEP,
@@ -169,7 +168,7 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
         return rows.withColumns({OPEN: always, OPENED: always, **told})
     names = [NOW, OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL]
     names += [*_SIZED] if admission.size_columns else []
-    names += [*_RETAINED] if admission.whole_words else []
+    names += [RETAINED] if admission.whole_words else []
     rows = with_plan(source, admission.plan, names)
     if not is_known_before_parsing(stream):
         return rows
@@ -180,8 +179,6 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
 _SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
 
 
-_RETAINED = (RETAINED_BASE, RETAINED_STEP, RETAINED_WORDS, RETAINED_RATES)
-
 _SHOWN_ONE_IN = 256
 """A power of two. Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
 
@@ -191,43 +188,51 @@ def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFram
 
     A row whose time is not known, or lies where nothing is decided, passes as it did.
     """
-    whole_words, places = admission.whole_words, _place_columns(admission)
-    is_reproducible = stream.identity.kind is not IdentityKind.NONE
-    is_shown = F.xxhash64(INSTANT).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0
+    places = _place_columns(admission)
     slotted = _slotted(rows, stream, admission)
-    stays = (uniform(slotted, stream) < F.col(RETAINED_RATE)) | is_shown if is_reproducible else is_shown
-    kept = slotted.where(F.when(F.col(RETAINED_RATE) < 1, stays).otherwise(F.lit(True)))
-    words = [F.get(RETAINED_WORDS, F.col(place)) for place in places]
+    is_decided = F.col(RETAINED_SLOT).isNotNull()
+    rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
+    rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
+    stays = (rate >= 1) | (F.xxhash64(stream_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
+    if stream.identity.kind is not IdentityKind.NONE:
+        stays |= uniform(slotted, stream) < rate
+    kept = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
+    words = [F.get(F.col(RETAINED)[RETAINED_WORDS], F.col(place)) for place in places]
     both = F.array(
         *[
-            F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(
-                functools.reduce(Column.bitwiseOR, [F.get(of_place, F.lit(index)) for of_place in words])
-            )
-            for index, whole in enumerate(whole_words)
+            F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(_of_places(words, index))
+            for index, whole in enumerate(admission.whole_words)
         ]
     )
-    passes = F.when(F.col(RETAINED_RATE).isNull(), F.col(PASSES)).otherwise(both)
-    return kept.withColumn(PASSES, passes).drop(*_RETAINED, INSTANT, RETAINED_SLOT, *places, RETAINED_RATE)
+    passes = F.when(is_decided, both).otherwise(F.col(PASSES))
+    return kept.withColumn(PASSES, passes).drop(RETAINED, RETAINED_SLOT, *places)
+
+
+def _of_places(words: Sequence[Column], index: int) -> Column:
+    """What a row passes in any of its places; behind the last slot, everything."""
+    everything = F.lit(-1).cast("bigint")
+    return functools.reduce(
+        Column.bitwiseOR, [F.coalesce(F.get(of_place, F.lit(index)), everything) for of_place in words]
+    )
 
 
 def _slotted(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
-    """Tell each row its places, and the rate there: null where all is done with it, and while nothing is dropped.
+    """Tell each row its slot, and its places there: null before the first one, and while nothing is dropped.
 
-    Spark would compute them anew wherever they are asked for, and a row would take a tenth longer while nothing is
-    dropped: the more code there is for a row, the slower all of it becomes. It does not copy what might be another at
-    the next reading, such as the number of a task.
+    Spark would compute them anew wherever they are asked for; it does not copy what might be another at the next
+    reading, such as the number of a task. Instants and rates of slots are no columns of their own: while nothing is
+    dropped a row would take a tenth longer for each, as the more code there is for it, the slower all of it becomes.
     """
-    is_told = F.spark_partition_id() >= 0
-    instants = rows.withColumn(INSTANT, stream_microseconds(rows, stream))
-    passed = F.expr(f"({INSTANT} - {RETAINED_BASE}) div {RETAINED_STEP}")
-    slot = F.when(is_told & (F.col(INSTANT) >= F.col(RETAINED_BASE)), F.least(passed, F.lit(MOST_SLOTS)))
-    slotted = instants.withColumn(RETAINED_SLOT, slot.cast("int"))
+    is_told, told, instant = F.spark_partition_id() >= 0, F.col(RETAINED), stream_microseconds(rows, stream)
+    passed = F.call_function("div", instant - told[RETAINED_BASE], told[RETAINED_STEP])
+    is_later = told.isNotNull() & (instant >= told[RETAINED_BASE])
+    slot = F.when(is_told & is_later, F.least(passed, F.lit(MOST_SLOTS)))
+    slotted = rows.withColumn(RETAINED_SLOT, slot.cast("int"))
     places = _place_columns(admission)
     for number, (place, keys) in enumerate(zip(places, admission.cohort_keys, strict=False)):
         cohort = F.lit(number * COHORTS) + _cohort(rows, keys)
         slotted = slotted.withColumn(place, F.when(is_told, F.col(RETAINED_SLOT) * len(places) * COHORTS + cohort))
-    rates = [F.get(RETAINED_RATES, F.col(place)) for place in places]
-    return slotted.withColumn(RETAINED_RATE, F.when(is_told, rates[0] if len(rates) == 1 else F.greatest(*rates)))
+    return slotted
 
 
 def _place_columns(admission: Admission) -> list[str]:

@@ -20,7 +20,7 @@ from streamshed.planning.window_drop.droppable import droppable_queries
 from streamshed.planning.window_drop.open_windows import QueryDrops
 from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.internal_names import NOW, OPEN, OPENED, RETAINED_RATE, UNREADABLE
+from streamshed.spark.internal_names import NOW, OPEN, OPENED, RETAINED_SLOT, UNREADABLE
 from streamshed.spark.plan_columns import Plan
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
@@ -64,7 +64,7 @@ def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None) -> D
 def _is_below_parsing(rows: DataFrame) -> bool:
     query: Any = rows._jdf.queryExecution()  # noqa: SLF001 - plans have no public way
     last_first: list[str] = query.optimizedPlan().toString().splitlines()
-    [drop] = [place for place, line in enumerate(last_first) if "Filter" in line and RETAINED_RATE in line]
+    [drop] = [place for place, line in enumerate(last_first) if "Filter" in line and RETAINED_SLOT in line]
     parsing = [place for place, line in enumerate(last_first) if "from_json" in line]
     assert parsing
     return max(parsing) < drop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -125,8 +126,9 @@ def test_a_side_is_told_which_rows_no_kept_window_over_the_join_needs(
     for side, name in zip(Side, ("calls", "alerts"), strict=True):
         if name in spared:
             table = told[side]
-            assert (table["__retained_base"], table["__retained_rates"]) == (spared[name][0] * SECOND, [0.0])
-            assert table["__retained_step"] == (spared[name][1] - spared[name][0]) * SECOND
+            retained: Any = table["__retained"]
+            assert (retained["base"], retained["rates"]) == (spared[name][0] * SECOND, [0.0])
+            assert retained["step"] == (spared[name][1] - spared[name][0]) * SECOND
             assert table["__sampling_rate"] == 1.0
 
 
@@ -138,13 +140,14 @@ def test_a_side_spares_what_none_of_the_queries_needs_and_nothing_where_one_need
     row = _dropped(asked, some=((11, 17),), others=((6, 6),))
     (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
     # Of 113 to 153 the window of the others from 103 s on needs what comes before 123 s, the next what comes from 113.
-    assert table["__retained_base"] is None
+    assert table["__retained"] is None
     row = _dropped(asked, some=((11, 17),), others=((6, 8),))
     (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
-    assert (table["__retained_base"], table["__retained_step"]) == (123 * SECOND, 30 * SECOND)
+    retained: Any = table["__retained"]
+    assert (retained["base"], retained["step"]) == (123 * SECOND, 30 * SECOND)
     undecided = replace(row, drops=WindowDrops(queries=dict(list(row.drops.queries.items())[:1])))
     (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(undecided) for one in works.values())
-    assert table["__retained_base"] is None
+    assert table["__retained"] is None
     exact = joined.window("7 s").agg(n="count(*)").query("all", mode="exact")
     assert not side_works(asked.time_domains[0], network(few, exact))
 

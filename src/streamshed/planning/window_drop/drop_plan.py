@@ -181,13 +181,41 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
         kept = _window_shares(work, asked, long_run_seconds) * runs
     elif drops.pressed >= PATIENCE and short_seconds > 0:
         lasting_seconds = max(utmost_seconds, least.seconds - drops.pressed_seconds / drops.pressed)
-        kept = window_shares(work.tree, rare(work, asked), least.modelled(lasting_seconds)) * runs
+        kept, needed = _lasting(work, asked, least, lasting_seconds)
         drops = replace(drops, pressed=0, pressed_seconds=0.0)
     else:
         kept, needed = least.kept, least.needed
     if pressure is not Pressure.NONE:
         kept, needed = np.minimum(kept, least_shares_kept(asked) * runs), None
     return _decided(work, kept, replace(upcoming, drops=drops), needed)
+
+
+def _lasting(
+    work: TolerantWork, asked: Sequence[WindowDemand], least: LeastKept, lasting_seconds: float
+) -> tuple[Vector, Vector | None]:
+    """The shares of windows where some queries are shut down, so that what the others keep lasts.
+
+    Who costs most the model of shares says, which takes each of them to need rows of its own. Where windows of one lie
+    within those that others keep in any case, nothing is saved by its being shut down, and it is not.
+
+    Returns:
+        The shares, and what they need; None: what the model says.
+    """
+    kept = window_shares(work.tree, rare(work, asked), least.modelled(lasting_seconds))
+    kept = kept * np.array([one.query not in work.queries or one.sampling_rate is None for one in asked])
+    shut = {one.query for one, share in zip(asked, kept.tolist(), strict=True) if share <= 0}
+    in_vain = sorted(
+        (one for one in asked if one.query in shut and one.sampling_rate is None),
+        key=lambda one: (-one.weight, one.query),
+    )
+    found = least_kept(work, _window_demands(work, frozenset(shut)))
+    needed = None
+    for one in in_vain:
+        with_it = least_kept(work, _window_demands(work, frozenset(shut - {one.query})))
+        if with_it.seconds <= max(lasting_seconds, found.seconds * (1 + _ROUNDING)):
+            shut, found = shut - {one.query}, with_it
+            kept, needed = with_it.kept, with_it.needed
+    return kept, needed
 
 
 def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_seconds: float) -> Vector:
@@ -265,6 +293,7 @@ def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDema
                     weight=demand.weight,
                     batch=tolerant.batch,
                     early_share=tolerant.early_share,
+                    lone_epochs=tolerant.lone_epochs,
                     drops_with=tolerant.drops_with,
                 )
             )

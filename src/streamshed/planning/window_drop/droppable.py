@@ -107,18 +107,31 @@ class DroppableQuery:
         """Return the same where the share p of epochs is dropped: then some follow one another.
 
         Of two that do, the second is saved as a whole. As the coin is even, epochs that are kept are single ones where
-        p is more than a half: of the p there are 1 − p that follow one that is kept. Longer than B·δ no gap is in any
-        case.
+        p is more than a half, each of which takes (E + ω − δ)/E epochs. Longer than B·δ no gap is in any case.
 
         >>> sliding = DroppableQuery(
         ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), batch=24, epoch=60, weight=1
         ... )
         >>> sliding.early_share_at(0.4), sliding.early_share_at(0.8)
         (0.75, 0.9375)
+        >>> far = replace(sliding, epoch=5)
+        >>> far.lone_epochs, far.early_share_at(0.7), far.early_share_at(0.9)
+        (4.0, 0.0, 0.6666666666666667)
         """
         if drop_share <= 0.5 or not self.may_follow:
             return self.early_share
-        return 1 - (1 - drop_share) / drop_share * (1 - self.early_share)
+        return max(0.0, (1 - (1 - drop_share) * self.lone_epochs) / drop_share)
+
+    @property
+    def lone_epochs(self) -> float:
+        """How many epochs of rows an epoch needs that is kept between dropped ones: (E + ω − δ)/E."""
+        reach = self.reach
+        return 1 + (reach.size_microseconds - reach.slide_microseconds) / self.epoch
+
+    @property
+    def spares_rows_when_rare(self) -> bool:
+        """Whether rows are spared where epochs that are dropped follow one another, as few being kept as may be."""
+        return self.may_follow and self.lone_epochs < self.batch + 1
 
     @property
     def may_follow(self) -> bool:

@@ -78,7 +78,9 @@ def rare(work: TolerantWork, asked: Sequence[WindowDemand]) -> list[WindowDemand
         asked: What they ask.
     """
     return [
-        replace(one, is_rare=True) if one.sampling_rate is None and work.queries[one.query].may_follow else one
+        replace(one, is_rare=True)
+        if one.sampling_rate is None and work.queries[one.query].spares_rows_when_rare
+        else one
         for one in asked
     ]
 

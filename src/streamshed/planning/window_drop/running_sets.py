@@ -133,6 +133,7 @@ class RunningSets:
         As `window_shares` has them of a set.
         """
         early = np.where(self.running, [one.early_share for one in self.demands], 1.0)
+        alone = np.where(self.running, [one.epochs_per_kept for one in self.demands], 0.0)
         often = self.running & ~np.array([one.is_rare for one in self.demands])
         saving, constant = [], np.zeros(len(self.running))
         for node, below in enumerate(self.tree.queries_below):
@@ -141,7 +142,8 @@ class RunningSets:
             least_early = early[:, own].min(axis=1, initial=1.0)
             is_rare = self._runs_below[node] & ~often[:, own].any(axis=1)
             seconds = float(self.tree.node_seconds[node])
-            saving.append(seconds * (1 - sampled) * np.where(is_rare, 2 - least_early, least_early))
+            per_rare = alone[:, own].max(axis=1, initial=0.0)
+            saving.append(seconds * (1 - sampled) * np.where(is_rare, per_rare, least_early))
             constant += seconds * (sampled + (1 - sampled) * np.where(is_rare, 0.0, 1 - least_early))
         return np.array(saving), constant
 

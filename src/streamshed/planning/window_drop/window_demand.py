@@ -15,8 +15,10 @@ class WindowDemand:
         batch: B: windows that may be dropped one after the other; 0: none.
         early_share: e: the share of a dropped epoch whose rows belong to dropped windows only.
         is_rare: Whether no more than half of its windows are kept: then dropped epochs follow one another, and each
-            that is kept takes 1 − e more of its neighbors.
-        window_seconds: V: what its windows take on top of the work on rows, nothing dropped.
+            that is kept takes l epochs of rows.
+        lone_epochs: l, as far as windows overlap by more than an epoch; else it is 2 − e.
+        window_seconds: V: what its windows take on top of the work on rows, nothing dropped; 0 in runs, where nothing
+            that is measured tells it apart.
         sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
         drops_with: The family of queries that drop at the same time: what it groups by, if it drops by group; else
             nothing.
@@ -27,9 +29,15 @@ class WindowDemand:
     batch: int = 0
     early_share: float = 0.0
     is_rare: bool = False
+    lone_epochs: float = 1.0
     window_seconds: float = 0.0
     sampling_rate: float | None = None
     drops_with: tuple[str, ...] = ()
+
+    @property
+    def epochs_per_kept(self) -> float:
+        """How many epochs of rows one takes that is kept between dropped ones."""
+        return max(2 - self.early_share, self.lone_epochs)
 
     @property
     def least_kept(self) -> float:

@@ -13,7 +13,8 @@ so independently of one another, for the cohorts of groups take turns. With m_xf
 those of one such family f, 1 − m_x is the product Π_f (1 − m_xf): a row is needed unless each family drops it.
 
 Where no more than half of the windows are kept, epochs that are dropped follow one another, and only those that follow
-one that is kept lose something: there e_x·(1 − m_x) is 1 − (2 − e_x)·m_x.
+one that is kept lose something: there e_x·(1 − m_x) is 1 − l_x·m_x, l_x the most epochs that one takes which is kept:
+2 − e, or more where windows overlap by more than an epoch.
 
 T_x the seconds of the node's work, P_x the share of its rows that samples need in any case, V_i those of the query's
 windows: a linear program where all are of one family, since m_x ≥ r_i is all that is asked of m_x; of several, a
@@ -155,7 +156,7 @@ def _node_costs(tree: WorkTree, demands: Sequence[WindowDemand], running: frozen
         sampled = max((demands[query].sampling_rate or 0.0 for query in below), default=0.0)
         early = min((one.early_share for one in own), default=1.0)
         is_rare = bool(own) and all(one.is_rare for one in own)
-        always, per_window = (0.0, 2 - early) if is_rare else (1 - early, early)
+        always, per_window = (0.0, max(one.epochs_per_kept for one in own)) if is_rare else (1 - early, early)
         saving[node] = seconds * (1 - sampled) * per_window
         constant += seconds * (sampled + (1 - sampled) * always)
     return saving, constant

@@ -40,6 +40,7 @@ def networks(draw: st.DrawFn) -> tuple[WorkTree, list[WindowDemand]]:
                 early_share=draw(st.floats(0, 1)),
                 window_seconds=draw(st.one_of(st.just(0.0), st.floats(0, 0.5))),
                 is_rare=draw(st.booleans()),
+                lone_epochs=draw(st.one_of(st.just(1.0), st.floats(1, 6))),
                 drops_with=draw(st.sampled_from(families)),
             )
         )

@@ -15,12 +15,13 @@ from streamshed.planning.demand import Demand
 from streamshed.planning.least_error import least_error_rates
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan
-from streamshed.planning.window_drop.least_kept import LeastKept, least_kept
+from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, rare
 from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.rehearsal import rehearsed_needs
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.planning.window_drop.window_shares import window_shares
 from streamshed.planning.work_tree import WorkNode, WorkTree
 from tests.property.planning.window_drop.test_kept_runs import MIXED, OTHERS, Course, course_of
 
@@ -38,7 +39,8 @@ def _work(course: Course) -> TolerantWork:
 
 def _asked(course: Course) -> list[WindowDemand]:
     return [
-        WindowDemand(query=name, batch=one.batch, early_share=one.early_share) for name, one in course.queries.items()
+        WindowDemand(query=name, batch=one.batch, early_share=one.early_share, lone_epochs=one.lone_epochs)
+        for name, one in course.queries.items()
     ]
 
 
@@ -111,3 +113,39 @@ def test_who_is_shut_down_follows_from_what_windows_need_and_not_from_a_model(st
         if step < PATIENCE - 1:
             assert not plan.shut_down
     assert bool(plan.shut_down) == (steady_seconds < 1 / 6)
+
+
+@pytest.mark.parametrize("batch", [5, 30, 59])
+def test_windows_that_overlap_by_more_than_may_be_missed_are_not_thought_to_spare_rows(batch: int) -> None:
+    """Of windows of 60 every 1, whatever is dropped between two that are kept, all rows are needed."""
+    course = course_of((60, 1, batch), (1, 1, 10))
+    work, asked = _work(course), _asked(course)
+    kept = window_shares(work.tree, rare(work, asked), 0.5)
+    assert kept == pytest.approx([0.0, 0.5])
+    assert rehearsed_needs(work, kept)[0] < 0.6
+    assert rehearsed_needs(work, np.array([1 / (batch + 1), 0.5]))[0] == pytest.approx(1.0, abs=0.02)
+    assert work.expected_needs(np.array([0.25, 0.25]))[0] == 1.0
+
+
+@pytest.mark.parametrize("windows", [MIXED, OTHERS, FAR_APART])
+@pytest.mark.parametrize("share", [0.3, 0.55, 0.7, 0.85, 0.95])
+def test_nobody_is_shut_down_in_vain(windows: Windows, share: float) -> None:
+    """Windows that lie within those which others keep take no rows of their own, whatever a model of shares says."""
+    course = course_of(*windows)
+    work = _work(course)
+    lasting = share * least_kept(work, _asked(course)).seconds
+    drops = WindowDrops(queries={})
+    for step in range(PATIENCE):
+        times = EventTimes(opened=30 * step - 10, carried_since=0, first=30 * step, last=30 * step + 29)
+        known = UpcomingWindows(event_times={"rows": times}, drops=drops, steady_seconds=lasting)
+        plan = drop_plan(work, 0.01, least_error_rates, known)
+        drops = plan.drops
+
+    def taken(shut: set[str]) -> float:
+        asked = [WindowDemand(query=a.query, sampling_rate=0.0) if a.query in shut else a for a in _asked(course)]
+        return least_kept(work, asked).seconds
+
+    shut = set(plan.shut_down)
+    assert shut
+    for query in shut:
+        assert taken(shut - {query}) > max(lasting, taken(shut))

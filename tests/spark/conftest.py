@@ -13,6 +13,8 @@ _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _EXECUTORS = 2
 _COMPILED = "spark.sql.codegen.cache.maxEntries"
+_NEXT_TO_NOTHING_TO_DO = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Tests have few rows and much code: what Java would spend on making it faster, they would not get back."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,6 +57,7 @@ def spark(master: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spa
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "3g")
+        .config("spark.driver.extraJavaOptions", _NEXT_TO_NOTHING_TO_DO)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
@@ -72,8 +75,7 @@ def spark(master: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spa
 _ON_CLUSTER = {
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
-    # They do next to nothing, but start from nothing.
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": _NEXT_TO_NOTHING_TO_DO,
     "spark.executorEnv.PYTHONPATH": str(_ROOT),
     "spark.locality.wait": "0s",
     # A test begins when both have come: else what it measures is theirs to come.

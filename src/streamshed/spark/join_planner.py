@@ -237,7 +237,7 @@ class JoinPlanner:
         return {
             name: _statistics(known, parallel_tasks, event_seconds_per_second(name))
             for name, known in self._known.items()
-            if known.last_rows
+            if known.arrived.left + known.arrived.right > 0
         }
 
     def to_json(self) -> str:

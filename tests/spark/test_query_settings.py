@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.spark.session import QUERY_SETTINGS, settings_for_queries
+from streamshed.network.network import network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.spark.session import LOCAL_CHECKPOINT_SETTINGS, QUERY_SETTINGS, settings_for_queries
+from tests.spark.streaming.files import timed_values, write_parquet
+from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
 
 pytestmark = pytest.mark.spark
+
+SOURCES = 8
+"""So many that Spark has not made them all by the time that it was told to start."""
 
 
 def test_a_session_has_its_own_settings_back(spark: SparkSession) -> None:
@@ -15,3 +26,32 @@ def test_a_session_has_its_own_settings_back(spark: SparkSession) -> None:
     with settings_for_queries(spark, 2, local_checkpoint=True):
         assert {name: spark.conf.get(name) for name in QUERY_SETTINGS} == dict(QUERY_SETTINGS)
     assert {name: spark.conf.get(name, None) for name in QUERY_SETTINGS} == before
+
+
+def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_path: Path) -> None:
+    """Sources look at the session's settings after Spark has said that the query was started."""
+    names = [f"events_{number}" for number in range(SOURCES)]
+    for name in names:
+        write_parquet(tmp_path / name / "0.parquet", timed_values([0], [0]))
+    sources = [folder(tmp_path / name, "parquet", schema="ts timestamp, v bigint") for name in names]
+    streams = [stream(name, source, time="ts") for name, source in zip(names, sources, strict=True)]
+    queries = network(*(one.window("1 second").agg(n="count(*)").query(f"of_{one.name}") for one in streams))
+    with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK) as run:
+        wait_for_micro_batch(run, 0)
+        (query,) = spark.streams.active
+        managers = _managers_of_logs(query)
+    assert len(managers) == SOURCES
+    assert set(managers) == set(LOCAL_CHECKPOINT_SETTINGS.values())
+
+
+def _managers_of_logs(query: Any) -> list[str]:
+    """By which class each source over a folder writes its log; Spark tells that to nobody."""
+    made = query._jsq.streamingQuery().sources()
+    found = []
+    for number in range(made.size()):
+        source = made.apply(number)
+        if source.getClass().getSimpleName() == "FileStreamSource":
+            field = source.getClass().getDeclaredField("metadataLog")
+            field.setAccessible(True)
+            found.append(field.get(source).fileManager().getClass().getName())
+    return found

@@ -29,6 +29,7 @@ from streamshed.spark.plan_row import StreamPlan
 from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.session import settings_for_queries, use_this_python
+from streamshed.spark.settled_start import await_sources
 from streamshed.spark.share_codes import share_codes, sized_shares
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
@@ -99,7 +100,9 @@ def start_fixed(
         )
         writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
         stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
-        return stream.foreachBatch(writer).trigger(processingTime=trigger).start()
+        query = stream.foreachBatch(writer).trigger(processingTime=trigger).start()
+        await_sources(query)
+        return query
 
 
 def _compiled(

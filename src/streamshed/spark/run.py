@@ -28,6 +28,7 @@ from streamshed.spark.needs_files import NeedsFile
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
 from streamshed.spark.session import require_utc, settings_for_queries, use_this_python
+from streamshed.spark.settled_start import await_sources
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.state_layout import StateLayout
@@ -296,6 +297,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         for domain in domains:
             with settings_for_queries(spark, domain.manifest.partitions, local_checkpoint=storage.is_local):
                 domain.start(server.client(domain.domain.clock))
+                await_sources(domain.query)
     except BaseException:
         run.stop()
         raise

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
@@ -80,6 +81,7 @@ def main(path: Path, master: str) -> None:
     spark = local_session("elastic", memory="1g", master=master, options=options)
     elastic = ElasticSettings(
         limits=WorkerLimits(least=1, most=MOST_WORKERS),
+        thresholds=Thresholds(initial=0.6, shed=0.8),
         start_seconds=10.0,
         rescale_price_seconds=3.0,
         release_after_seconds=3 * TRIGGER_SECONDS,

@@ -27,8 +27,8 @@ from tests.spark.elastic.elastic_program import MOST_WORKERS, SECONDS_PER_ROW, T
 from tests.spark.streaming.harness import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[3]
-CALM, HIGH = 0.3, 1.2
-"""Loads, in one worker's time."""
+CALM, HIGH, IDLE = 0.3, 1.2, 0.02
+"""Loads, in one worker's time; what a slow machine takes for next to no rows leaves room for the release of workers."""
 
 Status = dict[str, Any]
 
@@ -114,6 +114,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
         finally:
             if program.process.poll() is None:
                 os.killpg(program.process.pid, signal.SIGKILL)
+                program.process.wait()
 
 
 def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
@@ -124,7 +125,7 @@ def _course(path: Path, program: Program, cluster: StandaloneCluster) -> Course:
     first = _healed(program, scaled["running"], 1)
     _busy(cluster, first)[0][0].kill()
     second = _healed(program, scaled["running"], 2)
-    program.feed(CALM)
+    program.feed(IDLE)
     released = program.wait(lambda told: told["running"] == 1 == len(told["executors"]), "a release")
     program.feed(HIGH)
     grown = program.wait(lambda told: told["running"] >= 2 and not told["starting"], "workers that carry load again")

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
+from streamshed.planning.quantization import WHOLE
 from streamshed.spark import answers, query_view
-from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.streaming.files import write_lines, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import PATIENCE_SECONDS, QUICK, Collected, wait_for_micro_batch
@@ -25,6 +25,8 @@ FILES, ROWS = 6, 200
 BURST_FILES = 11
 SIZE, SLIDE = 100, 25
 DISORDER = 10
+SHED = {0: 10, 1: 22, 2: 10}
+"""Codes of the rates at which the rows of a file are kept."""
 
 
 def _trades() -> pa.Table:
@@ -121,23 +123,18 @@ def test_what_was_shed_is_known_though_nobody_read_its_numbers(spark: SparkSessi
     trades = stream("trades", source, number="number", identity=["number"])
     queries = network(trades.window(SIZE).agg(n="count(*)").query("q"))
     collected = Collected()
-    run = queries.start(
-        spark,
-        checkpoint=str(tmp_path / "checkpoint"),
-        sink=collected,
-        trigger="2 seconds",
-        partitions=1,
-        prior=LoadPrior(fixed_seconds=0.2, seconds_per_row=0.015),
-        confidence=1 - 1e-6,  # so that no bound is missed by chance, however much a slow machine sheds
-    )
+    # With so much confidence no bound is missed by chance.
+    settings = {"checkpoint": str(tmp_path / "checkpoint"), "sink": collected, "confidence": 1 - 1e-6, **QUICK}
+    with pytest.MonkeyPatch.context() as patch:
+        force_sampling(patch, lambda number: {"trades": SHED.get(number, WHOLE)})
+        run = queries.start(spark, **settings)
     with run:
         wait_for_micro_batch(run, BURST_FILES - 1)
         assert run.drain(PATIENCE_SECONDS)
     journal = run.journal()
     fed = journal[journal.offered_rows > 0].reset_index()
     shed = [file for file, share in enumerate(fed.sampling_rate) if share < 1]
-    assert 0 < len(shed) < BURST_FILES - 2, "what a row costs is known soon, and then all are kept"
-    assert shed[-1] < BURST_FILES - 2
+    assert shed == list(SHED)
     rows = [row for table in collected.tables.values() for row in table.to_pylist() if row["kind"] == "answer"]
     by_file: dict[int, list[dict[str, Any]]] = {}
     for row in rows:

@@ -1,0 +1,28 @@
+"""Waits until a query that was started asks its session for nothing any longer."""
+
+from __future__ import annotations
+
+import time
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+_PATIENCE_SECONDS = 10.0
+_LOOK_EVERY_SECONDS = 0.01
+_BEFORE_SOURCES_ARE_MADE = frozenset({"Initializing StreamExecution", "Initializing sources"})
+"""What Spark says of a query until its sources are there."""
+
+
+def await_sources(query: StreamingQuery) -> None:
+    """Wait until a query has made its sources.
+
+    It copies the session's settings at once, but its sources, which it makes later in a thread of its own, look at the
+    session itself. Where that has its own settings back by then, a folder's source writes its log by starting ten
+    processes per micro-batch, 0.03 s; see `LOCAL_CHECKPOINT_SETTINGS`. As that costs no more, and a log of many files
+    may take long to read, the wait has an end.
+
+    Args:
+        query: That was started; it may have failed since.
+    """
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while query.isActive and query.status["message"] in _BEFORE_SOURCES_ARE_MADE and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY_SECONDS)

@@ -45,8 +45,8 @@ def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_
 
 
 def _managers_of_logs(query: Any) -> list[str]:
-    """By which class each source over a folder writes its log; Spark tells that to nobody."""
-    made = query._jsq.streamingQuery().sources()
+    """By which class each source over a folder writes its log."""
+    made = query._jsq.streamingQuery().sources()  # noqa: SLF001 - Spark tells it to nobody
     found = []
     for number in range(made.size()):
         source = made.apply(number)

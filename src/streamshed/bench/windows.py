@@ -15,9 +15,9 @@ from streamshed.bench.calibration import Capacity, calibrated_on
 from streamshed.bench.contract import BenchOptions, BenchResult
 from streamshed.bench.drop_places import DropPlaces, drops_at_places
 from streamshed.bench.fed_run import START_MICROSECONDS, run_fed, staged_feed
-from streamshed.bench.overhead import OverheadSizes, seconds_of_turns
+from streamshed.bench.overhead import OverheadSizes, seconds_of_turns, turns
 from streamshed.bench.packet_input import linked, packet_trace, stage_typed
-from streamshed.bench.ratios import interleaved, median_interval, paired_ratios
+from streamshed.bench.ratios import median_interval, paired_ratios
 from streamshed.bench.recordings import recording_file, recordings_folder
 from streamshed.bench.windows_figures import Delivered, delivered, most_rows_share
 from streamshed.bench.windows_optimum import most_delivered
@@ -198,7 +198,7 @@ def _unloaded(
         progress(f"selectivity {selectivity:g}, {step}", 0.1 + 0.02 * share)
 
     seconds = seconds_of_turns(dropping, spark, place, _TURNS, told, other=exact)
-    return paired_ratios(interleaved(_TURNS.pairs), seconds)
+    return paired_ratios(turns(_TURNS.pairs), seconds)
 
 
 def _traces(options: BenchOptions, sizes: WindowsSizes) -> dict[str, Trace]:

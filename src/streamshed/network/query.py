@@ -171,6 +171,11 @@ class Query:
         return isinstance(self.node, Aggregate) and self.node.over.is_by_count
 
     @property
+    def may_be_sampled(self) -> bool:
+        """Whether its rows may be a sample of those that it asks for; who is fed by rows may have no use for all."""
+        return self.mode is AnswerMode.APPROXIMATE or self._asks_for_rows
+
+    @property
     def is_joined(self) -> bool:
         """Whether its rows are pairs of rows of two streams."""
         return is_a(self.node, Node) and self.stream.joined is not None

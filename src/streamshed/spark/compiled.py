@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.accumulators import Accumulator
 from pyspark.errors import AnalysisException
@@ -130,7 +130,8 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     if plan.part is None:
         plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried, NOW: F.lit(None).cast("bigint")}))
     leaves_out = work.may_drop_windows or admission.drops_rows
-    return Admission(plan, size_columns, whole_words(work) if leaves_out else (), work.cohort_keys)
+    whole = whole_words(work) if leaves_out else ()
+    return replace(admission, plan=plan, size_columns=size_columns, whole_words=whole, cohort_keys=work.cohort_keys)
 
 
 def _gates(work: StreamWork, plan: Plan | None) -> dict[str, Column]:

@@ -319,6 +319,7 @@ class DomainRun:
         works = side_works(self.domain, self._network)
         table = plan_table(self._spark, client, self._works, works)
         left_out = self._needs.streams_left_out
+        sampled = {one.stream.name for one in self._network.queries if one.may_be_sampled}
         sides = side_admissions(works, table.sides)
         streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, table.streams, sides)
         return compile_network(
@@ -333,7 +334,10 @@ class DomainRun:
                 again=self.manifest.layout.answer_rows,
             ),
             self._spark,
-            admissions=[Admission(plan, drops_rows=name in left_out) for name, plan in table.streams.items()],
+            admissions=[
+                Admission(plan, drops_rows=name in left_out, samples=name in sampled)
+                for name, plan in table.streams.items()
+            ],
             depth=self.manifest.max_depth,
             costs=self._call_costs,
         )

@@ -116,7 +116,9 @@ def _compiled(
         DomainRows([streaming_frame(spark, stream) for stream in domain.streams], {}),
         spark,
         admissions=[
-            Admission(_plan(spark, stream_work(stream, queries), sampling, dropping), sized)
+            Admission(
+                _plan(spark, stream_work(stream, queries), sampling, dropping), sized, samples=sampling is not None
+            )
             for stream in domain.streams
         ],
     )

@@ -79,6 +79,8 @@ class Admission:
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
+        samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
+            the better Java compiles it.
         clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
     """
 
@@ -87,6 +89,7 @@ class Admission:
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
+    samples: bool = True
     clock: Plan | None = None
 
 
@@ -102,7 +105,7 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
         unreadable row is identified by its file.
     """
     rows = _parsed(_with_pair_codes(_admitted(source, stream, admission)), stream)
-    if admission.plan is not None and not is_known_before_parsing(stream):
+    if admission.plan is not None and admission.samples and not is_known_before_parsing(stream):
         rows = _sampled(rows, stream, admission)
     if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
         rows = _retained(rows, stream, admission)
@@ -163,17 +166,22 @@ def _with_pair_codes(rows: DataFrame) -> DataFrame:
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
         always = F.lit(_ALWAYS_OPEN)
-        told = {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
         rows = source if admission.clock is None else with_plan(source, admission.clock, [NOW])
-        return rows.withColumns({OPEN: always, OPENED: always, **told})
-    names = [NOW, OPEN, OPENED, SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL]
-    names += [*_SIZED] if admission.size_columns else []
+        return rows.withColumns({OPEN: always, OPENED: always, **_passing_all()})
+    names = [NOW, OPEN, OPENED]
+    names += [SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL] if admission.samples else []
+    names += [*_SIZED] if admission.samples and admission.size_columns else []
     names += [RETAINED] if admission.whole_words else []
     rows = with_plan(source, admission.plan, names)
-    if not is_known_before_parsing(stream):
-        return rows
-    sampled = _sampled(rows, stream, admission)
-    return _retained(sampled, stream, admission) if _is_early(stream, admission) else sampled
+    if not admission.samples:
+        rows = rows.withColumns(_passing_all())
+    elif is_known_before_parsing(stream):
+        rows = _sampled(rows, stream, admission)
+    return _retained(rows, stream, admission) if _is_early(stream, admission) else rows
+
+
+def _passing_all() -> dict[str, Column]:
+    return {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
 
 
 _SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
@@ -194,18 +202,25 @@ def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFram
     rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
     rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
     stays = (rate >= 1) | (F.xxhash64(stream_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
-    if stream.identity.kind is not IdentityKind.NONE:
+    if admission.samples and stream.identity.kind is not IdentityKind.NONE:
         stays |= uniform(slotted, stream) < rate
     kept = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
     words = [F.get(F.col(RETAINED)[RETAINED_WORDS], F.col(place)) for place in places]
-    both = F.array(
+    if admission.samples or len(words) > 1:
+        passes = F.when(is_decided, _common_words(words, admission)).otherwise(F.col(PASSES))
+    else:
+        passes = words[0]
+    return kept.withColumn(PASSES, passes).drop(RETAINED, RETAINED_SLOT, *places)
+
+
+def _common_words(words: Sequence[Column], admission: Admission) -> Column:
+    """What a row passes as it did, and in any of its places."""
+    return F.array(
         *[
             F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(_of_places(words, index))
             for index, whole in enumerate(admission.whole_words)
         ]
     )
-    passes = F.when(is_decided, both).otherwise(F.col(PASSES))
-    return kept.withColumn(PASSES, passes).drop(RETAINED, RETAINED_SLOT, *places)
 
 
 def _of_places(words: Sequence[Column], index: int) -> Column:
@@ -249,8 +264,9 @@ def _cohort(rows: DataFrame, keys: Sequence[str]) -> Column:
 def _is_early(stream: Stream, admission: Admission) -> bool:
     """Whether what tells which rows are needed is in no text: then rows that nobody needs are not parsed.
 
-    That is event time, what identifies a row, and what queries group by whose windows are dropped by group. Of these
-    next to every cohort is kept somewhere: by its time alone, nobody could tell that a row is not needed.
+    That is event time, what identifies a row where rows may be sampled, and what queries group by whose windows are
+    dropped by group. Of these next to every cohort is kept somewhere: by its time alone, nobody could tell that a row
+    is not needed.
     """
     if not admission.whole_words:
         return False
@@ -258,7 +274,8 @@ def _is_early(stream: Stream, admission: Admission) -> bool:
     for sql in (sql for keys in admission.cohort_keys for sql in keys):
         names |= {name.lower() for name in parse_expression(sql).columns}
     in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
-    return not names & in_text and names <= _delivered(stream) and is_known_before_parsing(stream)
+    is_identified = not admission.samples or is_known_before_parsing(stream)
+    return not names & in_text and names <= _delivered(stream) and is_identified
 
 
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:

@@ -64,6 +64,7 @@ def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Pla
             plans[of],
             whole_words=() if one.drops is None else whole_words(one.work),
             drops_rows=one.drops is not None,
+            samples=False,
         )
         for of, one in works.items()
     }

@@ -44,7 +44,7 @@ def _records(path: Path, time: str, identity: Sequence[str]) -> Stream:
     return stream("records", source, time=time, parse=parse_json("value", COLUMNS), identity=list(identity))
 
 
-def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None) -> DataFrame:
+def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None, samples: bool = True) -> DataFrame:
     """The rows of which some windows are dropped, of all groups or group by group."""
     windows = known.window("1 second")
     grouped = (windows if by is None else windows.by(by)).agg(n="count(*)")
@@ -57,7 +57,7 @@ def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None) -> D
     values = plan_values(StreamPlan(sampling_code=0), 0, work.gating, drops)
     row = spark.createDataFrame([values], PLAN_SCHEMA)
     plan = Plan(row.withColumns({OPENED: F.col(OPEN), NOW: F.lit(None).cast("bigint")}))
-    admission = Admission(plan, whole_words=whole_words(work), cohort_keys=work.cohort_keys)
+    admission = Admission(plan, whole_words=whole_words(work), cohort_keys=work.cohort_keys, samples=samples)
     return sampled_rows(folder_frame(spark, known), known, admission)
 
 
@@ -71,25 +71,37 @@ def _is_below_parsing(rows: DataFrame) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("time", "identity", "by", "is_below"),
+    ("time", "identity", "by", "samples", "is_below"),
     [
-        ("timestamp", OUTSIDE, None, True),
-        ("timestamp", OUTSIDE, "partition", True),
-        ("ts", OUTSIDE, None, False),
-        ("timestamp", OUTSIDE, "id", False),
-        ("timestamp", ["id"], None, False),
+        ("timestamp", OUTSIDE, None, True, True),
+        ("timestamp", OUTSIDE, "partition", True, True),
+        ("ts", OUTSIDE, None, True, False),
+        ("timestamp", OUTSIDE, "id", True, False),
+        ("timestamp", ["id"], None, True, False),
+        ("timestamp", ["id"], None, False, True),
+        ("ts", ["id"], None, False, False),
     ],
-    ids=["all outside", "key outside", "time inside", "key inside", "identity inside"],
+    ids=[
+        "all outside",
+        "key outside",
+        "time inside",
+        "key inside",
+        "identity inside",
+        "identity inside, never sampled",
+        "time inside, never sampled",
+    ],
 )
 def test_rows_that_no_kept_window_needs_are_not_parsed_where_that_is_known_without(
-    spark: SparkSession, tmp_path: Path, time: str, identity: list[str], by: str | None, is_below: bool
+    spark: SparkSession, tmp_path: Path, time: str, identity: list[str], by: str | None, samples: bool, is_below: bool
 ) -> None:
-    assert _is_below_parsing(_admitted(spark, _records(tmp_path, time, identity), by=by)) == is_below
+    admitted = _admitted(spark, _records(tmp_path, time, identity), by=by, samples=samples)
+    assert _is_below_parsing(admitted) == is_below
 
 
+@pytest.mark.parametrize("samples", [True, False])
 @pytest.mark.parametrize(("time", "is_below"), [("timestamp", True), ("ts", False)])
 def test_text_that_cannot_be_parsed_is_met_in_dropped_windows_only_where_time_is_in_it(
-    spark: SparkSession, tmp_path: Path, time: str, is_below: bool
+    spark: SparkSession, tmp_path: Path, time: str, is_below: bool, samples: bool
 ) -> None:
     """All texts are broken: whoever parses one sets it apart. One row in 256 stays, to show to the watermark."""
     numbers = range(SECONDS * ROWS_PER_SECOND)
@@ -102,7 +114,7 @@ def test_text_that_cannot_be_parsed_is_met_in_dropped_windows_only_where_time_is
         "timestamp": pa.array(instants, pa.timestamp("us", "UTC")),
     }
     write_parquet(tmp_path / "0.parquet", pa.table(columns))
-    met = _admitted(spark, _records(tmp_path, time, OUTSIDE)).where(F.col(UNREADABLE).isNotNull())
+    met = _admitted(spark, _records(tmp_path, time, OUTSIDE), samples=samples).where(F.col(UNREADABLE).isNotNull())
     by_second = {row["second"]: row["count"] for row in met.groupBy(_second().alias("second")).count().collect()}
     whole = dict.fromkeys(range(SECONDS), ROWS_PER_SECOND)
     dropped = range(FIRST, LAST + 1)

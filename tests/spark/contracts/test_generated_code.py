@@ -12,7 +12,10 @@ from pyspark.sql import SparkSession
 
 from streamshed.bench.networks import PacketSource, packet_network, typed_packets
 from streamshed.bench.workload import packet_queries
-from streamshed.spark.internal_names import PASSES
+from streamshed.network.network import network
+from streamshed.network.sources import folder
+from streamshed.network.stream import stream
+from streamshed.spark.internal_names import BY_LEVEL, PASSES, SAMPLING_RATE
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
 
@@ -65,6 +68,23 @@ def test_what_a_row_passes_is_computed_once(spark: SparkSession, tmp_path: Path)
     filters = [line for line in plan.splitlines() if " Filter " in line]
     assert filters
     assert not [line for line in filters if PASSES in line], "Spark inferred a filter on a mask that could be null"
+
+
+@pytest.mark.parametrize(("mode", "is_sampled"), [("approximate", True), ("exact", False), ("subset", False)])
+def test_rows_that_are_never_sampled_meet_no_sampler(
+    spark: SparkSession, tmp_path: Path, mode: str, is_sampled: bool
+) -> None:
+    write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
+    source = folder(tmp_path / "in", "parquet", schema="ts timestamp, size int")
+    counted = stream("packets", source, time="ts").filter("size > 0").window("1 second").agg(n="count(*)")
+    run = network(counted.query("q", mode=mode)).start(
+        spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE
+    )
+    with run:
+        wait_for_micro_batch(run, 0)
+        [query] = spark.streams.active
+        plan = str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
+    assert (SAMPLING_RATE in plan, BY_LEVEL in plan) == (is_sampled, is_sampled)
 
 
 def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:

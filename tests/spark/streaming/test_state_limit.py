@@ -8,8 +8,10 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.network.aggregate import AggregateCall, user_aggregate
 from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
@@ -30,13 +32,31 @@ def _rows() -> pa.Table:
     return pa.table({"ts": pa.array(instants, pa.timestamp("us", "UTC")), "k": keys, "v": (ids * 7919) % 101})
 
 
-def test_windows_are_dropped_for_state_alone(spark: SparkSession, tmp_path: Path) -> None:
+class Total:
+    """A sum whose rows are all held until the window closes, as it has no merge."""
+
+    def init(self) -> int:
+        return 0
+
+    def incr(self, state: int, value: int) -> int:
+        return state + value
+
+    def final(self, state: int) -> int:
+        return state
+
+
+@pytest.mark.parametrize(
+    "total",
+    ["sum(v)", user_aggregate(Total, columns=["v"], returns="double")],
+    ids=["sums", "rows of a user's aggregate"],
+)
+def test_windows_are_dropped_for_state_alone(spark: SparkSession, tmp_path: Path, total: str | AggregateCall) -> None:
     rows = _rows()
     for number in range(FILES):
         write_parquet(tmp_path / "in" / f"{number:02}.parquet", rows.slice(number * ROWS_PER_FILE, ROWS_PER_FILE))
     source = folder(tmp_path / "in", "parquet", schema="ts timestamp, k bigint, v bigint", max_files_per_micro_batch=1)
     events = stream("events", source, time="ts", watermark=f"{WATERMARK_SECONDS} seconds")
-    by_key = events.window(f"{WINDOW_SECONDS} seconds").by("k").agg(total="sum(v)")
+    by_key = events.window(f"{WINDOW_SECONDS} seconds").by("k").agg(total=total)
     collected = Collected()
     run = network(by_key.query("by_key", mode="subset", max_gap=MAX_GAP)).start(
         spark, checkpoint=str(tmp_path / "c"), sink=collected, state_limit=f"{LIMIT_BYTES} B", **NEVER_LATE

@@ -10,8 +10,8 @@ unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_
 BIN := .venv/bin
 PURE_TESTS := src/streamshed tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
-# Much of a small micro-batch runs on one core. Each session may take 3 GiB, and a core and a half.
-SPARK_SESSIONS ?= 2
+# Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB.
+SPARK_SESSIONS ?= 3
 BENCHMARKS ?= throughput overhead burst
 BENCH_FOLDER ?= out/bench
 BENCH_OPTIONS = $(if $(QUICK),--quick) $(if $(TRACE),--trace '$(TRACE)')
@@ -32,7 +32,7 @@ test: test-pure test-spark test-cluster ## run all tests: doctests, unit and pro
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
-test-spark: setup ## run the tests on Spark, in two sessions side by side; SPARK_SESSIONS=1 runs them one by one
+test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
 	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile $(SPARK_TESTS)
 
 test-cluster: setup ## run a choice of the streaming tests, or ALL=1, with executors on a standalone cluster, on loopback

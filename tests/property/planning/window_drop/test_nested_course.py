@@ -296,5 +296,6 @@ def test_answers_are_exact_or_absent_gaps_short_and_rows_dropped_iff_no_kept_win
     holds()
     assert met["cases"] >= CASES
     depths = [f"answers{told}, {depth} deep" for depth in range(1, DEEPEST + 1) for told in ("", " that are missing")]
-    assert all(met[what] > CASES for what in (*depths, *OFTEN)), met
+    assert all(met[what] > CASES / 3 for what in depths), met
+    assert all(met[what] > CASES for what in OFTEN), met
     assert all(met[what] > CASES / 10 for what in RARELY), met

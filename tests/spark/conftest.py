@@ -12,9 +12,12 @@ from streamshed.spark.standalone_cluster import standalone_cluster
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _EXECUTORS = 2
-_COMPILED = "spark.sql.codegen.cache.maxEntries"
-_NEXT_TO_NOTHING_TO_DO = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Tests have few rows and much code: what Java would spend on making it faster, they would not get back."""
+_FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")
+_NEXT_TO_NOTHING_TO_DO = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
+"""Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
+
+With its first compiler alone, Java keeps 48 MB of code: once that is full, it interprets, and sweeps for ever.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,9 +65,10 @@ def spark(master: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spa
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.ui.enabled", "false")
-        .config(_COMPILED, START_SETTINGS[_COMPILED])
     )
-    for name, value in ({} if master.startswith("local") else _ON_CLUSTER).items():
+    settings = {name: START_SETTINGS[name] for name in _FOR_MANY_MICRO_BATCHES}
+    settings |= {} if master.startswith("local") else _ON_CLUSTER
+    for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

@@ -72,6 +72,8 @@ START_SETTINGS: Mapping[str, str] = {
     # A micro-batch of a join has about a hundred generated classes. Spark would keep a hundred, and compile nearly all
     # of them again in each micro-batch.
     "spark.sql.codegen.cache.maxEntries": "1000",
+    # For a user interface that there is not, Spark would keep the plans of a thousand micro-batches in memory.
+    "spark.sql.ui.retainedExecutions": "20",
 }
 """What a session can be given only at its start."""
 

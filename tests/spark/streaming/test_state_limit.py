@@ -20,7 +20,6 @@ from tests.spark.streaming.harness import Collected, finish
 
 FILES, BUSY_FILES, ROWS_PER_FILE, FILE_SECONDS = 13, 7, 1000, 10
 WINDOW_SECONDS, WINDOWS, MAX_GAP, WATERMARK_SECONDS = 5, 26, 3, 60
-LIMIT_BYTES = 1_000_000
 NEVER_LATE = {"trigger": "100 ms", "latency": "1000 seconds", "larger_micro_batches": True, "partitions": 1}
 
 
@@ -46,11 +45,13 @@ class Total:
 
 
 @pytest.mark.parametrize(
-    "total",
-    ["sum(v)", user_aggregate(Total, columns=["v"], returns="double")],
+    ("total", "limit_bytes"),
+    [("sum(v)", 1_000_000), (user_aggregate(Total, columns=["v"], returns="double"), 2_000_000)],
     ids=["sums", "rows of a user's aggregate"],
 )
-def test_windows_are_dropped_for_state_alone(spark: SparkSession, tmp_path: Path, total: str | AggregateCall) -> None:
+def test_windows_are_dropped_for_state_alone(
+    spark: SparkSession, tmp_path: Path, total: str | AggregateCall, limit_bytes: int
+) -> None:
     rows = _rows()
     for number in range(FILES):
         write_parquet(tmp_path / "in" / f"{number:02}.parquet", rows.slice(number * ROWS_PER_FILE, ROWS_PER_FILE))
@@ -59,7 +60,7 @@ def test_windows_are_dropped_for_state_alone(spark: SparkSession, tmp_path: Path
     by_key = events.window(f"{WINDOW_SECONDS} seconds").by("k").agg(total=total)
     collected = Collected()
     run = network(by_key.query("by_key", mode="subset", max_gap=MAX_GAP)).start(
-        spark, checkpoint=str(tmp_path / "c"), sink=collected, state_limit=f"{LIMIT_BYTES} B", **NEVER_LATE
+        spark, checkpoint=str(tmp_path / "c"), sink=collected, state_limit=f"{limit_bytes} B", **NEVER_LATE
     )
     finish(run, FILES - 1)
     journal = run.journal()
@@ -70,7 +71,7 @@ def test_windows_are_dropped_for_state_alone(spark: SparkSession, tmp_path: Path
     missing = [at(WINDOW_SECONDS * number) in gaps for number in range(WINDOWS)]
     assert "1" * (MAX_GAP + 1) not in "".join(str(int(one)) for one in missing)
     assert not any(missing[-3:])
-    assert 0.5 * LIMIT_BYTES < journal["state_bytes"].max() < LIMIT_BYTES
+    assert 0.5 * limit_bytes < journal["state_bytes"].max() < limit_bytes
     assert any("state takes" in told for told in journal["explanation"])
 
     with duckdb.connect() as database:

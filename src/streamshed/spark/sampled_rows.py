@@ -19,7 +19,7 @@ from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.retention import MOST_SLOTS
-from streamshed.sharing.gating import LEVELS, STEP
+from streamshed.sharing.gating import LEVELS
 from streamshed.spark.far_ahead import most_ahead
 from streamshed.spark.file_rows import file_path
 from streamshed.spark.group_cohort import group_cohort
@@ -54,6 +54,7 @@ from streamshed.spark.internal_names import (
     UNREADABLE,
 )
 from streamshed.spark.plan_columns import Plan, with_plan
+from streamshed.spark.row_size import row_size
 
 NO_TIME = "event time is null"
 NO_NUMBER = "number is null"
@@ -289,29 +290,6 @@ def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame
     codes = F.coalesce(F.get(CODES_BY_SIZE, size), SAMPLING_CODES)
     coded = kept.withColumn(SAMPLING_CODES, F.when(F.col(SAMPLING_CODES).isNotNull(), codes))
     return _leveled(coded, stream, rate, size).drop(*_SIZED)
-
-
-def row_size(columns: Sequence[str]) -> Column:
-    """How many steps a row is larger than the threshold, to the nearest, as far as that matters.
-
-    It is 0 for a row without value, and the largest for one whose value is infinite or NaN.
-
-    Args:
-        columns: Those by which the plan may ask for it.
-    """
-    number = functools.reduce(
-        lambda others, name: F.when(F.col(SIZE_COLUMN) == name, F.col(f"`{name}`").cast("double")).otherwise(others),
-        columns,
-        F.lit(None).cast("double"),
-    )
-    times = F.abs(number) / F.col(SIZE_THRESHOLD)
-    steps = F.log10(times) * F.lit(STEPS_PER_DECADE / STEP) + 0.5
-    # What is no finite number has no floor; to Spark, NaN is larger than any number, and null is passed over.
-    whole_steps = F.floor(F.least(F.greatest(steps, F.lit(0.0)), F.lit(_MANY)))
-    return F.least(whole_steps, LARGEST_SIZE).cast("int")
-
-
-_MANY = 1000.0
 
 
 def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:

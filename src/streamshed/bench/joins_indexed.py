@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamshed.bench.join_cases import JoinCase
+from streamshed.bench.join_runs import FULL
 from streamshed.bench.joins_by_clock import TimedRun, run_by_clock
 from streamshed.joins.conditions import Overlap
 from streamshed.joins.matching import MeasuredCost, OverlapKernel
@@ -18,8 +19,8 @@ LONG = JoinCase(policy="greedy", window_seconds=200, cycle_seconds=400.0, shifts
 STEADY = slice(210, 260)
 """Seconds in which windows are full."""
 BASIC_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 200.0)
-BUDGET_SECONDS = 0.06
-"""Of a core, that a micro-batch may take: a third or so of what the full join takes."""
+FULL_PER_BUDGET = 3.0
+"""How many times longer the full join takes than a micro-batch may."""
 INDEXED, UNINDEXED = "indexed", "unindexed"
 _NEVER = float("inf")
 
@@ -29,9 +30,11 @@ class IndexedRuns:
     """Runs by size of basic windows.
 
     Args:
+        budget_seconds: Of a core, that a micro-batch may take.
         by_seconds: Of either kernel, the run of each size.
     """
 
+    budget_seconds: float
     by_seconds: Mapping[str, Mapping[float, TimedRun]]
 
     def results(self, kernel: str) -> dict[float, float]:
@@ -54,14 +57,17 @@ def forced(condition: Overlap, *, indexed: bool) -> OverlapKernel:
 def run_indexed(*, seed: int, progress: Callable[[str], None]) -> IndexedRuns:
     """Run every size with either kernel; nothing else should run meanwhile."""
     micro_batches = list(LONG.micro_batches(seed))
+    progress("full join")
+    full = run_by_clock(LONG.specification, micro_batches, FULL, seconds=_NEVER)
+    budget = float(np.median(full.seconds[STEADY])) / FULL_PER_BUDGET
     found: dict[str, dict[float, TimedRun]] = {INDEXED: {}, UNINDEXED: {}}
     for size in BASIC_SECONDS:
         specification = replace(LONG, basic_seconds=size).specification
         for name, runs in found.items():
             progress(f"{name}, basic windows of {size:g} s")
             kernel = forced(Overlap("s", "s", LONG.threshold), indexed=name == INDEXED)
-            runs[size] = run_by_clock(specification, micro_batches, LONG.policy, seconds=BUDGET_SECONDS, kernel=kernel)
-    return IndexedRuns(by_seconds=found)
+            runs[size] = run_by_clock(specification, micro_batches, LONG.policy, seconds=budget, kernel=kernel)
+    return IndexedRuns(budget_seconds=budget, by_seconds=found)
 
 
 def indexed_figures(runs: IndexedRuns) -> dict[str, float]:
@@ -71,12 +77,12 @@ def indexed_figures(runs: IndexedRuns) -> dict[str, float]:
 
 def indexed_document(runs: IndexedRuns) -> dict[str, object]:
     """Return the runs as what JSON can hold."""
-    return {
+    by_kernel = {
         kernel: [
             {
                 "basic_seconds": size,
                 "results_per_second": run.results_per_second(STEADY),
-                "p95_time_ratio": float(np.quantile(np.array(run.seconds[STEADY]) / BUDGET_SECONDS, 0.95)),
+                "p95_time_ratio": float(np.quantile(np.array(run.seconds[STEADY]) / runs.budget_seconds, 0.95)),
                 "adaptation_seconds": float(np.median(run.adaptation_seconds[STEADY])),
                 "learned_seconds": dict(run.learned),
             }
@@ -84,3 +90,4 @@ def indexed_document(runs: IndexedRuns) -> dict[str, object]:
         ]
         for kernel, by_seconds in runs.by_seconds.items()
     }
+    return {"budget_seconds": runs.budget_seconds, **by_kernel}

@@ -55,7 +55,7 @@ class OverheadSizes:
         return self.files_per_micro_batch * (self.warm_up + self.pairs + 1)
 
 
-FULL = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=6, pairs=32)
+FULL = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=28, pairs=32)
 QUICK = OverheadSizes(
     rows_per_file=250_000,
     files_per_micro_batch=4,

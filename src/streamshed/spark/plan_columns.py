@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from streamshed.spark.internal_names import PLAN
 
@@ -36,6 +37,22 @@ def with_plan(rows: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
         plan: The plan.
         names: What of it to tell.
     """
-    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan.row.select(F.struct("*")).scalar()))
-    own = F.col(PLAN) if plan.part is None else F.col(PLAN).getField(plan.part)
-    return whole.withColumns({name: own.getField(name) for name in names}).drop(PLAN)
+    told = plan.row.select(F.struct(*_flat(plan.row))).scalar()
+    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, told))
+    return whole.withColumns({name: F.col(PLAN).getField(_flat_name(plan.part, name)) for name in names}).drop(PLAN)
+
+
+def _flat(row: DataFrame) -> list[Column]:
+    """All that is told, in one struct without others in it: to reach into one, Java makes an object for each row."""
+    columns = []
+    for field in row.schema:
+        if isinstance(field.dataType, T.StructType):
+            inner = field.dataType.names
+            columns += [F.col(field.name).getField(name).alias(_flat_name(field.name, name)) for name in inner]
+        else:
+            columns.append(F.col(field.name))
+    return columns
+
+
+def _flat_name(part: str | None, name: str) -> str:
+    return name if part is None else f"{part}{name}"

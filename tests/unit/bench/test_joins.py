@@ -66,7 +66,8 @@ def indexed_runs() -> IndexedRuns:
     def run(results: int) -> TimedRun:
         return TimedRun(results=(results,) * 260, seconds=(0.05,) * 260, adaptation_seconds=(0.01,) * 260, learned={})
 
-    return IndexedRuns(by_seconds={kernel: {1.0: run(30), 200.0: run(10)} for kernel in (INDEXED, UNINDEXED)})
+    by_seconds = {kernel: {1.0: run(30), 200.0: run(10)} for kernel in (INDEXED, UNINDEXED)}
+    return IndexedRuns(budget_seconds=0.1, by_seconds=by_seconds)
 
 
 def recorded_runs() -> dict[str, RecordedRuns]:

@@ -37,21 +37,21 @@ def with_plan(rows: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
         plan: The plan.
         names: What of it to tell.
     """
-    told = plan.row.select(F.struct(*_flat(plan.row))).scalar()
+    told = plan.row.select(F.struct(*_told(plan))).scalar()
     whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, told))
     return whole.withColumns({name: F.col(PLAN).getField(_flat_name(plan.part, name)) for name in names}).drop(PLAN)
 
 
-def _flat(row: DataFrame) -> list[Column]:
-    """All that is told, in one struct without others in it: to reach into one, Java makes an object for each row."""
-    columns = []
-    for field in row.schema:
-        if isinstance(field.dataType, T.StructType):
-            inner = field.dataType.names
-            columns += [F.col(field.name).getField(name).alias(_flat_name(field.name, name)) for name in inner]
-        else:
-            columns.append(F.col(field.name))
-    return columns
+def _told(plan: Plan) -> list[Column]:
+    """All that any stream is told, side by side: to reach into a struct in a struct, Java makes an object per row."""
+    if plan.part is None:
+        return [F.col(name) for name in plan.row.columns]
+    return [
+        F.col(field.name).getField(name).alias(_flat_name(field.name, name))
+        for field in plan.row.schema
+        if isinstance(field.dataType, T.StructType)
+        for name in field.dataType.names
+    ]
 
 
 def _flat_name(part: str | None, name: str) -> str:

@@ -53,6 +53,7 @@ class JoinRun:
         fractions: r_1 and r_2, the share of either window's comparisons that was made.
         comparisons_by_cell: How many were made in all, per cell of the windows as they are by the end.
         results_by_cell: What they gave.
+        micro_batches: Of each, how many comparisons were made in each cell, and what they gave.
         yields: What was learned by the end.
         windows: The windows by the end.
     """
@@ -63,6 +64,7 @@ class JoinRun:
     fractions: tuple[tuple[float, float], ...]
     comparisons_by_cell: tuple[float, ...]
     results_by_cell: tuple[float, ...]
+    micro_batches: tuple[tuple[Floats, Floats], ...]
     yields: Yields
     windows: JoinWindows
 
@@ -74,6 +76,13 @@ class JoinRun:
     def total_results(self) -> int:
         """All of them."""
         return sum(self.results)
+
+    def most_results(self, share: float) -> float:
+        """Return how many there could be with a share of each micro-batch's comparisons, if only lags can be chosen.
+
+        Whoever knew beforehand what each cell gives would take those that give most per comparison.
+        """
+        return sum(_most_results(comparisons, results, share) for comparisons, results in self.micro_batches)
 
 
 def run_join(
@@ -121,6 +130,7 @@ class _Course:
         self._state_bytes: list[int] = []
         self._fractions: list[tuple[float, float]] = []
         self._by_cell = np.zeros((2, specification.windows.cells))
+        self._micro_batches: list[tuple[Floats, Floats]] = []
 
     def step(self, second: int, of: MicroBatch, budget: float) -> ExpectedComparisons:
         """Join the rows of a micro-batch; return what doing it fully would have taken."""
@@ -140,6 +150,7 @@ class _Course:
         self._comparisons.append(float(cells.comparisons.sum()))
         self._state_bytes.append(found.state.bytes)
         self._by_cell += (cells.comparisons, cells.results)
+        self._micro_batches.append((cells.comparisons, cells.results))
         of_left = self._specification.windows.left_cells
         halves = [np.split(counts, [of_left]) for counts in (cells.comparisons, expected.comparisons)]
         self._fractions.append((_share(halves[0][0], halves[1][0]), _share(halves[0][1], halves[1][1])))
@@ -166,6 +177,7 @@ class _Course:
             fractions=tuple(self._fractions),
             comparisons_by_cell=tuple(self._by_cell[0].tolist()),
             results_by_cell=tuple(self._by_cell[1].tolist()),
+            micro_batches=tuple(self._micro_batches),
             yields=self._yields,
             windows=self._specification.windows,
         )
@@ -173,3 +185,15 @@ class _Course:
 
 def _share(made: Floats, all_of: Floats) -> float:
     return min(1.0, float(made.sum() / all_of.sum())) if all_of.sum() else 1.0
+
+
+def _most_results(comparisons: Floats, results: Floats, share: float) -> float:
+    """What a share of all comparisons gives, those first that give most; the last cell in part.
+
+    Example:
+        >>> _most_results(np.array([10.0, 10.0, 20.0]), np.array([1.0, 5.0, 8.0]), 0.5)
+        9.0
+    """
+    order = np.argsort(-results / np.maximum(comparisons, 1.0), kind="stable")
+    made = np.concatenate([[0.0], np.cumsum(comparisons[order])])
+    return float(np.interp(share * made[-1], made, np.concatenate([[0.0], np.cumsum(results[order])])))

@@ -37,6 +37,7 @@ def run_of(results: int, seconds: int = 150, comparisons: float = 1000.0) -> Joi
         fractions=((0.5, 1.0),) * seconds,
         comparisons_by_cell=(2000.0, 1000.0),
         results_by_cell=(100.0, 10.0),
+        micro_batches=((np.array([comparisons, comparisons]), np.array([0.75 * results, 0.25 * results])),) * seconds,
         yields=Yields.unknown(2),
         windows=JoinWindows(20 * SECOND, 0, SECOND),
     )
@@ -123,6 +124,7 @@ def test_figures_by_the_clock_and_of_recorded_streams() -> None:
     assert (found["rate_adaptation_gain_by_clock"], found["direction_gain_by_clock"]) == (2, 1.5)
     assert (found["p95_time_ratio"], found["adaptation_share"]) == (0.8, 0.25)
     assert (found["basic_window_gain_indexed"], found["suricata_wazuh_share"]) == (3, 0.75)
+    assert found["suricata_wazuh_most_share"] == pytest.approx(0.3)
     assert (found["mooncake_synthetic_gain"], found["result_rows_per_second"]) == (12, 500)
 
 

@@ -36,9 +36,6 @@ MISSING = ("missing", "missing_by_v", "missing_nested")
 MAX_GAP = 3
 MOST_PAIRS, LAST_DROPPING = 8, 6
 
-HELD_SECONDS, HELD_BYTES = 60, 12_000
-"""A join within more time than there is, and memory for the rows of some ten seconds."""
-
 LETHAL_FILE, LETHAL_ROW, ROWS_PER_FILE = 3, 250, 400
 """In the middle of a task: where the function stops that is killed, and how many rows a file has."""
 
@@ -112,11 +109,7 @@ def build_joined(path: Path) -> QueryNetwork:
     """A network that joins them."""
     sides = _sides(path)
     pairs = sides[0].join(sides[1], on="v", within=("3 seconds", "1 second"), basic_window="1 second")
-    held = sides[0].join(
-        sides[1], on="v", within=f"{HELD_SECONDS} s", basic_window="1 second", memory=f"{HELD_BYTES} B", name="held"
-    )
     return network(
-        held.window("5 seconds").agg(n="count(*)").query("held"),
         pairs.window("5 seconds").by("events_v").agg(n="count(*)", latest="max(others_ts)").query("by_v", mode="exact"),
         pairs.filter("events_v = 7").query("sevens", mode="exact"),
     )

@@ -107,7 +107,7 @@ def skewed_figures(measured: SkewedJoin) -> dict[str, float]:
     Example:
         >>> measured = SkewedJoin(seconds=(1.0, 1.5), results=(5.0, 15.0), full_results=(50, 50), hot_share=0.99)
         >>> skewed_figures(measured)
-        {'skewed_p95_time_ratio': 0.75, 'skewed_share_of_full': 0.2, 'skewed_hot_share': 0.99}
+        {'skewed_p95_time_ratio': 0.3, 'skewed_share_of_full': 0.2, 'skewed_hot_share': 0.99}
     """
     return {
         "skewed_p95_time_ratio": percentile(measured.seconds, 0.95) / TRIGGER_SECONDS,

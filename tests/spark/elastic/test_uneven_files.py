@@ -140,9 +140,9 @@ def test_a_file_in_one_piece_is_known_as_a_bound(spark: SparkSession, tmp_path: 
 
 
 def test_stages_of_queries_are_told_by_micro_batch(spark: SparkSession, divisible: Course) -> None:
+    assert {stage.micro_batch_id for stage in divisible.stages if stage.work.is_input} >= set(range(FILES))
     found, newest = finished_stages(spark, after=-1)
     assert found
-    assert {stage.micro_batch_id for stage in found} <= set(divisible.journal.micro_batch_id) | set(range(100))
     assert any(stage.work.is_input for stage in found)
     assert any(not stage.work.is_input for stage in found)
     for stage in found:

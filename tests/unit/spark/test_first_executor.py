@@ -37,3 +37,11 @@ def test_one_that_does_not_come_ends_the_start_with_the_reason(monkeypatch: pyte
     with pytest.raises(ClusterUnavailableError, match="none within"):
         await_executor(SESSION, patience_seconds=0.05)
     assert next(looks) > 1
+
+
+def test_an_application_that_the_cluster_has_ended_is_not_waited_for() -> None:
+    stopped = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: True))
+    context = SimpleNamespace(getConf=dict[str, str], master="spark://host:7077", _jsc=stopped)
+    session = cast(SparkSession, SimpleNamespace(sparkContext=context))
+    with pytest.raises(ClusterUnavailableError, match=r'the application has ended on the cluster "spark://host:7077"'):
+        await_executor(session, patience_seconds=60.0)

@@ -36,6 +36,9 @@ MISSING = ("missing", "missing_by_v", "missing_nested")
 MAX_GAP = 3
 MOST_PAIRS, LAST_DROPPING = 8, 6
 
+HELD_SECONDS, HELD_BYTES = 60, 60_000
+"""A join within more time than there is, and memory for a part of its rows."""
+
 LETHAL_FILE, LETHAL_ROW, ROWS_PER_FILE = 3, 250, 400
 """In the middle of a task: where the function stops that is killed, and how many rows a file has."""
 
@@ -109,7 +112,11 @@ def build_joined(path: Path) -> QueryNetwork:
     """A network that joins them."""
     sides = _sides(path)
     pairs = sides[0].join(sides[1], on="v", within=("3 seconds", "1 second"), basic_window="1 second")
+    held = sides[0].join(
+        sides[1], on="v", within=f"{HELD_SECONDS} s", basic_window="1 second", memory=f"{HELD_BYTES} B", name="held"
+    )
     return network(
+        held.window("5 seconds").agg(n="count(*)").query("held"),
         pairs.window("5 seconds").by("events_v").agg(n="count(*)", latest="max(others_ts)").query("by_v", mode="exact"),
         pairs.filter("events_v = 7").query("sevens", mode="exact"),
     )
@@ -155,16 +162,10 @@ def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
 
 
 def run_joined(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
-    """Start the network that joins, or go on with it; nothing is shed."""
-    return start(
-        build_joined(path),
-        spark,
-        checkpoint=str(checkpoint),
-        sink=sink,
-        trigger="100 ms",
-        partitions=2,
-        advisory=True,
-    )
+    """Start the network that joins, or go on with it; nothing is shed for want of time."""
+    with pytest.MonkeyPatch.context() as patch:
+        force_sampling(patch, lambda _: {"held": 0}, work_shares=lambda _: {"held": 1.0})
+        return start(build_joined(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=2)
 
 
 def run_missing_pairs(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 from streamshed.spark.sinks import parquet_sink
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import finish
-from tests.spark.streaming.killed_program import run_joined
+from tests.spark.streaming.killed_program import HELD_SECONDS, run_joined
 from tests.spark.streaming.killing import kill, rows_of
 
 FILES = 6
@@ -26,10 +27,11 @@ SIDES = {"events": "in", "others": "other"}
 
 @dataclass(frozen=True)
 class Joined:
-    """Answers of a network that was killed twice, and all pairs as DuckDB finds them."""
+    """Answers of a network that was killed twice, and all pairs as DuckDB finds them: those of `held` by window."""
 
     answers: list[dict[str, Any]]
     pairs: list[tuple[Any, ...]]
+    held: dict[datetime, int]
 
 
 def _rows(name: str, file: int) -> pa.Table:
@@ -65,7 +67,12 @@ def joined(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Joi
             "SELECT greatest(a.ts, b.ts), a.v, b.ts FROM events a JOIN others b ON a.v = b.v"
             " AND b.ts >= a.ts - INTERVAL 1 SECOND AND b.ts <= a.ts + INTERVAL 3 SECOND"
         ).fetchall()
-    return Joined(rows_of(path / "answers"), pairs)
+        held = database.execute(
+            "SELECT time_bucket(INTERVAL 5 SECOND, greatest(a.ts, b.ts)), count(*)"
+            f" FROM events a JOIN others b ON a.v = b.v AND abs(epoch_ms(a.ts) - epoch_ms(b.ts)) <= {HELD_SECONDS}000"
+            " GROUP BY ALL"
+        ).fetchall()
+    return Joined(rows_of(path / "answers"), pairs, dict(held))
 
 
 def test_each_pair_is_counted_once(joined: Joined) -> None:
@@ -82,3 +89,17 @@ def test_each_pair_comes_as_a_row_once(joined: Joined) -> None:
     rows = [row for row in joined.answers if row["query"] == "sevens" and row["aggregate"] is None]
     expected = Counter(later for later, v, _ in joined.pairs if v == 7)
     assert Counter(row["window_start"] for row in rows) == expected
+
+
+def test_pairs_of_windows_that_had_no_memory_are_missed_and_that_is_said(joined: Joined) -> None:
+    held = [row for row in joined.answers if row["query"] == "held"]
+    rows = sorted(held, key=lambda row: row["window_start"])
+    assert {row["window_start"] for row in rows} == set(joined.held)
+    assert len(rows) == len(joined.held)
+    for row in rows:
+        true = joined.held[row["window_start"]]
+        assert row["value"] == true if row["exact"] else row["value"] <= true
+        assert row["exact"] or row["reason"] == "partly joined"
+    assert rows[0]["exact"]
+    assert rows[-1]["value"] < joined.held[rows[-1]["window_start"]]
+    assert not rows[-1]["exact"]

@@ -10,7 +10,7 @@ from math import perm, prod
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering.answering import Answering
@@ -19,6 +19,7 @@ from streamshed.answering.output import Output, Shape
 from streamshed.answering.shed_interval import ShedInterval
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.join_shedding import COHORTS
+from tests.thoroughness import examples
 from tests.unit.answering.partials import partials
 
 RATES = (1.0, 0.5, 0.2, 0.05)
@@ -57,7 +58,7 @@ def _sums(outcomes: Sequence[tuple[Sequence[float], Sequence[int]]], population:
     return CohortSums(len(outcomes), windows, cohorts, columns[2], *(columns[3],) * 4)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     population=st.lists(
         st.dictionaries(st.sampled_from(RATES), st.integers(-20, 50).map(float), min_size=1, max_size=3),
@@ -89,7 +90,7 @@ def test_rows_that_are_certain_add_nothing() -> None:
     assert (found.variance.tolist(), found.cohorts.tolist()) == ([0.0], [0])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(brought=st.lists(st.integers(1, 9), min_size=1, max_size=5), heavy=st.integers(0, 500))
 def test_effective_rows_tell_few_from_many(brought: list[int], heavy: int) -> None:
     """Fourth powers are estimated without bias: over all ways to put rows into cohorts, (Σx²)²/n is Σx⁴ on average."""

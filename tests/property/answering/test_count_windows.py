@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering.answer_schema import ANSWER, LATE
@@ -21,6 +21,7 @@ from streamshed.answering.count_numbering import ROW
 from streamshed.answering.count_windows import CountedGroup, CountWindows
 from streamshed.answering.value_kind import Carriage
 from streamshed.spark.count_operator import CountOperator
+from tests.thoroughness import examples
 
 MILLISECOND = 1_000
 DELAY = 5 * MILLISECOND
@@ -152,7 +153,7 @@ def _told(row: dict[str, Any]) -> tuple[object, ...]:
 sizes = st.integers(1, 12).flatmap(lambda size: st.builds(CountWindows, st.just(size), st.integers(1, size)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(_arrivals(), sizes)
 def test_they_are_those_of_rows_in_order_of_time(
     arrivals: list[list[tuple[int, str, int | None]]], windows: CountWindows
@@ -167,7 +168,7 @@ def test_they_are_those_of_rows_in_order_of_time(
     assert len({row[:2] for row in found}) == len(found), "a window was answered twice"
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(_arrivals(), sizes)
 def test_state_holds_less_than_a_window_of_each_group(
     arrivals: list[list[tuple[int, str, int | None]]], windows: CountWindows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering.interval import normal_interval
@@ -17,6 +17,7 @@ from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.window_partials import Doubles, Truths, WindowPartials
 from streamshed.network.aggregate import AggregateKind
 from streamshed.planning.quantization import sampling_rate_of
+from tests.thoroughness import examples
 
 COUNT = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=())
 SUM = Shape(AggregateKind.SUM, counts_rows=False, value=ValueKind(Carriage.DOUBLE, Notation.NUMBER), key_notations=())
@@ -79,7 +80,7 @@ def contributions(selectivity: float, spread: float, seed: int) -> Doubles:
     return values
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.sampled_from((COUNT, SUM)),
     st.floats(0.1, 0.9),
@@ -104,7 +105,7 @@ def test_estimates_are_unbiased_and_as_far_off_as_they_say(
         assert 0.9 <= held[enough].mean() <= 0.99
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.floats(0.3, 0.9), st.integers(0, 2**32 - 1))
 def test_they_are_nearer_by_what_is_known(selectivity: float, seed: int) -> None:
     """Of a count, (1 − s) of the squared error is left where all rows are counted."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering import running_predictions
@@ -16,6 +16,7 @@ from streamshed.answering.predicted_answers import predicted_answers
 from streamshed.answering.predicted_query import PredictedQuery
 from streamshed.answering.running_predictions import RunningPredictions
 from streamshed.network.window import WindowSpecification
+from tests.thoroughness import examples
 from tests.unit.answering.sink_rows import row, table
 
 WINDOW = WindowSpecification(10_000_000, 10_000_000)
@@ -66,7 +67,7 @@ def run(running: RunningPredictions, batches: list[Rows]) -> list[pa.Table]:
     return [running.add(table(rows)) for rows in batches]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(micro_batches(), st.sampled_from(METHODS))
 def test_each_gap_between_two_answers_is_predicted_once(batches: list[Rows], method: str) -> None:
     told = windows_of(pa.concat_tables(run(RunningPredictions(QUERIES, method=method), batches)))
@@ -91,7 +92,7 @@ def test_each_gap_between_two_answers_is_predicted_once(batches: list[Rows], met
         assert set(told) == set(at_the_end)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(micro_batches(), st.data(), st.sampled_from(METHODS))
 def test_wherever_it_restarts_it_predicts_the_same(batches: list[Rows], data: st.DataObject, method: str) -> None:
     unbroken = run(RunningPredictions(QUERIES, method=method), batches)
@@ -101,7 +102,7 @@ def test_wherever_it_restarts_it_predicts_the_same(batches: list[Rows], data: st
     assert run(restarted, batches[place:]) == unbroken[place:]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(micro_batches())
 def test_what_is_predicted_rests_on_what_is_known_then(batches: list[Rows]) -> None:
     plain = QUERIES[0]

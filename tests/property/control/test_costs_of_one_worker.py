@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.elastic_loop import ElasticLoop
@@ -16,9 +16,10 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import Workers
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM
+from tests.thoroughness import examples
 from tests.unit.control.examples import upcoming
 
-EXAMPLES = settings(max_examples=15)
+EXAMPLES = examples(15)
 SECONDS_PER_ROW, FIXED_SECONDS = PLAIN.seconds_per_row, PLAIN.fixed_share * PLAIN.budget_seconds
 
 

@@ -5,15 +5,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant
 from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, worlds
+from tests.thoroughness import examples
 
-EXAMPLES = settings(max_examples=40)
+EXAMPLES = examples(40)
 
 LAG = 1.08
 """What a model may be off that follows costs which drift."""

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
@@ -18,6 +18,7 @@ from streamshed.simulator.profiles import LoadProfile, from_rates
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, worlds
+from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
 
@@ -72,14 +73,14 @@ KEPT = [
 
 
 @given(tolerant())
-@settings(max_examples=60)
+@examples(60)
 def test_promises_are_kept(case: Tolerant) -> None:
     run = case.run()
     assert [promise.__name__ for promise in KEPT if not promise(run)] == []
 
 
 @given(tolerant())
-@settings(max_examples=40)
+@examples(40)
 def test_gaps_are_as_short_as_asked_and_as_many_windows_are_kept_as_there_is_work_done(case: Tolerant) -> None:
     run = case.run()
     dropped = case.dropped(run.trace)

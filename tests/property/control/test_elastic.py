@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.planning.quantization import SMALLEST
@@ -11,8 +11,9 @@ from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import LoadProfile, burst, constant, steps
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
+from tests.thoroughness import examples
 
-EXAMPLES = settings(max_examples=15)
+EXAMPLES = examples(15)
 LATENCY_GOAL = 2 * INTERVAL
 
 CLUSTER = ClusterSettings(running=1, most=64, start_seconds=10.0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.controller_names import BY_SHED_FACTOR, CONTROLLER_NAMES
@@ -17,8 +17,9 @@ from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import LoadProfile, steps
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
+from tests.thoroughness import examples
 
-EXAMPLES = settings(max_examples=10)
+EXAMPLES = examples(10)
 MICRO_BATCHES = 240
 SECONDS = MICRO_BATCHES * INTERVAL
 LATENCY_GOAL = 2 * INTERVAL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.elastic_loop import ElasticLoop
@@ -22,6 +22,7 @@ from tests.property.control.test_two_networks import (
     Application,
     upcoming_rows,
 )
+from tests.thoroughness import examples
 
 ROUNDS = 60
 SECONDS_PER_ROW = 1e-3
@@ -67,7 +68,7 @@ def fed(below: ElasticApplication, rows_per_second: float) -> list[float]:
     return course
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.floats(1.2, 5.5), st.integers(6, 12))
 def test_workers_come_for_rows_that_those_upstream_have(times: float, free: int) -> None:
     below = ElasticApplication(most=16, free=free)
@@ -77,7 +78,7 @@ def test_workers_come_for_rows_that_those_upstream_have(times: float, free: int)
     assert below.elastic.step(ROUNDS - 1).view.offered.mean <= HEADROOM
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.floats(1.2, 30), st.integers(0, 5), st.integers(1, 6))
 def test_no_more_is_asked_for_than_all_workers_there_may_be_can_use(times: float, free: int, most: int) -> None:
     below = ElasticApplication(most=most, free=free)

@@ -1,14 +1,15 @@
 """Arrival to answer stays within the goal, whether micro-batches may grow or not."""
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant
 from tests.property.control.worlds import INTERVAL, STREAM, World, worlds
+from tests.thoroughness import examples
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(worlds(), st.floats(1.6, 8.0), st.booleans())
 def test_the_latency_goal_is_met_from_the_fifth_micro_batch_on(world: World, intervals: float, larger: bool) -> None:
     goal_seconds = intervals * INTERVAL
@@ -19,7 +20,7 @@ def test_the_latency_goal_is_met_from_the_fifth_micro_batch_on(world: World, int
     assert all(done.latency_seconds <= goal_seconds for done in trace[4:])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(worlds(), st.floats(4.0, 8.0))
 def test_micro_batches_grow_before_rows_are_shed(world: World, intervals: float) -> None:
     """A load whose rows take 80 % of the machine needs larger micro-batches, not shedding."""
@@ -34,7 +35,7 @@ def test_micro_batches_grow_before_rows_are_shed(world: World, intervals: float)
     assert all(done.latency_seconds <= goal_seconds for done in trace[20:])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(worlds(), st.integers(5, 12))
 def test_a_backlog_behind_capped_micro_batches_is_worked_off(world: World, cap_tenths: int) -> None:
     """Sources may cap a micro-batch; whatever load the cap lets through is caught up with after a pause."""

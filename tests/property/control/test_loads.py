@@ -1,15 +1,16 @@
 """Loads that rise slowly, come and go, or are not known in advance."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant, ramp, square_wave
 from tests.property.control.promises import run_burst
 from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, reversals, worlds
+from tests.thoroughness import examples
 
-EXAMPLES = settings(max_examples=40)
+EXAMPLES = examples(40)
 
 
 def run_ramp(world: World, *, micro_batches: int, sizes_known: bool = True) -> Trace:

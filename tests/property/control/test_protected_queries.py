@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
@@ -11,6 +11,7 @@ from streamshed.planning.plan import Remedy
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
 from tests.property.control.worlds import INTERVAL, STREAM, World, worlds
+from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
 
@@ -46,7 +47,7 @@ def shared(draw: st.DrawFn) -> Shared:
     return Shared(world=world, least_share=draw(st.floats(0.0, max(0.0, largest))))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shared())
 def test_the_promises_about_a_burst_hold_for_what_may_be_shed(shared: Shared) -> None:
     run = shared.run()
@@ -59,7 +60,7 @@ def test_the_promises_about_a_burst_hold_for_what_may_be_shed(shared: Shared) ->
         assert done.utilization * INTERVAL <= done.decision.plan.allowed_seconds * promises.ROUNDING
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(shared())
 def test_what_is_never_shed_is_whole_and_the_others_get_the_rest(shared: Shared) -> None:
     for done in shared.run().trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.elastic_loop import ElasticLoop, ScalingStep
@@ -17,6 +17,7 @@ from streamshed.elasticity.workers import WorkerLimits
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.spark.shared_workers import SharedWorkers
 from tests.property.control.test_two_networks import HEADROOM, TRIGGER, Application, upcoming_rows
+from tests.thoroughness import examples
 
 SECONDS_PER_ROW = 1e-3
 RELEASE_AFTER_SECONDS = 30.0
@@ -84,7 +85,7 @@ def test_what_nobody_relies_on_is_released_though_they_are_not_idle_at_once() ->
 LEVELS = st.lists(st.tuples(st.floats(20, 90), st.floats(0.2, 12), st.floats(0.2, 12)), min_size=2, max_size=3)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(LEVELS)
 def test_no_release_takes_what_another_is_busy_on(levels: list[tuple[float, float, float]]) -> None:
     domains = Domains()

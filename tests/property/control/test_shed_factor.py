@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.deadline import headroom_for
@@ -20,6 +20,7 @@ from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN
+from tests.thoroughness import examples
 
 SHAPES = st.sampled_from(sorted(EXPONENTS))
 BASES = st.floats(0, 0.5)
@@ -91,7 +92,7 @@ def shed_by_factor(level: float, *, base: float = 0.0, shape: str = "linear", mo
     return run_on_cluster(PLAIN, load, 150, cluster=cluster, elastic=elastic, controller="thresholds", prior=known)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.floats(1.1, 8), BASES, SHAPES)
 def test_a_lasting_load_settles_where_the_shed_factor_does(level: float, base: float, shape: str) -> None:
     """PLAIN begins to shed at its headroom, and 5 % of what its rows take is not saved by dropping them."""

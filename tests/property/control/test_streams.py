@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
@@ -12,6 +12,7 @@ from streamshed.simulator.engine import EngineSettings, simulate
 from streamshed.simulator.profiles import burst, constant
 from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.worlds import INTERVAL, Trace, factors
+from tests.thoroughness import examples
 from tests.unit.planning.networks import counting
 
 BUDGET_SECONDS = 0.8 * INTERVAL
@@ -55,7 +56,7 @@ class TwoStreams:
         )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.builds(
         TwoStreams,

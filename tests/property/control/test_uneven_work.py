@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.pieces import Pieces
@@ -12,8 +12,9 @@ from streamshed.simulator.cluster import ClusterSettings, piece_shares
 from streamshed.simulator.profiles import constant
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import PLAIN
+from tests.thoroughness import examples
 
-EXAMPLES = settings(max_examples=15)
+EXAMPLES = examples(15)
 PARTITIONS = 16
 MICRO_BATCHES = 300
 ELASTIC = elastic_settings(partitions=PARTITIONS)

@@ -1,7 +1,7 @@
 """What every controller of workers keeps to."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.controllers import CONTROLLERS, controller_named
@@ -11,6 +11,7 @@ from streamshed.elasticity.utilization import Utilization
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import WorkerLimits, Workers
 from tests.property.elasticity.plant import STEP
+from tests.thoroughness import examples
 
 NAMES = sorted(CONTROLLERS)
 
@@ -54,7 +55,7 @@ def asked(draw: st.DrawFn) -> ElasticSettings:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@examples(60)
 @given(asked(), views(runs=12))
 def test_workers_stay_within_what_may_be_and_can_be_had(
     name: str, elastic: ElasticSettings, seen: list[ClusterView]
@@ -75,7 +76,7 @@ def test_workers_stay_within_what_may_be_and_can_be_had(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=30)
+@examples(30)
 @given(asked(), views(runs=8))
 def test_the_same_views_give_the_same_decisions(name: str, elastic: ElasticSettings, seen: list[ClusterView]) -> None:
     def decided() -> list[ScalingDecision]:

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.decision import ScalingDecision
@@ -14,8 +14,9 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import WorkerLimits
 from tests.property.elasticity.plant import DAY, HOUR, STEP, Demand, Moment, Plant, rescales, reversals
+from tests.thoroughness import examples
 
-EXAMPLES = settings(max_examples=25)
+EXAMPLES = examples(25)
 SETTINGS = ElasticSettings(limits=WorkerLimits(least=1, most=1000))
 WRONG_BY = st.floats(-1, 1).map(lambda power: float(3**power))
 

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap
@@ -18,6 +18,7 @@ from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.joins.window_state import WindowState
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.thoroughness import examples
 
 SECOND = 1_000_000
 EQUAL = Equality(("k",), ("k",))
@@ -38,7 +39,7 @@ def second(number: int, count: int) -> list[int]:
     return [number * SECOND + place * SECOND // max(1, count) for place in range(count)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), counts=COUNTS, stops=st.sampled_from(list(Side)), after=st.integers(0, 10))
 def test_a_stream_that_stops_leaves_nothing_behind(
     of: JoinWindows, counts: list[tuple[int, int]], stops: Side, after: int
@@ -62,7 +63,7 @@ def test_a_stream_that_stops_leaves_nothing_behind(
         assert state.rows <= bound
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(counts=COUNTS, hours=st.integers(1, 5), lagging=st.sampled_from(list(Side)))
 def test_a_stream_that_lags_hours_behind_is_late_and_counted(
     counts: list[tuple[int, int]], hours: int, lagging: Side
@@ -80,7 +81,7 @@ def test_a_stream_that_lags_hours_behind_is_late_and_counted(
         assert result.state.rows <= 7 * 6
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     of=windows(),
     stamps=st.lists(
@@ -167,7 +168,7 @@ CASES: Mapping[str, tuple[Columns, Condition, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=60)
+@examples(60)
 @given(chosen=st.data(), of=windows())
 def test_sets_that_make_little_sense(case: str, chosen: st.DataObject, of: JoinWindows) -> None:
     columns, condition, asked = CASES[case]
@@ -194,7 +195,7 @@ NOTHING_TO_JOIN: Mapping[str, tuple[Columns, Condition, str]] = {
 
 
 @pytest.mark.parametrize("case", NOTHING_TO_JOIN)
-@settings(max_examples=30)
+@examples(30)
 @given(chosen=st.data(), of=windows())
 def test_rows_that_join_nothing_are_counted_and_take_no_room(case: str, chosen: st.DataObject, of: JoinWindows) -> None:
     columns, condition, joins_nothing = NOTHING_TO_JOIN[case]
@@ -213,7 +214,7 @@ def test_rows_that_join_nothing_are_counted_and_take_no_room(case: str, chosen: 
             assert result.state.rows <= kept
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     of=windows(),
     before=COUNTS,
@@ -254,7 +255,7 @@ def test_a_stream_that_comes_back_after_hours_joins_as_if_it_had_never_been_away
     assert results[-1].state.rows == 0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     of=windows(),
     stamps=st.lists(st.tuples(st.sampled_from([0, 60, -60]), st.integers(0, 20), st.booleans()), max_size=30),
@@ -275,7 +276,7 @@ def test_rows_of_clocks_that_are_a_minute_off_are_gone_once_the_watermark_has_pa
     assert partition.join(rows([]), rows([]), last).state.rows == 0
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(of=windows(), counts=COUNTS)
 def test_what_the_directory_says_is_what_is_stored(of: JoinWindows, counts: list[tuple[int, int]]) -> None:
     store = MemoryStore()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.conditions import Condition, Equality, Overlap
@@ -23,6 +23,7 @@ from streamshed.joins.store import MemoryStore
 from streamshed.network.join_shedding import COHORTS
 from streamshed.planning import quantization
 from tests.property.joins.streams import MicroBatch, full_join, micro_batches, windows
+from tests.thoroughness import examples
 
 STREAMS = micro_batches({"k": pa.int64()}, {"k": st.none() | st.integers(-2, 2)})
 WORDS = micro_batches({"k": pa.list_(pa.string())}, {"k": st.lists(st.sampled_from("abcd"), max_size=4)})
@@ -69,7 +70,7 @@ def _run(
 def test_pairs_are_there_at_the_smaller_rate_of_their_row_and_their_micro_batch(name: str) -> None:
     streams, condition, sql = CONDITIONS[name]
 
-    @settings(max_examples=80, deadline=None)
+    @examples(80)
     @given(chosen=st.data(), of=windows(), stream=streams, restarts=st.booleans(), sampled=st.sampled_from(list(Side)))
     def check(chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], restarts: bool, sampled: Side) -> None:
         codes = chosen.draw(st.lists(CODES, min_size=len(stream), max_size=len(stream)))
@@ -96,7 +97,7 @@ def test_pairs_are_there_at_the_smaller_rate_of_their_row_and_their_micro_batch(
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(of=windows(), stream=STREAMS, sampled=st.sampled_from(list(Side)))
 def test_at_rate_1_nothing_is_different(of: JoinWindows, stream: list[MicroBatch], sampled: Side) -> None:
     condition = Equality(("k",), ("k",))

@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.specification import JoinSpecification
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.thoroughness import examples
 
 INTEGERS = {"k": pa.int64()}, {"k": st.none() | st.integers(-2, 2)}
 TEXTS = {"k": pa.string()}, {"k": st.none() | st.sampled_from(["", "a", "b", "ab"])}
@@ -59,7 +60,7 @@ def specification(of: JoinWindows, condition: Condition) -> JoinSpecification:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=60)
+@examples(60)
 @given(chosen=st.data(), of=windows(), restarts=st.booleans())
 def test_each_pair_once_whichever_row_comes_later(
     case: str, chosen: st.DataObject, of: JoinWindows, restarts: bool

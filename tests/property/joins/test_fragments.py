@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.errors import InvalidNetworkError
@@ -21,6 +21,7 @@ from streamshed.joins.side import Side
 from streamshed.joins.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
 from tests.property.joins.test_exactness import CASES, SETS, WORDS, specification
+from tests.thoroughness import examples
 
 BY_NO_KEY = ("sets", "weighted sets", "predicate")
 GRIDS = st.builds(Fragments, st.integers(1, 4), st.integers(1, 4))
@@ -48,7 +49,7 @@ def _of_partitions(rows: pa.Table, side: Side, fragments: Fragments) -> list[pa.
 
 
 @pytest.mark.parametrize("case", BY_NO_KEY)
-@settings(max_examples=60)
+@examples(60)
 @given(chosen=st.data(), of=windows(), fragments=GRIDS, restarts=st.booleans())
 def test_each_pair_once_in_one_partition(
     case: str, chosen: st.DataObject, of: JoinWindows, fragments: Fragments, restarts: bool
@@ -61,7 +62,7 @@ def test_each_pair_once_in_one_partition(
     assert found == full_join(of, stream, asked)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=micro_batches(*SETS), fragments=GRIDS)
 def test_all_partitions_together_tell_what_one_would(
     of: JoinWindows, stream: list[MicroBatch], fragments: Fragments
@@ -80,7 +81,7 @@ def test_all_partitions_together_tell_what_one_would(
         assert sum(each.work.rows for each in told) == pytest.approx(alone.work.rows)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(chosen=st.data(), of=windows(), stream=micro_batches(*WORDS), fragments=GRIDS)
 def test_shed_and_short_of_memory_it_gives_no_pair_twice_and_none_that_does_not_join(
     chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], fragments: Fragments
@@ -105,7 +106,7 @@ def test_shed_and_short_of_memory_it_gives_no_pair_twice_and_none_that_does_not_
     assert released <= sum(one.left.num_rows + one.right.num_rows for one in stream) + 1e-6
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=micro_batches(*SETS), fragments=GRIDS)
 def test_what_partitions_expect_to_compare_adds_up(
     of: JoinWindows, stream: list[MicroBatch], fragments: Fragments

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins import bit_sets, equal_keys, inverted_index, predicate_pairs
@@ -14,6 +14,7 @@ from streamshed.joins.item_sets import item_columns
 from streamshed.joins.kernel import Pairs, comparisons_within
 from streamshed.joins.predicate_pairs import pairs_by_predicate
 from streamshed.joins.rows import CODE, TIME, Rows
+from tests.thoroughness import examples
 
 SET_ROWS = st.lists(st.tuples(st.integers(0, 50), st.sets(st.integers(0, 90), max_size=8)), max_size=25)
 INTERVALS = st.sampled_from([[(-5, 5)], [(0, 100)], [(-60, -20), (0, 0), (10, 30)]])
@@ -41,7 +42,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predicate_pairs, "_MOST_PAIRS", 7)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(lefts=SET_ROWS, rights=SET_ROWS, intervals=INTERVALS)
 def test_all_find_the_same(
     lefts: list[tuple[int, set[int]]], rights: list[tuple[int, set[int]]], intervals: list[tuple[int, int]]
@@ -66,7 +67,7 @@ def test_comparisons_are_counted(left: list[int], right: list[int], intervals: l
 
 
 @pytest.mark.parametrize("dense", [0.0, 2.0])
-@settings(max_examples=100)
+@examples(100)
 @given(
     lefts=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=25),
     rights=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=25),

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget
+from tests.thoroughness import examples
 
 SCALES = np.array([5e-3, 2e-6, 2e-4, 5e-9, 3e-7])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(factors=st.lists(st.floats(0.2, 5), min_size=5, max_size=5), seed=st.integers(0, 100))
 def test_what_comes_next_is_foreseen(factors: list[float], seed: int) -> None:
     random, prices = np.random.default_rng(seed), SCALES * factors

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.conditions import Equality
@@ -24,6 +24,7 @@ from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.joins.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.thoroughness import examples
 
 STREAMS = micro_batches({"k": pa.int64()}, {"k": st.none() | st.integers(-2, 2)})
 EQUAL = Equality(("k",), ("k",))
@@ -39,7 +40,7 @@ def yields_of(of: JoinWindows) -> st.SearchStrategy[Yields]:
     return found.map(lambda results: Yields((1000.0,) * of.cells, tuple(map(float, results))))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(chosen=st.data(), of=windows(), stream=STREAMS, limit=st.integers(0, 4000), restarts=st.booleans())
 def test_what_is_missing_is_told_before_it_is_missing(
     chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], limit: int, restarts: bool
@@ -59,7 +60,7 @@ def test_what_is_missing_is_told_before_it_is_missing(
         assert any(start <= max(mine, theirs) <= until for start, until in told)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=STREAMS, limit=st.integers(0, 4000))
 def test_rows_that_were_released_are_counted_until_their_window_is_over(
     of: JoinWindows, stream: list[MicroBatch], limit: int
@@ -76,7 +77,7 @@ def test_rows_that_were_released_are_counted_until_their_window_is_over(
     assert sum(one.state.released_rows for one in held) >= held[-1].forgotten.rows
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(chosen=st.data(), of=windows(), side=st.sampled_from(Side), ages=st.lists(st.integers(-20, 40), min_size=1))
 def test_a_promise_is_that_of_the_best_time_to_let_go(
     chosen: st.DataObject, of: JoinWindows, side: Side, ages: list[int]
@@ -96,7 +97,7 @@ def test_a_promise_is_that_of_the_best_time_to_let_go(
         assert promise == pytest.approx(max(means))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(limit=st.integers(1, 10**6), wanted=st.dictionaries(st.integers(0, 50), st.integers(0, 10**6), max_size=8))
 def test_shares_are_no_more_than_there_is_and_even_out_how_long_rows_are_kept(
     limit: int, wanted: dict[int, int]

@@ -8,13 +8,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.drawn import strata_texts
 from streamshed.joins.pair_sums import SUMS, Paired, summed_pairs
 from streamshed.joins.side import Side
 from streamshed.joins.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
+from tests.thoroughness import examples
 
 SCHEMA = pa.schema(
     [
@@ -153,7 +154,7 @@ def _comparable(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[objec
     counting_mask=st.sampled_from([0, 1]),
     value_mask=st.sampled_from([7, 2]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_sums_are_those_of_all_pairs(
     value: SummedValue | None,
     pairs: Paired,
@@ -184,7 +185,7 @@ def test_sums_are_those_of_all_pairs(
 
 
 @given(_pairs())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_several_classes_and_keys_are_told_apart(pairs: Paired) -> None:
     parts = tuple(KeyPart(side=side, column="told", is_number=False) for side in Side)
     told = {
@@ -214,7 +215,7 @@ def test_several_classes_and_keys_are_told_apart(pairs: Paired) -> None:
     keys=st.sampled_from(KEYS),
     selections=st.sampled_from(SELECTIONS),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_pairs_of_a_sample_are_summed_up_by_their_rate_and_cohort(
     value: SummedValue | None,
     pairs: Paired,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.arrays import Ints
@@ -22,6 +22,7 @@ from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.joins.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.thoroughness import examples
 
 COLUMNS = {"k": pa.int64()}
 STREAMS = micro_batches(COLUMNS, {"k": st.none() | st.integers(-2, 2)})
@@ -37,7 +38,7 @@ def fractions_of(of: JoinWindows) -> st.SearchStrategy[tuple[float, ...]]:
     return st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=of.cells, max_size=of.cells).map(tuple)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(chosen=st.data(), of=windows(), stream=STREAMS, restarts=st.booleans())
 def test_selected_lags_are_compared_and_no_others(
     chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], restarts: bool
@@ -50,7 +51,7 @@ def test_selected_lags_are_compared_and_no_others(
     assert sum(float(one.cells.comparisons.sum()) for one in results) == sum(compared.values())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(chosen=st.data(), of=windows(), stream=STREAMS, full=SHARES, keep=SHARES)
 def test_results_are_a_subset_each_once(
     chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], full: float, keep: float
@@ -63,7 +64,7 @@ def test_results_are_a_subset_each_once(
             assert side.received == side.late + side.without_time + side.unmatchable + side.dropped + side.kept
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=STREAMS)
 def test_rows_that_are_compared_fully_find_everything(of: JoinWindows, stream: list[MicroBatch]) -> None:
     plan = JoinPlan(fractions=(0.0,) * of.cells, full_share=1.0)
@@ -71,7 +72,7 @@ def test_rows_that_are_compared_fully_find_everything(of: JoinWindows, stream: l
     assert found == full_join(of, stream, "l.k = r.k")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=STREAMS, limit=st.integers(0, 4000))
 def test_state_stays_within_its_limit(of: JoinWindows, stream: list[MicroBatch], limit: int) -> None:
     plan = JoinPlan(memory=MemoryLimit(bytes=limit, yields=Yields.unknown(of.cells)))
@@ -83,7 +84,7 @@ def test_state_stays_within_its_limit(of: JoinWindows, stream: list[MicroBatch],
         assert found == everything
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=STREAMS)
 def test_state_does_not_outlive_the_windows(of: JoinWindows, stream: list[MicroBatch]) -> None:
     store = MemoryStore()
@@ -95,7 +96,7 @@ def test_state_does_not_outlive_the_windows(of: JoinWindows, stream: list[MicroB
     assert (last.state.rows, last.state.bytes, len(store.blobs)) == (0, 0, 1)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(of=windows(), stream=STREAMS, b=st.sampled_from([2, 5, 40]))
 def test_basic_windows_of_another_size_hold_the_same(of: JoinWindows, stream: list[MicroBatch], b: int) -> None:
     store = MemoryStore()
@@ -124,7 +125,7 @@ def weak_hash(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("weak_hash")
 def test_keys_and_items_with_equal_hashes_stay_apart() -> None:
-    @settings(max_examples=60)
+    @examples(60)
     @given(of=windows(), texts=TEXTS, words=WORDS)
     def check(of: JoinWindows, texts: list[MicroBatch], words: list[MicroBatch]) -> None:
         found, _ = joined(specification(of), texts, restarts=False)
@@ -136,7 +137,7 @@ def test_keys_and_items_with_equal_hashes_stay_apart() -> None:
     check()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of=windows(), stream=STREAMS)
 def test_a_row_that_is_compared_fully_is_so_with_earlier_rows_only(of: JoinWindows, stream: list[MicroBatch]) -> None:
     plans = [JoinPlan(fractions=(0.0,) * of.cells, full_share=0.5, seed=seed) for seed in range(4)]

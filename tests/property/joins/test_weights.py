@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.arrays import Floats
@@ -23,6 +23,7 @@ from streamshed.joins.selection import CellWork, Prices
 from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.joins.yields import Yields
+from tests.thoroughness import examples
 
 SEEN = 1e6
 
@@ -45,7 +46,7 @@ def weighed_work(draw: st.DrawFn) -> CellWork:
     )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(work=weighed_work(), share=st.floats(0, 1))
 def test_no_choice_by_results_alone_gives_more_weight_for_the_same_cost(work: CellWork, share: float) -> None:
     budget = share * float(work.costs.sum())

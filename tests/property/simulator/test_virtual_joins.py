@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.network import QueryNetwork, network
@@ -25,6 +25,7 @@ from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
+from tests.thoroughness import examples
 
 PRICES = JoinStatistics(
     fixed_seconds=0.005, seconds_per_row=1e-6, seconds_per_basic_window=1e-4, seconds_per_comparison=3e-9
@@ -68,7 +69,7 @@ def joined(w1: int, w2: int, selectivity: float, left: float, right: float) -> t
     return asked, with_sides(asked, believed_statistics(asked, given_statistics), given_statistics)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     w1=st.integers(1, 600),
     w2=st.integers(0, 600),
@@ -128,7 +129,7 @@ def evenly(profile: LoadProfile, seconds: float) -> list[float]:
     return [float(at) for at in np.interp(np.arange(math.floor(arrived[-1])) + 0.5, arrived, grid)]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     loads=st.tuples(st.sampled_from(sorted(PROFILES)), st.sampled_from(sorted(PROFILES))),
     w1=WINDOWS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from streamshed.bench.workload import packet_queries
 from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
-from streamshed.spark.internal_names import BY_LEVEL, PASSES, SAMPLING_RATE
+from streamshed.spark.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
 
@@ -84,7 +85,8 @@ def test_rows_that_are_never_sampled_meet_no_sampler(
         wait_for_micro_batch(run, 0)
         [query] = spark.streams.active
         plan = str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
-    assert (SAMPLING_RATE in plan, BY_LEVEL in plan) == (is_sampled, is_sampled)
+    asked = [re.search(rf"{PLAN}#\d+\.\w*{name}\b", plan) is not None for name in (SAMPLING_RATE, BY_LEVEL)]
+    assert asked == [is_sampled, is_sampled]
 
 
 def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:

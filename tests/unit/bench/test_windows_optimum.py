@@ -7,11 +7,12 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.bench.windows_optimum import most_delivered
 from streamshed.bench.windows_queries import MIXED, WindowsQuery
+from tests.thoroughness import examples
 
 _CELLS = 12
 
@@ -42,7 +43,7 @@ def of_pattern(asked: Sequence[WindowsQuery], pattern: Sequence[bool]) -> tuple[
     return sum(pattern) / len(pattern), sum(shares) / len(shares)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(queries())
 def test_no_pattern_delivers_more_and_mixtures_of_some_deliver_as_much(asked: list[WindowsQuery]) -> None:
     patterns = itertools.product((False, True), repeat=_CELLS)

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamshed.planning.window_drop.best_set import ALIKE, MOST_LOOKED_AT, best_set
@@ -16,6 +16,7 @@ from streamshed.planning.window_drop.running_sets import RunningSets
 from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_shares import least_seconds, window_shares
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from tests.thoroughness import examples
 
 FAMILIES = ((), ("host",), ("port",))
 ROUNDING = 1e-6
@@ -93,7 +94,7 @@ def of_sets(tree: WorkTree, demands: list[WindowDemand]) -> tuple[list[frozenset
     return sets, RunningSets(tree, demands, running)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(networks(), st.floats(0.2, 0.999))
 def test_the_best_set_is_found(known: tuple[WorkTree, list[WindowDemand]], share: float) -> None:
     tree, demands = known
@@ -104,7 +105,7 @@ def test_the_best_set_is_found(known: tuple[WorkTree, list[WindowDemand]], share
     assert best * (1 - ALIKE) - ROUNDING <= found <= best + ROUNDING
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(networks(), st.floats(0.2, 1.5), st.floats(0, 20))
 def test_no_set_is_worth_more_than_any_price_says(
     known: tuple[WorkTree, list[WindowDemand]], share: float, price: float
@@ -118,7 +119,7 @@ def test_no_set_is_worth_more_than_any_price_says(
         assert not fits or worth_of(tree, demands, one, budget) <= bound + ROUNDING
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(networks())
 def test_the_least_that_sets_take_is_known_without_looking_at_each(known: tuple[WorkTree, list[WindowDemand]]) -> None:
     tree, demands = known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.cohorts import COHORTS, part_name
@@ -14,6 +14,7 @@ from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.retained_rows import places_of, retained_rows
+from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
 SECOND = 1_000_000
@@ -61,7 +62,7 @@ def decided(one: dict[str, DroppableQuery], told: Steps) -> list[WindowDrops]:
     return found
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(asked(), steps)
 def test_no_cohort_has_a_gap_that_is_too_long(queries: QueryNetwork, told: Steps) -> None:
     found = decided(droppable(queries), told)
@@ -85,7 +86,7 @@ def test_of_the_cohorts_as_many_drop_in_each_epoch(batch: int, drop_share: float
         assert abs(sum(number in dropped for dropped in told) - drop_share * COHORTS) < 1 + 1e-9
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(asked(), steps)
 def test_a_row_is_kept_iff_a_window_that_is_kept_for_its_groups_needs_it(queries: QueryNetwork, told: Steps) -> None:
     drops = decided(droppable(queries), told)[-1]

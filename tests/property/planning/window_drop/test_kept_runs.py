@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.bench.windows_optimum import most_delivered
@@ -23,6 +23,7 @@ from streamshed.planning.window_drop.kept_runs import MOST_CELLS, RunGrid
 from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.run_needs import RunNeeds
 from streamshed.planning.window_drop.window_drops import WindowDrops
+from tests.thoroughness import examples
 
 WATERMARK = 10
 
@@ -102,7 +103,7 @@ def test_the_share_holds_in_the_long_run(window: tuple[int, int, int], times: fl
         assert course.share("q0") <= kept_share + 0.012
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(5, 60), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=12),
@@ -164,7 +165,7 @@ def test_what_runs_need_is_what_was_planned_for(windows: tuple[tuple[int, int, i
     assert course.needed() == pytest.approx(planned.needed(kept_share), rel=0.1)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.integers(12, 40), st.integers(0, 9)), min_size=2, max_size=3),
     st.sampled_from([0.15, 0.25, 0.4, 0.6, 0.8]),

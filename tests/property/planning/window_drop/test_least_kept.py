@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.bench.windows_optimum import most_delivered
@@ -25,6 +25,7 @@ from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.window_drop.window_shares import window_shares
 from streamshed.planning.work_tree import WorkNode, WorkTree
 from tests.property.planning.window_drop.test_kept_runs import MIXED, OTHERS, Course, course_of
+from tests.thoroughness import examples
 
 Windows = tuple[tuple[int, int, int], ...]
 
@@ -76,7 +77,7 @@ def test_queries_that_cannot_run_together_keep_as_few_each() -> None:
     assert least_kept(_work(course), _asked(course)).kept == pytest.approx([1 / (w[2] + 1) for w in FAR_APART])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8), st.integers(1, 20)), min_size=1, max_size=3),
     st.booleans(),

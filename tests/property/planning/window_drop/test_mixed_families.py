@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.cohorts import COHORTS
@@ -20,6 +20,7 @@ from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.planning.window_drop.window_shares import window_shares
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
 SECOND, SECONDS = 1_000_000, 300
@@ -54,7 +55,7 @@ def needed_by_counting(queries: dict[str, DroppableQuery], drops: WindowDrops) -
     return needed / (SECONDS * COHORTS**2)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0.05, 0.95)), min_size=1, max_size=4))
 def test_what_is_needed_is_the_union_of_what_independent_coins_leave(asked: list[tuple[int, float]]) -> None:
     queries = queries_of([way for way, _ in asked])
@@ -102,7 +103,7 @@ def seconds_of(tree: WorkTree, demands: list[WindowDemand], shares: Vector) -> f
     return float(total)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(networks(), st.floats(0, 1))
 def test_mixed_shares_fit_and_hardly_any_on_a_grid_are_worth_more(
     known: tuple[WorkTree, list[WindowDemand]], part: float

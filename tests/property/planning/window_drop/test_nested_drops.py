@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.window_drop.gap_coin import GapCoin
 from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.provenance import extent, needed_rows
+from tests.thoroughness import examples
 
 LONGEST = 120
 DEEPEST = 4
@@ -43,7 +44,7 @@ def contents(chain: Chain, rows: frozenset[int]) -> dict[int, frozenset[int]]:
 
 
 @given(st.lists(windows(), min_size=1, max_size=DEEPEST), st.integers(-30, 30))
-@settings(max_examples=300)
+@examples(300)
 def test_what_a_window_needs_deviates_from_it_no_further_than_its_extent(
     chain: list[WindowSpecification], k: int
 ) -> None:
@@ -60,7 +61,7 @@ def test_what_a_window_needs_deviates_from_it_no_further_than_its_extent(
     st.integers(1, 5),
     st.lists(st.tuples(st.integers(1, 25), st.integers(0, 10), st.floats(0, 1)), min_size=3, max_size=12),
 )
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_kept_windows_are_whole_and_rows_that_none_of_them_needs_are_gone(
     chain: list[WindowSpecification], batch: int, epochs: int, steps: list[tuple[int, int, float]]
 ) -> None:

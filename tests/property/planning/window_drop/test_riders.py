@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.window import WindowSpecification
@@ -13,6 +13,7 @@ from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.state_limit import Pressure
 from streamshed.planning.window_drop.window_drops import WindowDrops
+from tests.thoroughness import examples
 
 MOST_OVERLAP = 21
 """So many windows hold an instant at most."""
@@ -71,7 +72,7 @@ def needed(one: QueryDrops) -> set[int]:
     return found
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(queries(), st.integers(5, 60), st.floats(0.1, 1.0))
 def test_riders_need_no_row_that_nobody_else_needs_and_none_is_left_out(
     asked: dict[str, DroppableQuery], length: int, share: float

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.side import Side
@@ -24,6 +24,7 @@ from streamshed.planning.window_drop.side_reach import SideReach, side_reaches, 
 from streamshed.planning.window_drop.window_drops import WindowDrops
 from tests.property.planning.window_drop.test_nested_drops import contents, windows
 from tests.spark.joined_sides import any_pair
+from tests.thoroughness import examples
 
 LONGEST = 60
 SIDES = 2
@@ -89,7 +90,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 25), st.integers(0, 10), st.floats(0, 
 
 
 @given(joins(), st.integers(1, 8), st.booleans(), STEPS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_kept_windows_of_results_are_whole_whatever_the_sides_hold(
     joined: Joined, batch: int, in_runs: bool, steps: list[tuple[int, int, float]]
 ) -> None:
@@ -139,7 +140,7 @@ def _advanced(known: QueryDrops, times: EventTimes, drop_share: float, *, in_run
 
 
 @given(joins(), st.frozensets(st.integers(0, 12), max_size=13))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_rows_that_only_dropped_windows_need_are_spared(joined: Joined, dropped: frozenset[int]) -> None:
     """Where windows are of one aggregate, all such rows are; those of neither side are those of both."""
     window = joined.over[-1]

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.planning.window_drop import window_shares as planner
@@ -15,6 +15,7 @@ from streamshed.planning.window_drop.best_set import ALIKE
 from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_shares import least_seconds, window_shares
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from tests.thoroughness import examples
 
 GRID = 9
 
@@ -69,7 +70,7 @@ def whole(tree: WorkTree, demands: list[WindowDemand]) -> float:
     return seconds_of(tree, demands, np.ones(len(demands)))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(networks(), st.floats(0.05, 1.2))
 def test_no_shares_on_a_grid_are_worth_more(known: tuple[WorkTree, list[WindowDemand]], budget_share: float) -> None:
     tree, demands = known

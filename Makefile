@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pure test-spark test-cluster lint format bench lock clean
+.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-cluster lint format bench lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -10,6 +10,7 @@ unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_
 BIN := .venv/bin
 PURE_TESTS := src/streamshed tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
+ELASTIC_TESTS := $(SPARK_TESTS)/elastic
 # Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB.
 SPARK_SESSIONS ?= 3
 BENCHMARKS ?= throughput overhead burst
@@ -19,7 +20,7 @@ UV_COMPILE := uv pip compile --quiet --generate-hashes --universal --python-vers
 	--no-emit-index-url --no-annotate --no-header
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## create or update .venv (Python, Java and locked packages); PYTHON=/path chooses the interpreter
 	@PYTHON='$(PYTHON)' bash scripts/setup.sh
@@ -27,13 +28,19 @@ setup: ## create or update .venv (Python, Java and locked packages); PYTHON=/pat
 demo: setup ## watch a network of queries survive a burst (at most four minutes)
 	$(BIN)/streamshed demo
 
-test: test-pure test-spark test-cluster ## run all tests: doctests, unit and property tests, then those on Spark, some on a cluster
+test: test-pure test-spark test-elastic test-cluster ## run the tests: doctests, unit and property tests, then those on Spark, some on clusters
+
+test-thorough: export HYPOTHESIS_PROFILE := thorough
+test-thorough: test ## run them with four times as many examples, and those that take long, too (hours)
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
-	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile $(SPARK_TESTS)
+	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
+
+test-elastic: setup ## run the tests of workers that come, go and die, with the machine to themselves
+	$(BIN)/python -m pytest $(ELASTIC_TESTS)
 
 test-cluster: setup ## run a choice of the streaming tests, or ALL=1, with executors on a standalone cluster, on loopback
 	$(BIN)/python -m pytest $(if $(ALL),--cluster-all,--cluster) $(SPARK_TESTS)/streaming

@@ -1,10 +1,12 @@
-"""How many examples a property is tried on: few in `make test`, all in `make test-thorough`."""
+"""How much the tests try: a choice in `make test`, everything in `make test-thorough`."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _USUAL: Final = 100
@@ -29,7 +31,7 @@ PROFILES: Final = {
 }
 
 
-def _chosen() -> Thoroughness:
+def _profile() -> Thoroughness:
     name = os.environ.get("HYPOTHESIS_PROFILE", "brief")
     if name not in PROFILES:
         message = f"HYPOTHESIS_PROFILE is {name!r}, but has to be one of {', '.join(PROFILES)}"
@@ -37,9 +39,28 @@ def _chosen() -> Thoroughness:
     return PROFILES[name]
 
 
+def is_thorough() -> bool:
+    """Whether tests and cases marked `thorough` run, too."""
+    return _profile().share >= 1
+
+
+thorough: Final = pytest.mark.thorough
+"""Marks a test that takes long and whose like is tried by `make test` already."""
+
+
+def chosen(cases: Iterable[str], *brief: str) -> list[object]:
+    """The cases to parametrize a test with: of these, `make test` tries the brief ones alone."""
+    found = list(cases)
+    unknown = set(brief) - set(found)
+    if unknown:
+        message = f"no cases are called {', '.join(sorted(unknown))}: there are {', '.join(found)}"
+        raise ValueError(message)
+    return [pytest.param(case, marks=() if case in brief else thorough) for case in found]
+
+
 def share_of(most: int, *, least: int = 1) -> int:
     """How many of the examples, repeats or cases of a thorough run there are in this one."""
-    return max(least, ceil(most * _chosen().share))
+    return max(least, ceil(most * _profile().share))
 
 
 def examples(most: int) -> settings:
@@ -47,7 +68,7 @@ def examples(most: int) -> settings:
     # On busy cores the slowness of generation says nothing about the code.
     tried = share_of(most, least=min(most, _LEAST))
     untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=tried)
-    if not _chosen().same_each_time:
+    if not _profile().same_each_time:
         return untimed
     return settings(untimed, derandomize=True, database=None, print_blob=True)
 

@@ -23,6 +23,7 @@ from streamshed.network.stream import stream
 from tests.spark.streaming.files import write_lines, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish
+from tests.thoroughness import chosen
 
 FILES, FILE_SECONDS, ROWS_PER_SECOND, ODD_FILE = 8, 10, 20, 2
 MAX_GAP = 3
@@ -80,7 +81,7 @@ def _table(times: list[datetime], values: list[int]) -> pa.Table:
     return pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "v": pa.array(values, pa.int64())})
 
 
-@pytest.fixture(scope="module", params=["parquet", "json"])
+@pytest.fixture(scope="module", params=chosen(["parquet", "json"], "parquet"))
 def outcome(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     kind: str = request.param
     path = tmp_path_factory.mktemp(f"far_ahead_{kind}")

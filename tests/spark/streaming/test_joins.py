@@ -24,6 +24,7 @@ from streamshed.spark import answers, query_view
 from streamshed.spark.join_rows import fragments_of
 from tests.spark.streaming.files import EPOCH, at, write_parquet
 from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
+from tests.thoroughness import thorough
 
 FILES, ROWS = 5, 60
 SPAN_SECONDS = 20
@@ -179,11 +180,12 @@ _PRODUCT = "list_sum(list_transform(map_keys(a.weights), lambda k: a.weights[k] 
 @pytest.mark.parametrize(
     ("on", "condition", "partitions", "fragments"),
     [
-        (overlap("tags", at_least=2), f"{_COMMON} >= 2", 6, (3, 2)),
-        (inner_product("weights", at_least=2.5), f"{_PRODUCT} >= 2.5", 2, (2, 1)),
-        (pairs_where(_same_port), "a.port = b.port", 5, (2, 2)),
+        pytest.param(overlap("tags", at_least=2), f"{_COMMON} >= 2", 6, (3, 2), id="overlap"),
+        pytest.param(
+            inner_product("weights", at_least=2.5), f"{_PRODUCT} >= 2.5", 2, (2, 1), id="inner_product", marks=thorough
+        ),
+        pytest.param(pairs_where(_same_port), "a.port = b.port", 5, (2, 2), id="function", marks=thorough),
     ],
-    ids=["overlap", "inner_product", "function"],
 )
 def test_other_conditions_join_as_duckdb_does_across_a_restart(
     spark: SparkSession, tmp_path: Path, on: JoinKey, condition: str, partitions: int, fragments: tuple[int, int]
@@ -215,7 +217,13 @@ def test_other_conditions_join_as_duckdb_does_across_a_restart(
     assert Counter(zip(*(found[name].to_pylist() for name in names), strict=True)) == Counter(expected)
 
 
-@pytest.mark.parametrize("on", ["host", overlap("tags", at_least=1)], ids=["equality", "overlap"])
+@pytest.mark.parametrize(
+    "on",
+    [
+        pytest.param("host", id="equality"),
+        pytest.param(overlap("tags", at_least=1), id="overlap", marks=thorough),
+    ],
+)
 def test_late_rows_join_nothing_and_stop_nothing(spark: SparkSession, tmp_path: Path, on: JoinKey) -> None:
     """A row as old as the watermark is not late; one that is older is, and counts once, wherever it goes."""
 

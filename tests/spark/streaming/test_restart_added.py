@@ -18,6 +18,7 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, seconds_of, write_lines, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_for_micro_batch
+from tests.thoroughness import chosen
 
 FILES, FILE_SECONDS, ROWS_PER_SECOND = 8, 10, 10
 SECONDS = FILES * FILE_SECONDS
@@ -88,7 +89,7 @@ class Added:
         return {(start, () if key == "all" else (str(key),)): float(value) for start, key, value in rows}
 
 
-@pytest.fixture(scope="module", params=["parquet", "json"])
+@pytest.fixture(scope="module", params=chosen(["parquet", "json"], "parquet"))
 def added(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Added:
     path, collected = tmp_path_factory.mktemp("restart_added"), Collected()
     ids = np.arange(SECONDS * ROWS_PER_SECOND)

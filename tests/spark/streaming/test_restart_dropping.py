@@ -22,6 +22,7 @@ from streamshed.planning.window_drop.window_drops import WindowDrops
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, seconds_of, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_for_micro_batch
+from tests.thoroughness import chosen
 
 FILES_BEFORE, FILES, FILE_SECONDS, ROWS_PER_SECOND = 5, 8, 10, 20
 SECONDS = FILES * FILE_SECONDS
@@ -135,7 +136,7 @@ class Restarted:
         return {(start, () if key == "all" else (str(key),)): float(value) for start, key, value in rows}
 
 
-@pytest.fixture(scope="module", params=AFTER)
+@pytest.fixture(scope="module", params=chosen(AFTER, "others tolerate gaps"))
 def restarted(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Restarted:

@@ -30,6 +30,7 @@ from tests.spark.streaming.files import at as instant
 from tests.spark.streaming.files_read import micro_batch_of_files
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish, wait_for_micro_batch
+from tests.thoroughness import thorough
 
 FILES, ROWS, FILE_SECONDS = 8, 1_200, 5
 SHARES = {2: 0.5, 3: 0.2, 4: 0.2, 5: 0.6}
@@ -323,6 +324,7 @@ def test_bounded_input_is_joined_in_full(spark: SparkSession, tmp_path: Path) ->
 WORDS = "at timestamp, id bigint, words array<string>"
 
 
+@thorough
 def test_rows_without_identity_of_the_right_side_that_join_by_common_items(spark: SparkSession, tmp_path: Path) -> None:
     """Chance decides, and what it decided is kept with the row."""
     count, files, rate = 400, 4, sampling_rate_of(code_of(0.3))

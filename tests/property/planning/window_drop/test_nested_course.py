@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from streamshed.network.cohorts import COHORTS, part_name
 from streamshed.network.network import QueryNetwork
@@ -38,9 +38,8 @@ from tests.property.planning.window_drop.nested_course import (
     courses,
     network_of,
 )
-from tests.thoroughness import examples, share_of
 
-CASES = share_of(300)
+CASES = 300
 STEP = 10
 """So far event time is taken to go at least in a micro-batch."""
 
@@ -286,7 +285,7 @@ class Played:
 def test_answers_are_exact_or_absent_gaps_short_and_rows_dropped_iff_no_kept_window_needs_them() -> None:
     met: Counter[str] = Counter()
 
-    @examples(CASES)
+    @settings(max_examples=CASES)
     @given(courses())
     def holds(course: Course) -> None:
         played = Played(course, met)

@@ -22,6 +22,7 @@ from tests.spark.joined_sides import COLUMNS, JoinSpec, SideSpec, Windows, expec
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, finish, wait_for_micro_batch
+from tests.thoroughness import chosen
 
 FILES, ROWS, FILE_SECONDS = 10, 40, 18
 SECONDS = FILES * FILE_SECONDS
@@ -93,7 +94,7 @@ def _numbers(spec: JoinSpec, name: str, path: Path) -> Mapping[int, int]:
     return {start: (start - offset) // slide for start in starts if (start - offset) % slide == 0}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", chosen(CASES, "answers with rows"))
 def test_what_is_delivered_is_what_duckdb_finds_and_the_rest_are_gaps_across_a_restart(
     case: str, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ def test_answers_wait_for_their_windows_and_what_is_late_is_counted(spark: Spark
     assert shown == {starts[0]: (1, 6), starts[1]: (1, 3), starts[2]: (1, 3)}
 
 
+@thorough
 def test_a_side_that_is_silent_holds_answers_back_no_longer_than_its_idle_time(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -30,6 +30,9 @@ from tests.spark.streaming.killed_program import (
     run_mid_task,
 )
 from tests.spark.streaming.killing import kill, rows_of
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 FILES, FILE_SECONDS = 7, 10
 NEVER = 10**6

@@ -34,8 +34,9 @@ from tests.spark.exactness.nesting import (
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
+from tests.thoroughness import share_of
 
-QUERIES, DEEPEST = 16, 4
+QUERIES, DEEPEST = share_of(16, least=8), 4
 FILES, SECONDS, ROWS = 9, 90, 1512
 LATEST_SECONDS = 4
 SEED = 4000

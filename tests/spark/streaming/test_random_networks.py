@@ -31,8 +31,9 @@ from tests.spark.streaming.disorder import (
 from tests.spark.streaming.files import EPOCH_MICROSECONDS
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 from tests.spark.streaming.native import native_answers
+from tests.thoroughness import share_of
 
-NETWORKS = 8
+NETWORKS = share_of(8, least=4)
 FIRST_SEED = 5000
 ROWS = {"events": 260, "others": 180}
 

@@ -77,6 +77,11 @@ class SharingClass:
         return sum({1 << member.bit for member in self.members if role_of(member.slot) is not Role.VALUES})
 
     @property
+    def key_mask(self) -> int:
+        """The bits whose rows have keys; one that an operator further up passes may have none that can be evaluated."""
+        return sum({1 << member.bit for member in self.members if not is_probe(member.slot)})
+
+    @property
     def value_mask(self) -> int:
         """The bits whose rows need the value; a query that only counts must not cause its evaluation."""
         return sum({1 << member.bit for member in self.members if not member.counts_only})

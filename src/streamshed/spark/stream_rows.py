@@ -137,7 +137,8 @@ def _bit(conditions: Sequence[Column], value: int) -> Column:
 def _class_entry(values: ValueTypes, index: int, work: StreamWork) -> dict[str, Column]:
     sharing_class = work.classes[index]
     mask = F.col(f"__mask_{index}")
-    keys = [(F.when(mask != 0, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
+    has_keys = mask.bitwiseAND(F.lit(sharing_class.key_mask).cast("bigint")) != 0
+    keys = [(F.when(has_keys, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
     key_long, key_text = key_columns(keys)
     entry = {
         "class_id": F.lit(sharing_class.class_id),

@@ -28,9 +28,8 @@ from tests.spark.streaming.files import EPOCH_MICROSECONDS
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 from tests.spark.streaming.native import native_answers
-from tests.thoroughness import share_of
 
-NETWORKS = share_of(8, least=4)
+NETWORKS = 8
 FIRST_SEED = 7000
 ROWS = {"events": 260, "others": 180}
 MODES = ("subset", "subset", "subset", "exact", "approximate")

@@ -53,6 +53,9 @@ def test_a_probe_makes_no_class_of_its_own() -> None:
     probed = [member for c in work.classes for member in c.members if is_probe(member.slot)]
     assert {member.slot for member in probed} == {probe.slot for probe in work.probes}
     assert all(role_of(member.slot) is Role.VALUES for member in probed)
+    for one in work.classes:
+        bits = {member.bit for member in one.members if is_probe(member.slot)}
+        assert one.key_mask == sum(1 << bit for bit in range(len(one.selections)) if bit not in bits)
     assert PROBED not in {one.column for one in without.program.instructions if hasattr(one, "column")}
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.cli.exit_code import ExitCode
+from tests.thoroughness import thorough
 
 DOCUMENT = """
 streamshed: 1
@@ -39,7 +40,7 @@ def started(document: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=thorough), signal.SIGINT])
 def test_a_run_tells_of_its_micro_batches_and_stops_when_asked(document: Path, number: signal.Signals) -> None:
     process = started(document, "--json", "--checkpoint", str(document.with_name("checkpoint")))
     assert process.stdout

@@ -20,7 +20,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
 from tests.spark.joined_sides import COLUMNS, NUMBERS, JoinSpec, SideSpec, Windows, expected, found
 from tests.spark.streaming.files import at
-from tests.thoroughness import chosen, share_of
+from tests.thoroughness import chosen, thorough
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("host", pa.string()), ("n", pa.int64())])
 SPAN_SECONDS = 60
@@ -96,7 +96,8 @@ def test_answers_are_joined_as_duckdb_joins_them(case: str, spark: SparkSession)
     assert _check(CASES[case], {"calls": _rows(1, 120), "alerts": _rows(2, 90)}, spark) > 20
 
 
-@settings(max_examples=share_of(8), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@thorough
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(spec=joins(), seed=st.integers(0, 1_000), count=st.sampled_from([1, 25, 80]))
 def test_any_such_join_finds_what_duckdb_finds(spec: JoinSpec, seed: int, count: int, spark: SparkSession) -> None:
     _check(spec, {"calls": _rows(seed, count), "alerts": _rows(seed + 1, 40)}, spark)

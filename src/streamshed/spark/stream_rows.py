@@ -136,8 +136,9 @@ def _bit(conditions: Sequence[Column], value: int) -> Column:
 
 def _class_entry(values: ValueTypes, index: int, work: StreamWork) -> dict[str, Column]:
     sharing_class = work.classes[index]
-    mask = F.col(f"__mask_{index}")
-    has_keys = mask.bitwiseAND(F.lit(sharing_class.key_mask).cast("bigint")) != 0
+    mask, every_bit = F.col(f"__mask_{index}"), (1 << len(sharing_class.selections)) - 1
+    # Of most classes all bits have keys; what every row passes is kept short.
+    has_keys = (mask if sharing_class.key_mask == every_bit else mask.bitwiseAND(_long(sharing_class.key_mask))) != 0
     keys = [(F.when(has_keys, F.expr(sql)), values.types[sql]) for sql in sharing_class.keys]
     key_long, key_text = key_columns(keys)
     entry = {
@@ -147,6 +148,10 @@ def _class_entry(values: ValueTypes, index: int, work: StreamWork) -> dict[str, 
         "key_text": key_text,
     }
     return entry | _value(values, sharing_class, mask)
+
+
+def _long(bits: int) -> Column:
+    return F.lit(bits).cast("bigint")
 
 
 def _has_numbers(values: ValueTypes, sharing_class: SharingClass) -> bool:
@@ -162,7 +167,7 @@ def _value(values: ValueTypes, sharing_class: SharingClass, mask: Column) -> dic
     sql = sharing_class.value
     if sql is None:
         return _as_columns(carried(None, None))
-    needed = mask.bitwiseAND(F.lit(sharing_class.value_mask).cast("bigint")) != 0
+    needed = mask.bitwiseAND(_long(sharing_class.value_mask)) != 0
     guarded = F.when(needed, F.expr(sql))
     return _as_columns(presence(guarded) if sql in values.presence_only else carried(guarded, values.types[sql]))
 

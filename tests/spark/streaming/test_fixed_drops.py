@@ -13,6 +13,7 @@ from streamshed.bench.drop_runs import DropRunSizes, run_drops
 from streamshed.bench.workplace import Workplace
 from streamshed.network.network import QueryNetwork
 from streamshed.spark.fixed_drops import DropPlace
+from tests.thoroughness import thorough
 
 
 def sizes(rows: int, window: int) -> DropRunSizes:
@@ -23,7 +24,7 @@ def sizes(rows: int, window: int) -> DropRunSizes:
     ("network_over", "place", "run_sizes"),
     [
         (nested_network, DropPlace.MIDDLE, sizes(10_000, INNER * OUTER)),
-        (nested_network, DropPlace.OUTPUT, sizes(10_000, INNER * OUTER)),
+        pytest.param(nested_network, DropPlace.OUTPUT, sizes(10_000, INNER * OUTER), marks=thorough),
         (fork_network, DropPlace.SPLIT, sizes(400, INNER)),
     ],
 )

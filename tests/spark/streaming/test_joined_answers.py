@@ -131,6 +131,7 @@ def _row(second: float, number: int) -> pa.Table:
     return pa.Table.from_pylist([{"at": at(second), "host": "a", "n": number}], SCHEMA)
 
 
+@thorough
 def test_answers_wait_for_their_windows_and_what_is_late_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     """A window closes a minute after an alert that its answer joins; a row that comes later is told, and joins none."""
     calls, alerts = _stream(tmp_path / "in", "calls"), _stream(tmp_path / "in", "alerts")

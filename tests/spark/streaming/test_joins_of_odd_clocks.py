@@ -16,6 +16,9 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark.run import Run
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, wait_until
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 WATERMARK_SECONDS, WITHIN_SECONDS, IDLE_SECONDS = 2, 4, 1
 FILE_SECONDS, ROWS_PER_SECOND = 5, 4

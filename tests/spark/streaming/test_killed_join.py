@@ -18,6 +18,9 @@ from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import finish
 from tests.spark.streaming.killed_program import HELD_SECONDS, run_joined
 from tests.spark.streaming.killing import kill, rows_of
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 FILES = 6
 FILE_SECONDS = 5
@@ -93,13 +96,15 @@ def test_each_pair_comes_as_a_row_once(joined: Joined) -> None:
 
 def test_pairs_of_windows_that_had_no_memory_are_missed_and_that_is_said(joined: Joined) -> None:
     held = [row for row in joined.answers if row["query"] == "held"]
-    rows = sorted(held, key=lambda row: row["window_start"])
-    assert {row["window_start"] for row in rows} == set(joined.held)
-    assert len(rows) == len(joined.held)
-    for row in rows:
-        true = joined.held[row["window_start"]]
+    told = {row["window_start"]: row for row in held}
+    assert len(told) == len(held)
+    # While nothing comes, time goes on, and windows without pairs pass.
+    assert set(told) >= set(joined.held)
+    for start, row in told.items():
+        true = joined.held.get(start, 0)
         assert row["value"] == true if row["exact"] else row["value"] <= true
         assert row["exact"] or row["reason"] == "partly joined"
-    assert rows[0]["exact"]
-    assert rows[-1]["value"] < joined.held[rows[-1]["window_start"]]
-    assert not rows[-1]["exact"]
+    first, last = min(joined.held), max(joined.held)
+    assert told[first]["exact"]
+    assert told[last]["value"] < joined.held[last]
+    assert not told[last]["exact"]

@@ -28,6 +28,9 @@ from tests.spark.streaming.files import EPOCH_MICROSECONDS
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 from tests.spark.streaming.native import native_answers
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 NETWORKS = 8
 FIRST_SEED = 7000

@@ -17,6 +17,9 @@ from streamshed.network.stream import Stream, stream
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, seconds_of, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_for_micro_batch
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 FILES_BEFORE, FILES, FILE_SECONDS, ROWS_PER_SECOND = 5, 9, 10, 4
 SECONDS = FILES * FILE_SECONDS

@@ -23,7 +23,7 @@ from streamshed.network.stream import stream
 from tests.spark.streaming.files import write_lines, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, finish
-from tests.thoroughness import chosen
+from tests.thoroughness import chosen, thorough
 
 FILES, FILE_SECONDS, ROWS_PER_SECOND, ODD_FILE = 8, 10, 20, 2
 MAX_GAP = 3
@@ -151,6 +151,7 @@ def test_nothing_is_late(outcome: Outcome) -> None:
     assert outcome.collected.rows(kind="late") == []
 
 
+@thorough
 def test_far_ahead_nothing_is_joined_and_nobody_waits(spark: SparkSession, tmp_path: Path) -> None:
     """Both sides have such a row, of one time."""
     files = range(ODD_FILE + 2)

@@ -31,9 +31,11 @@ from tests.spark.streaming.disorder import (
 from tests.spark.streaming.files import EPOCH_MICROSECONDS
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
 from tests.spark.streaming.native import native_answers
-from tests.thoroughness import share_of
+from tests.thoroughness import thorough
 
-NETWORKS = share_of(8, least=4)
+pytestmark = thorough
+
+NETWORKS = 8
 FIRST_SEED = 5000
 ROWS = {"events": 260, "others": 180}
 

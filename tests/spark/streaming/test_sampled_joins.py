@@ -312,6 +312,7 @@ def test_queries_that_need_all_results_are_refused(spark: SparkSession, tmp_path
         asked.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK)
 
 
+@thorough
 def test_bounded_input_is_joined_in_full(spark: SparkSession, tmp_path: Path) -> None:
     for name, rows in (("calls", LEFT), ("alerts", RIGHT)):
         write_parquet(tmp_path / name / "all.parquet", rows)

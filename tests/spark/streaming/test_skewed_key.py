@@ -19,6 +19,9 @@ from streamshed.network.stream import stream
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.forced import force_sampling
 from tests.spark.streaming.harness import QUICK, Collected, Found, finish
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 FILES, ROWS, FILE_SECONDS = 6, 400, 10
 PARTLY = {2: 0.3, 3: 0.3}

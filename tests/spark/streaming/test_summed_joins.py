@@ -26,6 +26,7 @@ from streamshed.spark.join_sums import join_sums
 from streamshed.spark.join_work import JoinSums
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
+from tests.thoroughness import thorough
 
 FILES, ROWS, SPAN_SECONDS = 6, 50, 30
 WATERMARK_SECONDS = 3
@@ -239,7 +240,9 @@ def test_batch_mode_answers_as_duckdb_does(spark: SparkSession, tmp_path: Path) 
         _check(_answered(found, queries, one), one.expected())
 
 
-@pytest.mark.parametrize("with_rows", [False, True], ids=["windows", "rows besides"])
+@pytest.mark.parametrize(
+    "with_rows", [pytest.param(False, id="windows"), pytest.param(True, id="rows besides", marks=thorough)]
+)
 def test_streams_answer_as_duckdb_does(spark: SparkSession, tmp_path: Path, *, with_rows: bool) -> None:
     _arrive(tmp_path / "in", range(FILES))
     asked = EVERY if with_rows else tuple(one for one in EVERY if one.is_summed)
@@ -260,6 +263,7 @@ def test_streams_answer_as_duckdb_does(spark: SparkSession, tmp_path: Path, *, w
         assert told == sum(count for (count,) in expected.values() if isinstance(count, int))
 
 
+@thorough
 def test_queries_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
     """Rows that were stored for other queries do not say what those of now need: their results go as rows."""
     networks = [(SLIDING, BY_HOST), (BY_HOST, MAPPED, RESIDUAL), (SLIDING, BY_HOST, BY_BOTH)]

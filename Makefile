@@ -12,6 +12,7 @@ PURE_TESTS := src/streamshed tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
 # Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB.
+# Files with few tests take longest: in the order of names, the last ones are not left to a single session.
 SPARK_SESSIONS ?= 3
 BENCHMARKS ?= throughput overhead burst
 BENCH_FOLDER ?= out/bench
@@ -37,7 +38,7 @@ test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
-	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
+	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile --no-loadscope-reorder --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
 
 test-elastic: setup ## run the tests of workers that come, go and die, with the machine to themselves
 	$(BIN)/python -m pytest $(ELASTIC_TESTS)

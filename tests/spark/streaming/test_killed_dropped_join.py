@@ -17,6 +17,7 @@ from tests.spark.streaming.files import at, seconds_of, write_parquet
 from tests.spark.streaming.harness import finish
 from tests.spark.streaming.killed_program import MOST_PAIRS, run_missing_pairs
 from tests.spark.streaming.killing import kill, rows_of
+from tests.thoroughness import thorough
 
 FILES, FILE_SECONDS, ROWS_PER_SECOND = 9, 5, 12
 SECONDS = FILES * FILE_SECONDS
@@ -43,6 +44,7 @@ def _plans(path: Path) -> dict[int, PlanRow]:
     return {int(file.stem): PlanRow.from_json(file.read_text()) for file in folder.glob("*.json")}
 
 
+@thorough
 def test_what_is_delivered_is_exact_and_what_was_decided_is_never_taken_back(
     spark: SparkSession, tmp_path: Path
 ) -> None:

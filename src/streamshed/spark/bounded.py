@@ -12,6 +12,7 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.network.stream import Stream
 from streamshed.spark.answer_stage import answer_frame
+from streamshed.spark.call_sites import without_call_sites
 from streamshed.spark.compiled_network import compile_network, compiled_partials, needed_layout
 from streamshed.spark.join_frame import with_joined
 from streamshed.spark.relation_frame import read_relations
@@ -20,6 +21,7 @@ from streamshed.spark.side_answers import compiled_sides
 from streamshed.spark.source_frame import bounded_frame, folder_frame
 
 
+@without_call_sites()
 def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, DataFrame] | None = None) -> DataFrame:
     """Answer a network's queries exactly over bounded input.
 

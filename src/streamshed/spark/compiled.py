@@ -127,7 +127,7 @@ def _admission(admission: Admission, work: StreamWork) -> Admission:
     opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
     carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
     plan = admission.plan
-    if plan.part is None:
+    if not plan.prefix:
         plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried, NOW: F.lit(None).cast("bigint")}))
     leaves_out = work.may_drop_windows or admission.drops_rows
     whole = whole_words(work) if leaves_out else ()

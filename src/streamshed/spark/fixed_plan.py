@@ -14,6 +14,7 @@ from streamshed.planning.fixed_sampling import FixedSampling
 from streamshed.planning.quantization import code_of
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.answer_stage import new_summaries, streaming_answer_frame
+from streamshed.spark.call_sites import without_call_sites
 from streamshed.spark.compiled_network import (
     CompiledNetwork,
     compile_network,
@@ -37,6 +38,7 @@ from streamshed.spark.storage import Storage
 from streamshed.spark.watermarked_rows import watermarked_rows
 
 
+@without_call_sites()
 def start_fixed(
     network: QueryNetwork,
     spark: SparkSession,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from streamshed.spark.internal_names import PLAN
 
@@ -18,11 +17,12 @@ class Plan:
 
     Attributes:
         row: One row, which may tell other streams as well: what many are told is asked for once.
-        part: The column that is for this stream, a struct; None: all columns are.
+        prefix: What the names of the columns for this stream begin with. They lie side by side with those for others:
+            to reach into a struct in a struct, Java would make an object per row.
     """
 
     row: DataFrame
-    part: str | None = None
+    prefix: str = ""
 
 
 def with_plan(rows: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
@@ -37,22 +37,6 @@ def with_plan(rows: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
         plan: The plan.
         names: What of it to tell.
     """
-    told = plan.row.select(F.struct(*_told(plan))).scalar()
+    told = plan.row.select(F.struct("*")).scalar()
     whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, told))
-    return whole.withColumns({name: F.col(PLAN).getField(_flat_name(plan.part, name)) for name in names}).drop(PLAN)
-
-
-def _told(plan: Plan) -> list[Column]:
-    """All that any stream is told, side by side: to reach into a struct in a struct, Java makes an object per row."""
-    if plan.part is None:
-        return [F.col(name) for name in plan.row.columns]
-    return [
-        F.col(field.name).getField(name).alias(_flat_name(field.name, name))
-        for field in plan.row.schema
-        if isinstance(field.dataType, T.StructType)
-        for name in field.dataType.names
-    ]
-
-
-def _flat_name(part: str | None, name: str) -> str:
-    return name if part is None else f"{part}{name}"
+    return whole.withColumns({name: F.col(PLAN).getField(f"{plan.prefix}{name}") for name in names}).drop(PLAN)

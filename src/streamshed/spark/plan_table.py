@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -140,22 +141,26 @@ def plan_table(
         works: What the streams of a time domain contribute to the network, by name.
         sides: What is done with their rows for sides of joins, and what of it may be dropped.
     """
-    parts = {f"stream_{number}": told_of(work) for number, work in enumerate(works.values())}
+    parts = {f"stream_{number}_": told_of(work) for number, work in enumerate(works.values())}
     of_sides = {
-        f"side_{number}": told_of(one.work, is_side=True, side_drops=one.drops)
+        f"side_{number}_": told_of(one.work, is_side=True, side_drops=one.drops)
         for number, one in enumerate(sides.values())
     }
     parts |= of_sides
 
     def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
-        yield pa.RecordBatch.from_pylist([{part: one.values(row) for part, one in parts.items()}], schema)
+        values = {f"{prefix}{name}": value for prefix, one in parts.items() for name, value in one.values(row).items()}
+        yield pa.RecordBatch.from_pylist([values], schema)
 
-    kind = T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint").simpleString()
-    row = one_partition(spark, told, ", ".join(f"{part} {kind}" for part in parts))
+    kinds = cast(
+        T.StructType, T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint")
+    )
+    columns = [f"{prefix}{one.name} {one.dataType.simpleString()}" for prefix in parts for one in kinds]
+    row = one_partition(spark, told, ", ".join(columns))
     return PlanTable(
-        {one.name: Plan(row, part) for part, one in parts.items() if not one.is_side},
-        {of: Plan(row, part) for of, part in zip(sides, of_sides, strict=True)},
+        {one.name: Plan(row, prefix) for prefix, one in parts.items() if not one.is_side},
+        {of: Plan(row, prefix) for of, prefix in zip(sides, of_sides, strict=True)},
     )
 
 

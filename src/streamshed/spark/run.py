@@ -18,6 +18,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.feed import Feed, refuse_bad_feeds
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.policies import DEFAULT_POLICY
+from streamshed.spark.call_sites import without_call_sites
 from streamshed.spark.domain_needs import NeedsSettings
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.domain_settings import DomainSettings
@@ -149,6 +150,7 @@ class Run:
         self.stop()
 
 
+@without_call_sites()
 def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented below
     network: QueryNetwork,
     spark: SparkSession,

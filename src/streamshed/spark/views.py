@@ -16,6 +16,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
 from streamshed.network.view_columns import EXACT_COLUMN, bound_columns, window_columns
 from streamshed.sharing.network_work import AggregateSlot
+from streamshed.spark.call_sites import without_call_sites
 from streamshed.spark.compiled import CompiledStream
 from streamshed.spark.compiled_network import compile_network
 from streamshed.spark.join_frame import with_joined
@@ -25,6 +26,7 @@ from streamshed.spark.slot_types import aggregate_type, typed_text
 from streamshed.spark.source_frame import empty_frame
 
 
+@without_call_sites()
 def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> DataFrame:
     """Return the answers of one query as a user would have written its result by hand.
 

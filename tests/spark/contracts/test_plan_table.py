@@ -24,12 +24,10 @@ def asking_table(spark: SparkSession, asked: Path) -> DataFrame:
         with asked.open("a") as log:
             log.write(f"{number}\n")
         yield pa.RecordBatch.from_pylist(
-            [{"plain": {"told": number, "too": number}, "other": {"told": -1, "too": number}}], schema
+            [{"plaintold": number, "plaintoo": number, "othertold": -1, "othertoo": number}], schema
         )
 
-    return one_partition(
-        spark, told, "plain struct<told: bigint, too: bigint>, other struct<told: bigint, too: bigint>"
-    )
+    return one_partition(spark, told, "plaintold bigint, plaintoo bigint, othertold bigint, othertoo bigint")
 
 
 def test_each_micro_batch_is_told_its_number_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _EXECUTORS = 2
 _FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")
-_NEXT_TO_NOTHING_TO_DO = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
+_NEXT_TO_NOTHING_TO_DO = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -Xmn768m"
 """Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
 
 With its first compiler alone, Java keeps 48 MB of code: once that is full, it interprets, and sweeps for ever.

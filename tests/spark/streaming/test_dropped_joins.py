@@ -94,7 +94,7 @@ def _numbers(spec: JoinSpec, name: str, path: Path) -> Mapping[int, int]:
     return {start: (start - offset) // slide for start in starts if (start - offset) % slide == 0}
 
 
-@pytest.mark.parametrize("case", chosen(CASES, "answers with rows"))
+@pytest.mark.parametrize("case", chosen(CASES, "rows with rows"))
 def test_what_is_delivered_is_what_duckdb_finds_and_the_rest_are_gaps_across_a_restart(
     case: str, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from streamshed.bench.cluster_session import cluster_session
 from streamshed.bench.contract import BenchOptions, BenchResult
-from streamshed.bench.elastic_calibration import calibration, calibration_figures
+from streamshed.bench.elastic_calibration import calibration, calibration_figures, held_up_seconds
 from streamshed.bench.elastic_kills import KILLED_OF, KillsRun, run_kills
 from streamshed.bench.elastic_picture import draw_elastic
 from streamshed.bench.elastic_runs import CLUSTER_OPTIONS, WayRun, run_way
@@ -23,6 +23,7 @@ from streamshed.bench.elastic_sizes import (
     MOST_WORKERS,
     PARTITIONS,
     QUICK,
+    REHEARSAL_TRIGGERS,
     WORKER_MEMORY,
     ElasticSizes,
 )
@@ -44,13 +45,14 @@ def run(options: BenchOptions) -> BenchResult:
     """
     sizes = QUICK if options.quick else FULL
     runs: dict[str, WayRun] = {}
-    parts = [*sizes.ways, "kills"]
+    parts = ["rehearsal", *sizes.ways, "kills"]
     with workplace() as place:
-        for number, way in enumerate(sizes.ways):
+        sizes = replace(sizes, held_up_seconds=_rehearsed(place, sizes, _share_of(options, "rehearsal", 0, len(parts))))
+        for number, way in enumerate(sizes.ways, start=1):
             told = _share_of(options, way, number, len(parts))
             with _application(place, workers=MOST_WORKERS) as (_, spark):
                 runs[way] = run_way(spark, place.new(way), sizes, way, progress=told)
-        told = _share_of(options, "kills", len(sizes.ways), len(parts))
+        told = _share_of(options, "kills", len(parts) - 1, len(parts))
         with _application(place, workers=KILLED_OF + 1) as (cluster, spark):
             kills = run_kills(spark, cluster, place.new("kills"), sizes, told)
     courses = {way: one.course for way, one in runs.items()}
@@ -61,6 +63,14 @@ def run(options: BenchOptions) -> BenchResult:
         | {"kills": _told_kills(kills), "simulated": {way: asdict(one) for way, one in simulations.items()}},
         picture=partial(draw_elastic, courses=courses, sizes=sizes),
     )
+
+
+def _rehearsed(place: Workplace, sizes: ElasticSizes, progress: Callable[[float], None]) -> float:
+    """What a rescale holds up on this machine, in this hour: every way is told, as a run knows it that had one."""
+    with _application(place, workers=MOST_WORKERS) as (_, spark):
+        short = replace(sizes, step_triggers=REHEARSAL_TRIGGERS)
+        rehearsal = run_way(spark, place.new("rehearsal"), short, "predictive", progress=progress)
+    return held_up_seconds(rehearsal.rows)
 
 
 def _share_of(options: BenchOptions, part: str, number: int, count: int) -> Callable[[float], None]:
@@ -128,6 +138,7 @@ def _details(runs: Mapping[str, WayRun], sizes: ElasticSizes) -> dict[str, objec
         "step_triggers": list(sizes.step_triggers),
         "demand_at_1x": CALM_DEMAND,
         "seconds_per_row": sizes.seconds_per_row,
+        "held_up_seconds_in_rehearsal": sizes.held_up_seconds,
         "partitions": PARTITIONS,
         "most_workers": MOST_WORKERS,
         "replaced": {way: one.replaced for way, one in runs.items()},
@@ -159,6 +170,7 @@ _TOLD = (
     "workers_starting",
     "workers_wanted",
     "workers_replaced",
+    "held_up_seconds",
     "skew",
     "scaling_reason",
     "scaling_explanation",

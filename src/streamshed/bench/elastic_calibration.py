@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from streamshed.bench.elastic_network import waiting_network
-from streamshed.bench.elastic_runs import READ_SHARE, elastic_settings
+from streamshed.bench.elastic_runs import EARLY_SECONDS, READ_SHARE, elastic_settings
 from streamshed.bench.elastic_sizes import (
     CALM_DEMAND,
     GOAL_TRIGGERS,
@@ -24,17 +24,23 @@ from streamshed.bench.elastic_sizes import (
 )
 from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.pieces import Pieces
-from streamshed.simulator.cluster import ClusterSettings
+from streamshed.simulator.cluster import ClusterSettings, ended, piece_shares
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course
-from streamshed.simulator.profiles import steps
+from streamshed.simulator.profiles import in_lumps, steps
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed.statistics.load_prior import LoadPrior
 
 Row = Mapping[str, Any]
 
+_Told = tuple[float, ...]
+"""When a micro-batch started, in seconds since the first one, and what is compared of it."""
+
+_COMPARED = ("delay_seconds", "sampling_rate", "load")
+
 _WARM_TRIGGERS = 2
 _NOISE = 0.03
+_HALVINGS = 40
 _EARLY_SECONDS = 1.0
 
 
@@ -45,10 +51,13 @@ class Facts:
     Attributes:
         fixed_seconds: What a micro-batch took beside waiting for its rows, at the median.
         held_up_seconds: How much longer than expected the one took during which workers started.
+        start_seconds: How long workers took to start, if they came in time to help with the one that was under way;
+            else what the controller believed of it.
     """
 
     fixed_seconds: float
     held_up_seconds: float
+    start_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +102,11 @@ def calibration(rows: Sequence[Row], sizes: ElasticSizes, way: str) -> Calibrati
         for one in course.moments
         if one.started_at_seconds >= warm - _EARLY_SECONDS
     ]
+    pairs = zip(_by_step(run, sizes), _by_step(simulation, sizes), strict=True)
     return Calibration(
         steps=[
-            {
-                name: (_median(run, place, start, end), _median(simulation, place, start, end))
-                for place, name in enumerate(("delay_seconds", "sampling_rate", "load"), start=1)
-            }
-            for start, end in _edges(sizes)
+            {name: (_median(real, place), _median(virtual, place)) for place, name in enumerate(_COMPARED, start=1)}
+            for real, virtual in pairs
         ],
         p95_delay_seconds=(_p95(run), _p95(simulation)),
     )
@@ -113,12 +120,49 @@ def facts_of(rows: Sequence[Row], sizes: ElasticSizes, *, sheds: bool) -> Facts:
         if row["workers_running"] == before["workers_running"] == row["workers_wanted"]
     ]
     fixed = [row["processing_seconds"] - _waited(row, sizes, sheds=sheds) for row in steady]
-    held_up = [
-        row["processing_seconds"] - row["expected_seconds"]
-        for row in rows
-        if row["workers_wanted"] > row["workers_running"] + row["workers_starting"]
-    ]
-    return Facts(fixed_seconds=max(0.01, median(fixed)), held_up_seconds=max([0.0, *held_up]))
+    fixed_seconds = max(0.01, median(fixed))
+    helped = [row for row in _asking(rows) if row["processing_seconds"] < row["expected_seconds"]]
+    return Facts(
+        fixed_seconds=fixed_seconds,
+        held_up_seconds=held_up_seconds(rows),
+        start_seconds=median(started_after(row, fixed_seconds) for row in helped) if helped else sizes.start_seconds,
+    )
+
+
+def held_up_seconds(rows: Sequence[Row]) -> float:
+    """Return how much longer than expected the micro-batch took during which workers started; 0: they helped it."""
+    excess = [float(row["processing_seconds"] - row["expected_seconds"]) for row in _asking(rows)]
+    return max([0.0, *excess])
+
+
+def started_after(row: Row, fixed_seconds: float) -> float:
+    """Return how long workers took to start that were asked for as a micro-batch began, and helped with the rest of it.
+
+    Args:
+        row: Of the journal.
+        fixed_seconds: What the micro-batch took beside its rows.
+
+    Example:
+        Three pieces of ten seconds each, and two workers that take one each as soon as they come.
+
+        >>> row = {"processing_seconds": 26.0, "expected_seconds": 32.0, "workers_running": 1, "workers_wanted": 3}
+        >>> round(started_after(row, 2.0), 2)
+        14.0
+    """
+    took, alone = (row[name] - fixed_seconds for name in ("processing_seconds", "expected_seconds"))
+    pieces = piece_shares(PARTITIONS, 0.0) * alone
+    running, coming = int(row["workers_running"]), int(row["workers_wanted"] - row["workers_running"])
+    early, late = 0.0, alone
+    for _ in range(_HALVINGS):
+        middle = (early + late) / 2
+        begins = np.concatenate((np.zeros(running), np.full(coming, middle)))
+        early, late = (middle, late) if ended(begins, pieces) <= took else (early, middle)
+    return early
+
+
+def _asking(rows: Sequence[Row]) -> list[Row]:
+    """The micro-batches as which began more workers were asked for."""
+    return [row for row in rows if row["workers_wanted"] > row["workers_running"] + row["workers_starting"]]
 
 
 def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
@@ -129,6 +173,9 @@ def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
     begins = _WARM_TRIGGERS * trigger
     of_steps = zip(_edges(sizes), LOADS, strict=True)
     points = [(0.0, 0.0), *((begins + start, load * CALM_DEMAND / seconds_per_row) for (start, _), load in of_steps)]
+    # Files of each interval come as it ends.
+    seconds = begins + (sizes.triggers + 1) * trigger
+    load = in_lumps(steps(tuple(points)), every_seconds=trigger, until_seconds=seconds, within_seconds=EARLY_SECONDS)
     read = READ_SHARE * seconds_per_row
     costs = TrueCosts(
         fixed_seconds=facts.fixed_seconds,
@@ -138,8 +185,8 @@ def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
     prior = LoadPrior(fixed_seconds=facts.fixed_seconds, seconds_per_row=seconds_per_row, read_share=READ_SHARE)
     scenario = Scenario(
         network=waiting_network(Path("events"), sizes),
-        load={"events": steps(tuple(points))},
-        seconds=begins + (sizes.triggers + 1) * trigger,
+        load={"events": load},
+        seconds=seconds,
         costs=costs,
         control=ControlSettings(
             trigger_interval_seconds=trigger,
@@ -152,7 +199,7 @@ def simulated(facts: Facts, sizes: ElasticSizes, way: str) -> Course:
             running=1,
             most=MOST_WORKERS,
             partitions=PARTITIONS,
-            start_seconds=sizes.start_seconds,
+            start_seconds=facts.start_seconds,
             start_work_seconds=facts.held_up_seconds,
         ),
         controller=controller,
@@ -182,11 +229,19 @@ def _waited(row: Row, sizes: ElasticSizes, *, sheds: bool) -> float:
     return float(rows * sizes.seconds_per_row / Pieces(PARTITIONS).effective_workers(int(row["workers_running"])))
 
 
-def _median(told: Sequence[tuple[float, ...]], place: int, start: float, end: float) -> float:
-    return median(one[place] for one in told if start - _EARLY_SECONDS <= one[0] < end - _EARLY_SECONDS)
+def _by_step(told: Sequence[_Told], sizes: ElasticSizes) -> list[list[_Told]]:
+    """Micro-batches by the load step in whose midst their rows were fed, at the end of each trigger interval."""
+    half = sizes.trigger_seconds / 2
+    cuts = [told[0][0] - 2 * half, *(one[0] for one in told)]
+    fed = [(earlier + later) / 2 + half for earlier, later in pairwise(cuts)]
+    return [[one for one, at in zip(told, fed, strict=True) if start <= at < end] for start, end in _edges(sizes)]
 
 
-def _p95(told: Sequence[tuple[float, ...]]) -> float:
+def _median(told: Sequence[_Told], place: int) -> float:
+    return median(one[place] for one in told)
+
+
+def _p95(told: Sequence[_Told]) -> float:
     return float(np.quantile([one[1] for one in told], 0.95))
 
 

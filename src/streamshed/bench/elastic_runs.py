@@ -57,6 +57,7 @@ def elastic_settings(sizes: ElasticSizes, controller: str) -> ElasticSettings:
     return ElasticSettings(
         limits=WorkerLimits(least=1, most=MOST_WORKERS),
         start_seconds=sizes.start_seconds,
+        held_up_seconds=sizes.held_up_seconds,
         rescale_price_seconds=sizes.rescale_price_seconds,
         add_after_seconds=sizes.lasting_seconds / 2,
         release_after_seconds=sizes.lasting_seconds,

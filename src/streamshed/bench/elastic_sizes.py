@@ -38,6 +38,7 @@ class ElasticSizes:
         step_triggers: How many of them each load lasts for.
         seconds_per_row: How long a row is waited for.
         start_seconds: How long a worker is expected to take to start.
+        held_up_seconds: How much longer a micro-batch is expected to take during which workers start.
         rescale_price_seconds: What a rescale is worth.
         lasting_seconds: How long load must be high, or low, before it counts.
         ways: Which of `WAYS` are run.
@@ -50,6 +51,7 @@ class ElasticSizes:
     start_seconds: float
     rescale_price_seconds: float
     lasting_seconds: float
+    held_up_seconds: float = 0.0
     ways: tuple[str, ...] = tuple(WAYS)
     left_out: tuple[str, ...] = ()
 
@@ -76,6 +78,9 @@ FULL = ElasticSizes(
     rescale_price_seconds=8.0,
     lasting_seconds=30.0,
 )
+REHEARSAL_TRIGGERS = (1, 5, 0, 0)
+"""Long enough for one rescale."""
+
 QUICK = ElasticSizes(
     trigger_seconds=10,
     step_triggers=(2, 5, 5, 8),

@@ -127,6 +127,7 @@ def simulated(
         partition_skew=request.skew,
         is_divisible=request.divisible,
         start_seconds=elastic.start_seconds,
+        start_work_seconds=elastic.held_up_seconds,
         move_seconds=request.move / 1e6,
         straggler_share=request.stragglers,
         failures_per_worker_day=request.failures,

@@ -7,23 +7,32 @@ from streamshed.statistics.forecast import Statistics
 SHORTEST_SHARE = 0.5
 """A deadline is shortened to this share at most; if that does not meet the latency goal, nothing does."""
 
+SHORTEST_SHARE_HELD_UP = 0.25
+"""The same of a micro-batch that something holds up, which comes but once: most of its rows are worth the goal."""
+
 
 def allotted(
-    settings: ControlSettings, *, elapsed_seconds: float, backlog_rows: int, headroom: float | None = None
+    settings: ControlSettings,
+    *,
+    elapsed_seconds: float,
+    backlog_rows: int,
+    headroom: float | None = None,
+    held_up_seconds: float = 0.0,
 ) -> Budget:
     """Return the budget of a micro-batch: headroom · deadline − drain.
 
     Its oldest row has waited for `elapsed_seconds` already, so for the latency goal L it should be done
-    within L − elapsed. What that is shorter than the deadline is drained: a micro-batch that starts late
-    catches up at the expense of its rows. But where the goal is lost in any case, as after a long pause, the
-    rows are not given up as well. A backlog that stays behind takes back what larger micro-batches were
-    allowed.
+    within L − elapsed, and with its own work within what is left of that beside what holds it up. What that is
+    shorter than the deadline is drained: a micro-batch that starts late catches up at the expense of its rows.
+    But where the goal is lost in any case, as after a long pause, the rows are not given up as well. A backlog
+    that stays behind takes back what larger micro-batches were allowed.
 
     Args:
         settings: Trigger interval, latency goal, headroom.
         elapsed_seconds: Since the micro-batch before took its rows.
         backlog_rows: Rows that wait and that the micro-batch does not take.
         headroom: The share of the time that may be filled; None: that of the settings.
+        held_up_seconds: For how long something else keeps it from its work, such as workers that start.
 
     Example:
         >>> settings = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=4.0, headroom=0.8)
@@ -37,8 +46,9 @@ def allotted(
     headroom = settings.headroom if headroom is None else headroom
     if backlog_rows > 0:
         deadline_seconds = min(deadline_seconds, settings.trigger_interval_seconds)
-    left_seconds = settings.latency_goal_seconds - elapsed_seconds
-    reachable = left_seconds >= SHORTEST_SHARE * deadline_seconds
+    left_seconds = settings.latency_goal_seconds - elapsed_seconds - held_up_seconds
+    shortest_share = SHORTEST_SHARE if held_up_seconds <= 0 else SHORTEST_SHARE_HELD_UP
+    reachable = left_seconds >= shortest_share * deadline_seconds
     late_seconds = max(0.0, deadline_seconds - left_seconds) if reachable else 0.0
     return Budget(
         trigger_interval_seconds=settings.trigger_interval_seconds,

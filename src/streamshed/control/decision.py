@@ -27,6 +27,7 @@ class Upcoming:
         windows: What is known of windows; None: none is dropped.
         speedup: How many times faster rows are worked off than on the workers that costs are known for.
         work_per_row: By joined stream, how many units of work a row is; a row of others is one.
+        held_up_seconds: For how long it is going to be kept from its work, as by workers that start.
         needs: What is needed of queries that feed other networks.
 
     Raises:
@@ -41,6 +42,7 @@ class Upcoming:
     windows: UpcomingWindows | None = None
     speedup: float = 1.0
     work_per_row: Mapping[str, float] = field(default_factory=dict)
+    held_up_seconds: float = 0.0
     needs: KnownNeeds = NOTHING_KNOWN
 
     def __post_init__(self) -> None:

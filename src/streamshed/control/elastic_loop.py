@@ -15,11 +15,14 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.control.wish import Wish
 from streamshed.elasticity.decision import ScalingController, ScalingDecision
+from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import Workers
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+NOTHING_HELD_UP = HoldUp()
 
 REMEMBERED = 16
 """As many decisions as the control loop remembers."""
@@ -57,6 +60,7 @@ class ScalingStep:
         growth: How many times faster than those that run as many would be as load can bring about, at least 1.
         view: What was seen.
         decision: What was decided.
+        held_up_seconds: How much longer the micro-batch was believed to take as workers start meanwhile; 0: none do.
     """
 
     micro_batch_id: int
@@ -64,6 +68,17 @@ class ScalingStep:
     growth: float
     view: ClusterView
     decision: ScalingDecision
+    held_up_seconds: float = 0.0
+
+    @property
+    def adds(self) -> bool:
+        """Whether workers were asked for, more than there were or were about to be."""
+        return self.decision.workers > self.view.workers.committed
+
+    @property
+    def are_starting(self) -> bool:
+        """Whether workers start during the micro-batch."""
+        return self.adds or self.view.workers.starting > 0
 
 
 def _all_can_be_shared() -> float:
@@ -76,6 +91,7 @@ class ElasticLoop:
 
     Shedding is decided on the workers that run, at once; workers are asked for when that is worth it. Costs are known
     of one worker, and translated to those that run: what a row costs shrinks as they get more, the fixed cost does not.
+    While workers start, as much less is done as they are known to hold up, where the latency goal would be missed else.
 
     Args:
         loop: Decides on shedding, and learns costs.
@@ -86,6 +102,7 @@ class ElasticLoop:
         undivided_share: Tells which share of the work one worker has to do, however many there are.
         withdraw_after_seconds: For how long fewer workers than were asked for have to suffice until the others are
             no longer wanted.
+        hold_up: What workers that start are believed to hold up.
     """
 
     def __init__(
@@ -98,11 +115,12 @@ class ElasticLoop:
         share: float = 1.0,
         undivided_share: Callable[[], float] = _all_can_be_shared,
         withdraw_after_seconds: float = math.inf,
+        hold_up: HoldUp = NOTHING_HELD_UP,
     ) -> None:
         self._loop, self._pool, self._controller = loop, pool, controller
         self._partitions, self._share = partitions, share
         self._undivided_share = undivided_share
-        self._wish = Wish(withdraw_after_seconds)
+        self._wish, self._hold_up = Wish(withdraw_after_seconds), hold_up
         self._pieces, self._learned_on = Pieces(partitions), 1
         self._lock = threading.Lock()
         # Replaced, never changed, so that who looks without the lock sees no half of it.
@@ -141,8 +159,10 @@ class ElasticLoop:
                 return self._loop.plan(replace(upcoming, speedup=known.speedup))
             workers = self._pool.workers(upcoming.now_seconds)
             speedup = self._speedup(workers.running)
-            decision = self._loop.plan(replace(upcoming, speedup=speedup))
-            self._scale(decision, workers, speedup)
+            decision = self._loop.plan(
+                replace(upcoming, speedup=speedup),
+                lambda proposed: self._scaled(proposed, workers, speedup).held_up_seconds,
+            )
             self._last_cut_seconds = upcoming.now_seconds
             return decision
 
@@ -158,7 +178,11 @@ class ElasticLoop:
             self._was_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
             is_cold = outcome.is_cold or self._was_moved
             speedup = 1.0 if known is None else known.speedup
-            return self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
+            entry = self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
+            if known is not None and known.are_starting and entry.decision is not None:
+                excess_seconds = outcome.processing_seconds - entry.decision.expected_seconds
+                self._hold_up = self._hold_up.observed(excess_seconds, is_first=known.adds)
+            return entry
 
     @property
     def was_moved(self) -> bool:
@@ -180,7 +204,7 @@ class ElasticLoop:
         self._steps = tuple(replace(step, speedup=speedup(step.speedup)) for step in self._steps)
         self._pieces = pieces
 
-    def _scale(self, decision: Decision, workers: Workers, speedup: float) -> None:
+    def _scaled(self, decision: Decision, workers: Workers, speedup: float) -> ScalingStep:
         settings = self._loop.settings
         last = self._last_cut_seconds
         view = cluster_view(
@@ -204,6 +228,9 @@ class ElasticLoop:
             view=view,
             decision=scaling,
         )
+        if step.are_starting:
+            step = replace(step, held_up_seconds=self._hold_up.seconds)
         self._steps = (*self._steps, step)[-REMEMBERED:]
         self._wish = self._wish.after(scaling, committed=workers.committed, now_seconds=decision.now_seconds)
         self._pool.want(self._wish.workers, decision.now_seconds)
+        return step

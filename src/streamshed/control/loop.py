@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
@@ -13,6 +14,14 @@ from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.policies import policy_named
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+HeldUp = Callable[[Decision], float]
+"""Told what would be decided on a micro-batch, for how many seconds something keeps it from its work."""
+
+
+def nothing_held_up(_decision: Decision) -> float:
+    """Return 0: nothing does."""
+    return 0.0
 
 
 class ControlLoop:
@@ -64,10 +73,15 @@ class ControlLoop:
         """How often the work to plan on was worked out anew, as more than the number of rows had changed."""
         return self._kept_work.worked_out
 
-    def plan(self, upcoming: Upcoming) -> Decision:
+    def plan(self, upcoming: Upcoming, held_up_seconds: HeldUp = nothing_held_up) -> Decision:
         """Decide the sampling rates of the coming micro-batch.
 
         Asked again for the same micro-batch, it gives the same answer, whatever was learned meanwhile.
+
+        Args:
+            upcoming: The micro-batch.
+            held_up_seconds: Told what would be decided, returns for how long the micro-batch is going to be kept from
+                its work; if that is more than nothing, it is decided on with so much less time.
 
         Raises:
             ValueError: `upcoming` holds rows of an unknown stream.
@@ -76,14 +90,11 @@ class ControlLoop:
             known = self._state.decision(upcoming.micro_batch_id)
             if known is not None:
                 return known
-            self._state, decision = decide(
-                self._network,
-                self._settings,
-                self._state,
-                upcoming,
-                self._kept_work,
-                decided_at_seconds=self._clock(),
-            )
+            state, decision = self._decided(upcoming)
+            held_up = held_up_seconds(decision)
+            if held_up > 0:
+                state, decision = self._decided(replace(upcoming, held_up_seconds=held_up))
+            self._state = state
             return decision
 
     def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
@@ -109,6 +120,16 @@ class ControlLoop:
         """
         with self._lock:
             self._state = self._state.with_speedups(speedup, latest=latest)
+
+    def _decided(self, upcoming: Upcoming) -> tuple[ControlState, Decision]:
+        return decide(
+            self._network,
+            self._settings,
+            self._state,
+            upcoming,
+            self._kept_work,
+            decided_at_seconds=self._clock(),
+        )
 
     def to_json(self) -> str:
         """Write down what was learned and decided, for a restart."""

@@ -52,13 +52,18 @@ def decide(
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
     headroom = headroom_for(settings, statistics)
     allowed_time = allotted(
-        settings, elapsed_seconds=waited_seconds, backlog_rows=upcoming.backlog_rows, headroom=headroom
+        settings,
+        elapsed_seconds=waited_seconds,
+        backlog_rows=upcoming.backlog_rows,
+        headroom=headroom,
+        held_up_seconds=upcoming.held_up_seconds,
     )
     policy = policy_named(settings.policy)
     windows = _in_the_long_run(
         upcoming.windows, settings, statistics, headroom=headroom, elapsed_seconds=waited_seconds
     )
-    use, unneeded = _state_use(settings, state), _unneeded_windows(network, settings, upcoming)
+    use = _state_use(settings, state)
+    unneeded = _unneeded(network, settings, upcoming, of_windows=True)
     work = kept_work.coming_work(
         kept_work.known(state.learned, settings.statistics),
         statistics,
@@ -257,17 +262,18 @@ def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming,
         drops = applied.windows.drops
     else:
         drops = NOTHING_DROPPED if upcoming.windows is None else still_dropped(upcoming.windows)
-    rows = [query for query in network.queries if query.aggregate is None]
-    unneeded = {} if settings.advisory else unneeded_by_definition(rows, upcoming.needs.unneeded)
-    return replace(drops, elsewhere=unneeded)
+    return replace(drops, elsewhere=_unneeded(network, settings, upcoming, of_windows=False))
 
 
-def _unneeded_windows(
-    network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming
-) -> Mapping[int, tuple[tuple[int, int], ...]]:
-    """When windows start of which nobody needs the answers who is fed by them; in advisory mode all are answered."""
-    windows = [query for query in network.queries if query.aggregate is not None]
-    return {} if settings.advisory else unneeded_by_definition(windows, upcoming.needs.unneeded)
+def _unneeded(
+    network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, *, of_windows: bool
+) -> dict[int, tuple[tuple[int, int], ...]]:
+    """Times of rows, or when windows start, that nobody needs who is fed; in advisory mode all are answered."""
+    unneeded = upcoming.needs.unneeded
+    if settings.advisory or not unneeded:
+        return {}
+    asking = [query for query in network.queries if (query.aggregate is not None) is of_windows]
+    return unneeded_by_definition(asking, unneeded)
 
 
 def _nothing_made_room_for(work: ComingWork) -> ComingWork:

@@ -20,6 +20,8 @@ class ElasticSettings:
         thresholds: τ0 to τ3.
         limits: How few and how many workers there may be.
         start_seconds: From asking for a worker until it carries load.
+        held_up_seconds: How much longer a micro-batch is believed to take during which workers start, until a rescale
+            has shown it.
         rescale_price_seconds: What a rescale is worth: as much as losing all rows for so long.
         add_after_seconds: How long τ ≥ τ3 must last before the controller `thresholds` adds workers.
         release_after_seconds: How long load must be low before workers are released.
@@ -37,6 +39,7 @@ class ElasticSettings:
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: WorkerLimits = field(default_factory=WorkerLimits)
     start_seconds: float = 30.0
+    held_up_seconds: float = 0.0
     rescale_price_seconds: float = 10.0
     add_after_seconds: float = 60.0
     release_after_seconds: float = 900.0
@@ -46,7 +49,7 @@ class ElasticSettings:
     shed_shape: str = "linear"
 
     def __post_init__(self) -> None:
-        for name in ("start_seconds", "rescale_price_seconds", "add_after_seconds"):
+        for name in ("start_seconds", "held_up_seconds", "rescale_price_seconds", "add_after_seconds"):
             self._check(name, allows_zero=True)
         for name in ("release_after_seconds", "look_ahead_seconds"):
             self._check(name, allows_zero=False)

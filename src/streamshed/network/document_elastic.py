@@ -17,6 +17,7 @@ from streamshed.network.schema_forms import Schema, choice, duration, mapping, n
 
 _LENGTHS = {
     "start": "start_seconds",
+    "held_up": "held_up_seconds",
     "rescale_price": "rescale_price_seconds",
     "add_after": "add_after_seconds",
     "release_after": "release_after_seconds",
@@ -45,6 +46,11 @@ ELASTIC: Schema = mapping(
             default="linear",
         ),
         "start": duration("From asking for a worker until it carries load.", "20 seconds", default="30 seconds"),
+        "held_up": duration(
+            "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
+            "5 seconds",
+            default="0 seconds",
+        ),
         "rescale_price": duration(
             "What a rescale is worth: as much as losing all rows for so long.", "5 seconds", default="10 seconds"
         ),

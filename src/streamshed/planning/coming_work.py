@@ -18,6 +18,7 @@ from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.state_limit import state_entries
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
+from streamshed.planning.work_index import WorkIndex
 from streamshed.planning.work_tree import Vector, WorkTree
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -40,6 +41,7 @@ class ComingWork:
         upcoming: What is known of windows.
         planner: Plans for the same work at any load; None: each plan is a new one.
         known_least_shares: What `least_shares` are, where that was worked out already.
+        known_index: What `index` is, where that was worked out already.
         error_factor: By what the squared errors of all queries have changed since, as more or fewer rows come.
         reach: Per query, which share of its stream's rows comes to it.
         useful: Per query, the largest effective sampling rate that is of use; of one that is left out, 1.
@@ -55,6 +57,7 @@ class ComingWork:
     upcoming: UpcomingWindows = field(default_factory=UpcomingWindows)
     planner: RatePlanner | None = None
     known_least_shares: Mapping[str, float] | None = None
+    known_index: WorkIndex | None = None
     error_factor: float = 1.0
     reach: Mapping[str, float] = field(default_factory=dict)
     useful: Mapping[str, float] = field(default_factory=dict)
@@ -73,9 +76,19 @@ class ComingWork:
         )
 
     @property
+    def index(self) -> WorkIndex:
+        """Its streams and demands by their places."""
+        return WorkIndex(self.streams, self.demands) if self.known_index is None else self.known_index
+
+    @property
     def largest(self) -> Vector:
         """Per demand, the largest rate that is of use."""
-        return np.array([self.useful.get(demand.query, 1.0) for demand in self.demands])
+        return self.index.of_demands(self.useful, 1.0)
+
+    @property
+    def needed_shares(self) -> Vector:
+        """Per demand, the share of its rows that anybody needs."""
+        return self.index.of_demands(self.needed, 1.0)
 
     def useful_to(self, wanted: Mapping[str, float], needed: Mapping[str, float]) -> ComingWork:
         """Return the same, where some queries have no use for all rows; none is left without any.
@@ -99,18 +112,12 @@ class ComingWork:
     @property
     def stream_seconds(self) -> dict[str, float]:
         """What the work on each stream's rows takes if nothing is shed."""
-        found: dict[str, float] = dict.fromkeys(self.streams, 0.0)
-        for stream, seconds in zip(self.streams, self.tree.node_seconds.tolist(), strict=True):
-            found[stream] += seconds
-        return found
+        return self.index.by_stream(self.tree.node_seconds)
 
     def shares(self, rates: Vector) -> dict[str, float]:
         """Return the share of each stream's work that is done at some effective rates of the queries; of none, 1."""
+        done = self.index.by_stream(self.tree.node_seconds * self.tree.shares(self.tree.node_rates(rates)))
         whole = self.stream_seconds
-        done = dict.fromkeys(whole, 0.0)
-        shares = self.tree.shares(self.tree.node_rates(rates))
-        for stream, seconds, share in zip(self.streams, self.tree.node_seconds.tolist(), shares.tolist(), strict=True):
-            done[stream] += seconds * share
         return {stream: done[stream] / seconds if seconds > 0 else 1.0 for stream, seconds in whole.items()}
 
     @property
@@ -179,8 +186,9 @@ def coming_work(
         for stream, seconds in known_seconds.items()
     }
     scaled = [replace(node, seconds=node.seconds * scales[stream]) for node, stream in zip(nodes, streams, strict=True)]
+    demands, of_nodes = asked.demands, tuple(streams)
     places = [
-        asked.demands[node.query].query if address is None and node.query is not None else address or node.name
+        demands[node.query].query if address is None and node.query is not None else address or node.name
         for node, address in zip(nodes, asked.addresses, strict=True)
     ]
     window_rows = {
@@ -190,8 +198,9 @@ def coming_work(
     }
     return ComingWork(
         tree=WorkTree(tuple(scaled)),
-        demands=asked.demands,
-        streams=tuple(streams),
+        demands=demands,
+        streams=of_nodes,
+        known_index=WorkIndex(of_nodes, demands),
         places=tuple(places),
         sized=asked.sized,
         droppable=droppable,

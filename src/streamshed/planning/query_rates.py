@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from streamshed.planning.coming_work import LEAST_SHARE, ComingWork
-from streamshed.planning.demand import Demand
 from streamshed.planning.large_values import SizedSampling
 from streamshed.planning.placement import edge_rates
 from streamshed.planning.quantization import WHOLE, code_of, codes_of, sampling_rate_of, sampling_rates_of
@@ -152,11 +150,10 @@ def _row_shares(work: ComingWork, done: Vector) -> dict[str, float]:
 
 def _shares_done(work: ComingWork, done: Vector) -> dict[str, float]:
     """Per stream, the share of its work that is done, from that of each node."""
-    whole, found = work.stream_seconds, dict.fromkeys(work.streams, 0.0)
-    for stream, seconds in zip(work.streams, (work.tree.node_seconds * done).tolist(), strict=True):
-        found[stream] += seconds
+    found = work.index.by_stream(work.tree.node_seconds * done)
     return {
-        stream: max(LEAST_SHARE, found[stream] / seconds) if seconds > 0 else 1.0 for stream, seconds in whole.items()
+        stream: max(LEAST_SHARE, found[stream] / seconds) if seconds > 0 else 1.0
+        for stream, seconds in work.stream_seconds.items()
     }
 
 
@@ -171,10 +168,10 @@ def demanded_shares(work: ComingWork, windows: DropPlan | None) -> dict[str, flo
         windows: What becomes of windows; None: none is ever dropped.
     """
     tree = work.tree
-    rates = work.largest * np.array([work.needed.get(demand.query, 1.0) for demand in work.demands])
+    rates = work.largest * work.needed_shares
     if windows is None or windows.drops.pressure is Pressure.NONE:
         return work.shares(rates)
-    sampled = np.array([demand.query not in work.droppable for demand in work.demands])
+    sampled = work.index.of_demands(dict.fromkeys(work.droppable, 0.0), 1.0)
     of_sampled = tree.shares(tree.node_rates(rates * sampled))
     return _shares_done(work, np.maximum(of_sampled, windows.needed_in_the_long_run))
 
@@ -213,38 +210,25 @@ def _rates(codes: Sequence[int]) -> Vector:
 
 
 def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
-    rates = _rates(codes)
-    known = list(zip(work.demands, codes, rates.tolist(), strict=True))
-    coefficients = np.array([demand.coefficient for demand in work.demands])
-    of_demands = (work.error_factor * coefficients * (1 - rates) / rates).tolist()
-    queries = [each for each in known if each[0].counts_for is None]
-    counting = [each for each in known if each[0].counts_for is not None]
-    variances: dict[str, float] = {}
-    for demand, variance in zip(work.demands, of_demands, strict=True):
-        name = demand.counts_for or demand.query
-        variances[name] = variances.get(name, 0.0) + variance
+    rates, index = _rates(codes), work.index
+    variances = index.of_queries(work.error_factor * index.coefficients * (1 - rates) / rates)
+    of_queries = dict(zip(index.queries, codes, strict=False))  # behind them: what counts rows
+    missed = [place for place in index.with_goal if not work.demands[place].meets_goal(float(rates[place]))]
+    sized = {query: float(rates[index.place(query)]) for query in work.sized}
     return QueryRates(
-        codes={demand.query: code for demand, code, _ in queries},
-        work_shares=work.shares(rates * np.array([work.needed.get(one.query, 1.0) for one in work.demands])),
-        expected_errors={query: math.sqrt(variance) for query, variance in variances.items()},
+        codes=of_queries,
+        work_shares=work.shares(rates * work.needed_shares),
+        expected_errors=dict(zip(index.queries, np.sqrt(variances).tolist(), strict=True)),
         samplers={work.places[node]: rate for node, rate in edge_rates(work.tree, rates).items()},
-        missed_goals=tuple(demand.query for demand, _, rate in queries if not demand.meets_goal(rate)),
-        sized={
-            demand.query: _sized_rate(work.sized[demand.query], rate)
-            for demand, _, rate in queries
-            if demand.query in work.sized and rate < 1
-        },
-        counting=_counting_codes(queries, counting),
+        missed_goals=tuple(index.queries[place] for place in missed),
+        sized={query: _sized_rate(work.sized[query], rate) for query, rate in sized.items() if rate < 1},
+        counting=_counting_codes(of_queries, dict(zip(index.counted, codes[len(of_queries) :], strict=True))),
     )
 
 
-def _counting_codes(
-    queries: Sequence[tuple[Demand, int, float]], counting: Sequence[tuple[Demand, int, float]]
-) -> dict[str, int]:
+def _counting_codes(codes: Mapping[str, int], counting: Mapping[str, int]) -> dict[str, int]:
     """Rows are counted of queries that are shed, and no fewer than are in the sample."""
-    codes = {demand.query: code for demand, code, _ in queries}
-    rates = {str(demand.counts_for): code for demand, code, _ in counting}
-    return {query: min(code, codes[query]) for query, code in rates.items() if codes[query] != WHOLE}
+    return {query: min(code, codes[query]) for query, code in counting.items() if codes[query] != WHOLE}
 
 
 def _sized_rate(sampling: SizedSampling, sampling_rate: float) -> SizedRate:

@@ -31,15 +31,15 @@ def chunks(selections: Sequence[Selection], dimensions: Mapping[str, str], most_
     for selection in sorted(selections):
         looked_at = frozenset(dimensions.get(condition, condition) for condition in selection)
         families.setdefault(looked_at, []).append(selection)
-    found: list[list[Selection]] = []
+    found: list[_Chunk] = []
     for _, family in sorted(families.items(), key=lambda item: (-len(item[1]), sorted(item[0]))):
         for part in _parts(family, dimensions, most_masks):
-            host = next((chunk for chunk in found if _fits([*chunk, *part], dimensions, most_masks)), None)
+            host = next((chunk for chunk in found if chunk.has_room_for(part, most_masks)), None)
             if host is None:
                 found.append(part)
             else:
-                host += part
-    return [sorted(chunk) for chunk in found]
+                host.add(part)
+    return [sorted(chunk.selections) for chunk in found]
 
 
 def mask_count(selections: Sequence[Selection], dimensions: Mapping[str, str]) -> int:
@@ -48,23 +48,43 @@ def mask_count(selections: Sequence[Selection], dimensions: Mapping[str, str]) -
     >>> mask_count([("a",), ("b",), ("c",)], {"a": "size", "b": "size", "c": "port"})
     6
     """
-    by_dimension: dict[str, set[str]] = {}
-    for selection in selections:
-        for condition in selection:
-            by_dimension.setdefault(dimensions.get(condition, condition), set()).add(condition)
-    return math.prod(len(conditions) + 1 for conditions in by_dimension.values())
+    return _Chunk(selections, dimensions).mask_count
 
 
-def _parts(family: Sequence[Selection], dimensions: Mapping[str, str], most_masks: int) -> list[list[Selection]]:
+class _Chunk:
+    """Selections that are told by one mask, and the conditions that make its values, by what these look at."""
+
+    def __init__(self, selections: Sequence[Selection], dimensions: Mapping[str, str]) -> None:
+        self.selections = list(selections)
+        self._conditions: dict[str, set[str]] = {}
+        for selection in selections:
+            for condition in selection:
+                self._conditions.setdefault(dimensions.get(condition, condition), set()).add(condition)
+        self.mask_count = math.prod(len(conditions) + 1 for conditions in self._conditions.values())
+
+    def has_room_for(self, other: _Chunk, most_masks: int) -> bool:
+        if len(self.selections) + len(other.selections) > MOST_BITS:
+            return False
+        masks = self.mask_count
+        for dimension, conditions in other._conditions.items():
+            known = self._conditions.get(dimension, set())
+            masks = masks // (len(known) + 1) * (len(known | conditions) + 1)
+        return masks <= most_masks
+
+    def add(self, other: _Chunk) -> None:
+        self.selections += other.selections
+        for dimension, conditions in other._conditions.items():
+            self._conditions.setdefault(dimension, set()).update(conditions)
+        self.mask_count = math.prod(len(conditions) + 1 for conditions in self._conditions.values())
+
+
+def _parts(family: Sequence[Selection], dimensions: Mapping[str, str], most_masks: int) -> list[_Chunk]:
     """A family in pieces that fit; a selection that alone has too many masks stands alone."""
-    parts: list[list[Selection]] = []
+    parts: list[_Chunk] = []
     for selection in family:
-        if parts and _fits([*parts[-1], selection], dimensions, most_masks):
-            parts[-1].append(selection)
+        alone = _Chunk([selection], dimensions)
+        if parts and parts[-1].has_room_for(alone, most_masks):
+            parts[-1].add(alone)
         else:
-            parts.append([selection])
+            parts.append(alone)
     return parts
-
-
-def _fits(selections: Sequence[Selection], dimensions: Mapping[str, str], most_masks: int) -> bool:
-    return len(selections) <= MOST_BITS and mask_count(selections, dimensions) <= most_masks

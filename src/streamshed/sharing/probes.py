@@ -76,12 +76,13 @@ def probes(queries: Sequence[Query]) -> tuple[Probe, ...]:
     nodes = dict.fromkeys(node for query in queries for node in query.rows.path)
     counted = {last_drop(host.rows) for host in hosts}
     counted |= {last_drop(node.input) for node in nodes if isinstance(node, Apply)}
-    found = []
-    for node in nodes:
-        host = next((host for host in hosts if node in host.rows.path), None)
-        if host is not None and may_drop(node) and node not in counted:
-            found.append(Probe(node, host, _FIRST_SLOT + host.rows.path.index(node)))
-    return tuple(found)
+    places: dict[Node, tuple[Query, int]] = {}
+    for host in hosts:
+        for place, node in enumerate(host.rows.path):
+            places.setdefault(node, (host, _FIRST_SLOT + place))
+    return tuple(
+        Probe(node, *places[node]) for node in nodes if node in places and may_drop(node) and node not in counted
+    )
 
 
 def with_probed(program: StreamProgram, wanted: Iterable[Probe]) -> StreamProgram:

@@ -11,6 +11,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shed_rule import shed_rule
 from streamshed.elasticity.controllers import DEFAULT_CONTROLLER, controller_named
+from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import demand_of
 from streamshed.elasticity.utilization import Utilization
@@ -99,6 +100,7 @@ def run_scenario(
         cluster,
         partitions=scenario.elastic.limits.partitions,
         undivided_share=lambda: cluster.balance.undivided_share,
+        hold_up=HoldUp(scenario.elastic.held_up_seconds),
     )
     interval = scenario.control.trigger_interval_seconds
     answers = AnswersCourse([query.name for query in scenario.network.foundation.queries])

@@ -12,6 +12,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.elasticity.balance import Balance, StageWork
 from streamshed.elasticity.controllers import controller_named
+from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.spark.executor_pool import ExecutorPool
 from streamshed.spark.input_cut import Cut
@@ -72,6 +73,7 @@ class DomainScaling:
             share=self._share,
             undivided_share=self._undivided_share,
             withdraw_after_seconds=settings.release_after_seconds,
+            hold_up=HoldUp(settings.held_up_seconds),
         )
 
     def first_workers(self, journal: Sequence[Mapping[str, Any]]) -> int:

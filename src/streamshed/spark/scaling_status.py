@@ -26,6 +26,7 @@ class ScalingStatus:
         skew: How many times busier than all on average the busiest worker was.
         undivided_share: The share of the work that one worker had to do, however many there were; 0: none was known.
         pieces_per_core: Into how many tasks per core files are cut; 1: as Spark does it.
+        held_up_seconds: How much longer the micro-batch was believed to take as workers start meanwhile; 0: none do.
         scaling_reason: Of the decision, short and stable.
         scaling_explanation: The same with figures, and what the cluster could not do.
     """
@@ -39,6 +40,7 @@ class ScalingStatus:
     skew: float
     undivided_share: float
     pieces_per_core: int
+    held_up_seconds: float
     scaling_reason: str
     scaling_explanation: str
 
@@ -49,6 +51,8 @@ def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> S
     # Whatever is decided, nothing comes of it then.
     reason = LOSING if pool.is_losing else decision.reason
     told = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
+    if step.held_up_seconds > 0:
+        told += f"; workers that start are believed to hold up the micro-batch for {step.held_up_seconds:.2g} s"
     return ScalingStatus(
         workers_running=view.workers.running,
         workers_starting=view.workers.starting,
@@ -59,6 +63,7 @@ def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> S
         skew=view.offered.skew,
         undivided_share=view.undivided_share,
         pieces_per_core=balance.pieces_per_slot,
+        held_up_seconds=step.held_up_seconds,
         scaling_reason=reason,
         scaling_explanation=told,
     )

@@ -49,7 +49,8 @@ def remembered(memory: Memory, newest: Observation) -> Memory:
     """Return the memory one micro-batch later.
 
     The latest few stay. Older ones stay only while nothing newer tells the same, so that the micro-batches of
-    another regime (a load five times as high, other sampling rates) are not pushed out by many alike.
+    another regime (a load five times as high, other sampling rates) are not pushed out by many alike. Those without
+    rows are no such regime: they are spared much that the first row of others costs.
 
     Example:
         >>> memory: Memory = ()
@@ -61,7 +62,7 @@ def remembered(memory: Memory, newest: Observation) -> Memory:
     known = (*aged(memory), newest)
     kept = list(known[-RECENT:])
     for older in reversed(known[:-RECENT]):
-        if not any(_alike(older, newer) for newer in kept):
+        if any(older.rows) and not any(_alike(older, newer) for newer in kept):
             kept.insert(0, older)
     return tuple(kept[-CAPACITY:])
 

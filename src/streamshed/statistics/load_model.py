@@ -52,6 +52,9 @@ class LoadModel:
     no accident: the level of all costs has changed. Nor is one that comes soon after another; it is learned from
     like any other micro-batch.
 
+    A micro-batch without rows is spared much that even the first row costs, such as a user function's process. So what
+    it took is no fixed cost of others, and is forgotten soon (`load_memory`).
+
     Recursive least squares was tried first. In seconds it collapses when the prior is too dear, for normal
     beliefs know no positive costs; in logarithms it forgets that a calm load bounded the fixed cost, and may
     settle on a wrong split of fixed, read and work for good.

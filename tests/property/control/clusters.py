@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streamshed.control.decision import Decision, Upcoming
-from streamshed.control.elastic_loop import ElasticLoop, ScalingStep
+from streamshed.control.elastic_loop import NOTHING_HELD_UP, ElasticLoop, ScalingStep
 from streamshed.control.journal import JournalEntry
 from streamshed.control.shed_rule import shed_rule
 from streamshed.elasticity.controllers import controller_named
+from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
@@ -68,6 +69,7 @@ def run_on_cluster(
     controller: str = "predictive",
     sheds: bool = True,
     noise_deviation: float = 0.0,
+    hold_up: HoldUp = NOTHING_HELD_UP,
     **believed: Any,
 ) -> Course:
     virtual = VirtualCluster(cluster)
@@ -78,6 +80,7 @@ def run_on_cluster(
         virtual,
         partitions=elastic.limits.partitions,
         undivided_share=lambda: virtual.balance.undivided_share,
+        hold_up=hold_up,
     )
     watched = Watched(loop)
     trace = simulate(

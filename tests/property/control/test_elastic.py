@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.elasticity.hold_up import HoldUp
 from streamshed.planning.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import LoadProfile, burst, constant, steps
@@ -115,3 +116,30 @@ def test_more_workers_than_partitions_are_never_asked_for() -> None:
 def test_asked_again_for_the_same_micro_batch_no_more_workers_are_wanted() -> None:
     course = run_on_cluster(PLAIN, constant(PLAIN.load(3.0)), 30, cluster=CLUSTER, elastic=ELASTIC)
     assert [step.micro_batch_id for step in course.steps] == list(range(30))
+
+
+def crowded(held_up_seconds: float, hold_up: HoldUp) -> Course:
+    """A load that three workers are added for, which start on cores that the first one needs."""
+    load = burst(start_seconds=120, end_seconds=600, low=PLAIN.load(0.5), high=PLAIN.load(3.0))
+    cluster = replace(CLUSTER, start_seconds=INTERVAL, start_work_seconds=held_up_seconds)
+    return run_on_cluster(
+        PLAIN, load, 250, cluster=cluster, elastic=ELASTIC, hold_up=hold_up, latency_seconds=3 * INTERVAL
+    )
+
+
+@EXAMPLES
+@given(st.floats(0.2, 1.7))
+def test_what_workers_hold_up_as_they_start_is_learned(intervals: float) -> None:
+    course = crowded(intervals * INTERVAL, HoldUp())
+    first, *later = [step for step in course.steps if step.adds]
+    assert first.held_up_seconds == 0
+    assert all(step.held_up_seconds == pytest.approx(intervals * INTERVAL, rel=0.3) for step in later)
+    assert not any(step.held_up_seconds for step in course.steps if not step.are_starting)
+
+
+@EXAMPLES
+@given(st.floats(0.2, 1.7))
+def test_answers_are_in_time_also_while_workers_start_if_it_is_known_what_that_holds_up(intervals: float) -> None:
+    course = crowded(intervals * INTERVAL, HoldUp(intervals * INTERVAL))
+    for step, done in zip(course.steps, course.trace, strict=True):
+        assert not step.are_starting or done.latency_seconds <= 3 * INTERVAL

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from streamshed.control.decision import Decision, Upcoming
-from streamshed.control.loop import ControlLoop
+from streamshed.control.loop import ControlLoop, HeldUp, nothing_held_up
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import SizedRate
 from streamshed.planning.window_drop.decisions import advanced_drops
@@ -40,8 +40,8 @@ def force_sampling(
     """
 
     class ForcedLoop(ControlLoop):
-        def plan(self, upcoming: Upcoming) -> Decision:
-            decision = super().plan(upcoming)
+        def plan(self, upcoming: Upcoming, held_up_seconds: HeldUp = nothing_held_up) -> Decision:
+            decision = super().plan(upcoming, held_up_seconds)
             told = sampling_codes(upcoming.micro_batch_id)
             streams = {query.name: query.stream.name for query in self._network.queries}
             forced = {

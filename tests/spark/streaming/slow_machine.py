@@ -12,7 +12,7 @@ import pytest
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
-from streamshed.control.loop import ControlLoop
+from streamshed.control.loop import ControlLoop, HeldUp, nothing_held_up
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -49,9 +49,9 @@ def loop_on(machine: Machine) -> type[ControlLoop]:
     """A control loop that seems to run on a machine."""
 
     class TimedLoop(ControlLoop):
-        def plan(self, upcoming: Upcoming) -> Decision:
+        def plan(self, upcoming: Upcoming, held_up_seconds: HeldUp = nothing_held_up) -> Decision:
             started = upcoming.micro_batch_id * self._settings.trigger_interval_seconds
-            return super().plan(replace(upcoming, now_seconds=started))
+            return super().plan(replace(upcoming, now_seconds=started), held_up_seconds)
 
         def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
             started = outcome.micro_batch_id * self._settings.trigger_interval_seconds

@@ -191,6 +191,25 @@ def test_facts_are_what_a_run_shows() -> None:
     assert facts.held_up_seconds == pytest.approx(7.0)
 
 
+def test_how_long_workers_took_to_start_shows_where_they_helped() -> None:
+    """Of three files of 5.2 s each, who comes after 7.5 s takes the third."""
+    rows = fed_rows(QUICK, fixed_seconds=1.5)
+    rows[8] |= {"workers_wanted": 2, "processing_seconds": 1.5 + 7.5 + 5.2}
+    facts = facts_of(rows, QUICK, sheds=True)
+    assert facts.held_up_seconds == 0
+    assert facts.start_seconds == pytest.approx(7.5, rel=0.01)
+
+
+def test_a_micro_batch_belongs_to_the_load_of_its_rows() -> None:
+    """The only one of the third load started late, in the time of the fourth."""
+    short = replace(QUICK, step_triggers=(1, 1, 1, 2))
+    rows = fed_rows(short, fixed_seconds=1.5)
+    rows[2] |= {"started_at_seconds": rows[3]["started_at_seconds"] + 0.5, "delay_seconds": 77.0}
+    del rows[3]
+    found = calibration(rows, short, "shedding_only").steps
+    assert [step["delay_seconds"][0] for step in found[2:]] == pytest.approx([77.0, 14.1], rel=1e-3)
+
+
 def test_the_simulator_comes_near_a_run_that_goes_by_its_costs() -> None:
     calm = replace(QUICK, step_triggers=(4, 1, 1, 4))
     found = calibration(fed_rows(calm, fixed_seconds=1.5), calm, "shedding_only")
@@ -201,6 +220,6 @@ def test_the_simulator_comes_near_a_run_that_goes_by_its_costs() -> None:
 
 
 def test_a_simulation_grows_where_the_run_did() -> None:
-    course = simulated(Facts(fixed_seconds=1.5, held_up_seconds=8.0), QUICK, "predictive")
+    course = simulated(Facts(fixed_seconds=1.5, held_up_seconds=8.0, start_seconds=10.0), QUICK, "predictive")
     assert max(moment.running for moment in course.moments) == MOST_WORKERS
     assert course.moments[0].running == 1

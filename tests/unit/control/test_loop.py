@@ -274,3 +274,22 @@ def test_threads_that_ask_for_the_same_micro_batch_get_the_same_decision() -> No
         thread.join()
     assert len(decisions) == 8
     assert all(decision is decisions[0] for decision in decisions)
+
+
+def test_less_is_done_of_a_micro_batch_that_is_held_up() -> None:
+    free, held_up = control_loop(), control_loop()
+    for number in range(5):
+        run(free, number, 700_000)
+        run(held_up, number, 700_000)
+    first = free.plan(upcoming(5, {"packets": 3_500_000}))
+    told: list[Decision] = []
+
+    def held(decision: Decision) -> float:
+        told.append(decision)
+        return 0.5
+
+    second = held_up.plan(upcoming(5, {"packets": 3_500_000}), held)
+    assert told == [first]
+    assert second.expected_seconds <= second.budget_seconds < first.budget_seconds
+    assert second.work_shares["packets"] < first.work_shares["packets"]
+    assert held_up.state.decisions[-1] == second

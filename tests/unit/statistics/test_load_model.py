@@ -171,3 +171,21 @@ def test_a_restart_with_none_of_the_streams_starts_from_the_prior() -> None:
     model = learned(LoadModel.initial(["packets"], PRIOR), CALM)
     restored = LoadModel.from_json(model.to_json(), streams=["flows"], prior=PRIOR)
     assert restored == LoadModel.initial(["flows"], PRIOR)
+
+
+EMPTY = outcome({"packets": 0}, factor=0.3)
+"""Without rows, much is spared that is fixed with any."""
+
+
+def test_what_a_micro_batch_without_rows_takes_is_no_fixed_cost_of_others_for_long() -> None:
+    loads = [outcome({"packets": rows}) for rows in (200_000, 800_000, 400_000)]
+    prior = LoadPrior(fixed_seconds=0.1, seconds_per_row=2e-6)
+    after_empty = learned(LoadModel.initial(["packets"], prior), *[EMPTY] * 5, *loads, *loads)
+    alone = learned(LoadModel.initial(["packets"], prior), *loads, *loads)
+    assert after_empty.mean == pytest.approx(alone.mean, rel=1e-3)
+    assert all(any(known.rows) for known in after_empty.memory)
+
+
+def test_what_a_micro_batch_without_rows_takes_is_all_that_is_known_at_first() -> None:
+    model = learned(LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.6, seconds_per_row=2e-6)), *[EMPTY] * 5)
+    assert model.seconds({}, {}) == pytest.approx(EMPTY.processing_seconds, rel=0.1)

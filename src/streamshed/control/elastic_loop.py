@@ -179,7 +179,8 @@ class ElasticLoop:
             is_cold = outcome.is_cold or self._was_moved
             speedup = 1.0 if known is None else known.speedup
             entry = self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
-            if known is not None and known.are_starting and entry.decision is not None:
+            if known is not None and known.are_starting and entry.decision is not None and not outcome.is_cold:
+                # How long the first of a run takes, which compiles, is not the fault of workers.
                 excess_seconds = outcome.processing_seconds - entry.decision.expected_seconds
                 self._hold_up = self._hold_up.observed(excess_seconds, is_first=known.adds)
             return entry

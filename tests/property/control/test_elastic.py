@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.control.elastic_loop import ElasticLoop
+from streamshed.control.journal import JournalEntry
+from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.hold_up import HoldUp
+from streamshed.elasticity.thresholds import Thresholds
 from streamshed.planning.quantization import SMALLEST
-from streamshed.simulator.cluster import ClusterSettings
+from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
+from streamshed.simulator.costs import ClusterCosts
+from streamshed.simulator.engine import EngineSettings, simulate
 from streamshed.simulator.profiles import LoadProfile, burst, constant, steps
-from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.property.control.clusters import Course, Watched, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
 from tests.thoroughness import examples
 
@@ -119,8 +126,8 @@ def test_asked_again_for_the_same_micro_batch_no_more_workers_are_wanted() -> No
 
 
 def crowded(held_up_seconds: float, hold_up: HoldUp) -> Course:
-    """A load that three workers are added for, which start on cores that the first one needs."""
-    load = burst(start_seconds=120, end_seconds=600, low=PLAIN.load(0.5), high=PLAIN.load(3.0))
+    """A load that workers are added for twice, who start on cores that those which run need."""
+    load = steps([(0, PLAIN.load(0.5)), (120, PLAIN.load(3.0)), (300, PLAIN.load(20.0))])
     cluster = replace(CLUSTER, start_seconds=INTERVAL, start_work_seconds=held_up_seconds)
     return run_on_cluster(
         PLAIN, load, 250, cluster=cluster, elastic=ELASTIC, hold_up=hold_up, latency_seconds=3 * INTERVAL
@@ -133,6 +140,7 @@ def test_what_workers_hold_up_as_they_start_is_learned(intervals: float) -> None
     course = crowded(intervals * INTERVAL, HoldUp())
     first, *later = [step for step in course.steps if step.adds]
     assert first.held_up_seconds == 0
+    assert later
     assert all(step.held_up_seconds == pytest.approx(intervals * INTERVAL, rel=0.3) for step in later)
     assert not any(step.held_up_seconds for step in course.steps if not step.are_starting)
 
@@ -143,3 +151,25 @@ def test_answers_are_in_time_also_while_workers_start_if_it_is_known_what_that_h
     course = crowded(intervals * INTERVAL, HoldUp(intervals * INTERVAL))
     for step, done in zip(course.steps, course.trace, strict=True):
         assert not step.are_starting or done.latency_seconds <= 3 * INTERVAL
+
+
+class Cold(Watched):
+    """All of whose micro-batches compile as well."""
+
+    def record(self, outcome: MicroBatchOutcome) -> JournalEntry:
+        return super().record(replace(outcome, is_cold=True))
+
+
+def test_what_compiling_takes_is_not_held_up_by_workers() -> None:
+    virtual = VirtualCluster(replace(CLUSTER, start_work_seconds=INTERVAL))
+    elastic = replace(ELASTIC, thresholds=Thresholds(shed=PLAIN.headroom))
+    cold = Cold(ElasticLoop(PLAIN.loop(), controller_named("predictive", elastic), virtual))
+    simulate(
+        cold,
+        load={STREAM: steps([(0, PLAIN.load(0.5)), (60, PLAIN.load(3.0)), (120, PLAIN.load(20.0))])},
+        costs=ClusterCosts(PLAIN.costs(), virtual),
+        settings=EngineSettings(trigger_interval_seconds=INTERVAL),
+        micro_batches=90,
+    )
+    assert sum(step.are_starting for step in cold.steps) > 2
+    assert not any(step.held_up_seconds for step in cold.steps)

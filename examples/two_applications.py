@@ -14,8 +14,8 @@ Both run until Ctrl-C, or for the number of seconds given as a third argument.
 
 from __future__ import annotations
 
+import argparse
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -140,4 +140,11 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]) if sys.argv[3:] else None)
+    parser = argparse.ArgumentParser(
+        description="Two applications on one machine: start both, the one that judges first."
+    )
+    parser.add_argument("part", choices=["judge", "pick"], help="which of the two this is")
+    parser.add_argument("folder", type=Path, help="where they meet, the same for both; made if there is none")
+    parser.add_argument("seconds", type=float, nargs="?", help="how long it runs; until Ctrl-C if left out")
+    arguments = parser.parse_args()
+    main(arguments.part, arguments.folder, arguments.seconds)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -34,14 +35,13 @@ from streamshed.statistics.load_prior import LoadPrior
 Row = Mapping[str, Any]
 
 _Told = tuple[float, ...]
-"""When a micro-batch started, in seconds since the first one, and what is compared of it."""
+"""How many rows a micro-batch took, and what is compared of it."""
 
 _COMPARED = ("delay_seconds", "sampling_rate", "load")
 
 _WARM_TRIGGERS = 2
 _NOISE = 0.03
 _HALVINGS = 40
-_EARLY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,24 +91,19 @@ def calibration(rows: Sequence[Row], sizes: ElasticSizes, way: str) -> Calibrati
         sizes: What was fed.
         way: Who decided.
     """
-    course = simulated(facts_of(rows, sizes, sheds=WAYS[way][1]), sizes, way)
-    base, warm = rows[0]["started_at_seconds"], (_WARM_TRIGGERS + 1) * sizes.trigger_seconds
-    run = [
-        (row["started_at_seconds"] - base, row["delay_seconds"], _rate(row, sheds=WAYS[way][1]), _load(row))
-        for row in rows
-    ]
+    sheds = WAYS[way][1]
+    course = simulated(facts_of(rows, sizes, sheds=sheds), sizes, way)
+    run = [(row["offered_rows"], row["delay_seconds"], _rate(row, sheds=sheds), _load(row)) for row in rows]
     simulation = [
-        (one.started_at_seconds - warm, one.latency_seconds, 1 - one.shed_share, one.offered_utilization)
-        for one in course.moments
-        if one.started_at_seconds >= warm - _EARLY_SECONDS
+        (one.offered_rows, one.latency_seconds, 1 - one.shed_share, one.offered_utilization) for one in course.moments
     ]
-    pairs = zip(_by_step(run, sizes), _by_step(simulation, sizes), strict=True)
+    real, virtual = _by_step(run, sizes), _by_step(simulation, sizes)
     return Calibration(
         steps=[
-            {name: (_median(real, place), _median(virtual, place)) for place, name in enumerate(_COMPARED, start=1)}
-            for real, virtual in pairs
+            {name: (_median(one, place), _median(other, place)) for place, name in enumerate(_COMPARED, start=1)}
+            for one, other in zip(real, virtual, strict=True)
         ],
-        p95_delay_seconds=(_p95(run), _p95(simulation)),
+        p95_delay_seconds=(_p95(real), _p95(virtual)),
     )
 
 
@@ -230,19 +225,27 @@ def _waited(row: Row, sizes: ElasticSizes, *, sheds: bool) -> float:
 
 
 def _by_step(told: Sequence[_Told], sizes: ElasticSizes) -> list[list[_Told]]:
-    """Micro-batches by the load step in whose midst their rows were fed, at the end of each trigger interval."""
-    half = sizes.trigger_seconds / 2
-    cuts = [told[0][0] - 2 * half, *(one[0] for one in told)]
-    fed = [(earlier + later) / 2 + half for earlier, later in pairwise(cuts)]
-    return [[one for one, at in zip(told, fed, strict=True) if start <= at < end] for start, end in _edges(sizes)]
+    """Micro-batches by the load step in which the middle one of their rows was fed; rows come in the order of feeding.
+
+    By time they would be mixed up where steps meet, a second making the difference.
+    """
+    of_steps = zip(LOADS, sizes.step_triggers, strict=True)
+    fed = list(accumulate(PARTITIONS * sizes.file_rows(load) * count for load, count in of_steps))
+    steps_of: list[list[_Told]] = [[] for _ in fed]
+    taken = 0.0
+    for one in told:
+        middle, taken = taken + one[0] / 2, taken + one[0]
+        if one[0] and middle < fed[-1]:
+            steps_of[bisect_right(fed, middle)].append(one)
+    return steps_of
 
 
 def _median(told: Sequence[_Told], place: int) -> float:
     return median(one[place] for one in told)
 
 
-def _p95(told: Sequence[_Told]) -> float:
-    return float(np.quantile([one[1] for one in told], 0.95))
+def _p95(by_step: Sequence[Sequence[_Told]]) -> float:
+    return float(np.quantile([one[1] for one in chain.from_iterable(by_step)], 0.95))
 
 
 def _difference(one: float, other: float) -> float:

@@ -201,13 +201,22 @@ def test_how_long_workers_took_to_start_shows_where_they_helped() -> None:
 
 
 def test_a_micro_batch_belongs_to_the_load_of_its_rows() -> None:
-    """The only one of the third load started late, in the time of the fourth."""
+    """The only one of the third load started late, in the time of the fourth, of which it took some rows, too."""
     short = replace(QUICK, step_triggers=(1, 1, 1, 2))
     rows = fed_rows(short, fixed_seconds=1.5)
-    rows[2] |= {"started_at_seconds": rows[3]["started_at_seconds"] + 0.5, "delay_seconds": 77.0}
+    rows[2] |= {"started_at_seconds": rows[3]["started_at_seconds"] + 8.0, "delay_seconds": 77.0}
+    rows[2]["offered_rows"] += rows[3]["offered_rows"]
     del rows[3]
     found = calibration(rows, short, "shedding_only").steps
     assert [step["delay_seconds"][0] for step in found[2:]] == pytest.approx([77.0, 14.1], rel=1e-3)
+
+
+def test_micro_batches_without_rows_are_not_compared() -> None:
+    rows = fed_rows(QUICK, fixed_seconds=1.5)
+    idle = row(len(rows), delay=500.0) | {"offered_rows": 0, "sampling_rate": 1.0, "expected_seconds": 4.0}
+    found = calibration([*rows[:2], *[idle] * 20, *rows[2:], *[idle] * 20], QUICK, "shedding_only")
+    assert found.p95_delay_seconds[0] < 500
+    assert all(step["delay_seconds"][0] < 500 for step in found.steps)
 
 
 def test_the_simulator_comes_near_a_run_that_goes_by_its_costs() -> None:

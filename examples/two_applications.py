@@ -27,10 +27,14 @@ import pandas as pd
 import streamshed as ss
 from streamshed.network.feed import Feed
 from streamshed.spark import each_micro_batch, local_session
+from streamshed.statistics.load_prior import LoadPrior
 
 EVENTS_PER_SECOND = 1_000
 SECONDS_PER_JUDGMENT = 0.004
 TRIGGER = "5 seconds"
+
+# What it costs to judge is known beforehand: the alerts that wait while both applications start are too many already.
+JUDGMENTS = LoadPrior(fixed_seconds=1.0, seconds_per_row=SECONDS_PER_JUDGMENT, read_share=0.01)
 
 
 def judged(severities: pd.Series) -> pd.Series:
@@ -124,6 +128,7 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
                 checkpoint=folder / "judge",
                 sink=each_micro_batch(printed),
                 publish_needs=needs,
+                prior=JUDGMENTS,
                 trigger=TRIGGER,
             )
         else:

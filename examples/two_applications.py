@@ -1,15 +1,19 @@
 """Two applications on one machine: one picks alerts out of events, the other judges them, which takes it long.
 
-Of a thousand events a second 500 are alerts; the second can judge hardly two hundred. It says so in a file
-(`publish_needs`), and the first, which reads that file (`feeds`), delivers no more than those: what the second would
-have to drop is not written and read for nothing. Each alert that is delivered says how many it stands for, so that
-counts come out right all the same: in ten seconds there are 5,000 alerts, of which 2,000 are severe. When the second
-application stops telling, the first delivers everything again, and its journal says why.
+Of a thousand events a second 500 are alerts; the second can judge hardly two hundred. It says how many it can use in
+a file (`publish_needs`), and the first, which reads that file (`feeds`), delivers no more than those: what the second
+would have to drop is not written and read for nothing. Each alert that is delivered says how many it stands for, so
+that counts come out right all the same: in ten seconds there are 5,000 alerts, of which 2,000 are severe. When the
+second application stops telling, the first delivers everything again, and its journal says why.
+
+What a judgment takes the second knows when it starts (`prior`). If it had to find out, the alerts that come until both
+run would keep it busy for minutes.
 
     python examples/two_applications.py judge FOLDER &     # starts first: it makes the folder
     python examples/two_applications.py pick FOLDER
 
-Both run until Ctrl-C, or for the number of seconds given as a third argument.
+Both run until Ctrl-C, or for the number of seconds given as a third argument. The first windows are told when alerts of
+later ones have been judged, a minute or two after the start.
 """
 
 from __future__ import annotations
@@ -31,9 +35,8 @@ from streamshed.statistics.load_prior import LoadPrior
 
 EVENTS_PER_SECOND = 1_000
 SECONDS_PER_JUDGMENT = 0.004
-TRIGGER = "5 seconds"
+TRIGGER = "15 seconds"
 
-# What it costs to judge is known beforehand: the alerts that wait while both applications start are too many already.
 JUDGMENTS = LoadPrior(fixed_seconds=1.0, seconds_per_row=SECONDS_PER_JUDGMENT, read_share=0.01)
 
 

@@ -65,7 +65,8 @@ class Calibration:
     """How far a simulation is off a run.
 
     Attributes:
-        steps: Per load step, the medians of the run and of the simulation, by name: delay, sampling rate, load.
+        steps: Per load step, the medians of the run and of the simulation, by name: delay, sampling rate, load. One
+            whose rows were all taken together with more of another is left out.
         p95_delay_seconds: The 95th percentile of delays, of the run and of the simulation.
     """
 
@@ -102,6 +103,7 @@ def calibration(rows: Sequence[Row], sizes: ElasticSizes, way: str) -> Calibrati
         steps=[
             {name: (_median(one, place), _median(other, place)) for place, name in enumerate(_COMPARED, start=1)}
             for one, other in zip(real, virtual, strict=True)
+            if one and other
         ],
         p95_delay_seconds=(_p95(real), _p95(virtual)),
     )

@@ -211,6 +211,15 @@ def test_a_micro_batch_belongs_to_the_load_of_its_rows() -> None:
     assert [step["delay_seconds"][0] for step in found[2:]] == pytest.approx([77.0, 14.1], rel=1e-3)
 
 
+def test_a_load_whose_rows_were_taken_with_more_of_another_is_not_compared() -> None:
+    short = replace(QUICK, step_triggers=(1, 1, 1, 2))
+    rows = fed_rows(short, fixed_seconds=1.5)
+    rows[2]["offered_rows"] += rows[1]["offered_rows"]
+    del rows[1]
+    found = calibration(rows, short, "shedding_only").steps
+    assert [step["load"][0] for step in found] == [rows[number]["offered_utilization"] for number in (0, 1, 2)]
+
+
 def test_micro_batches_without_rows_are_not_compared() -> None:
     rows = fed_rows(QUICK, fixed_seconds=1.5)
     idle = row(len(rows), delay=500.0) | {"offered_rows": 0, "sampling_rate": 1.0, "expected_seconds": 4.0}

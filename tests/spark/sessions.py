@@ -1,0 +1,63 @@
+"""The Spark session of tests, in the session's own process and in programs that tests start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from streamshed.spark.session import START_SETTINGS
+
+_ROOT = Path(__file__).parents[2]
+_FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")
+_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
+    " -Xmn1200m -Xms2500m -XX:MetaspaceSize=700m"
+)
+"""Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
+
+With its first compiler alone, Java keeps 48 MB of code: once that is full, it interprets, and sweeps for ever. Room for
+new objects and classes spares it collections. docs/testing.md has the measurements.
+"""
+_ON_CLUSTER = {
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executorEnv.PYTHONPATH": str(_ROOT),
+    "spark.locality.wait": "0s",
+    # A test begins when both have come: else what it measures is theirs to come.
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.cores.max": "2",
+}
+
+
+def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark.
+
+    Args:
+        master: Where tasks run: "local[2]", or the address of a standalone cluster.
+        options: More settings.
+    """
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "3g",
+        "spark.driver.extraJavaOptions": _JAVA,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        **{name: START_SETTINGS[name] for name in _FOR_MANY_MICRO_BATCHES},
+        **({} if master.startswith("local") else _ON_CLUSTER),
+        **(options or {}),
+    }
+    builder = SparkSession.builder.master(master).appName("streamshed tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -1,0 +1,59 @@
+"""Checks that scenarios share; a scenario's module imports those that are tests of it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, at
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.windows_of_duckdb import Answers
+
+ENOUGH_GAPS = 10
+"""A scenario that drops windows has more gaps than that: else it would prove little."""
+
+
+def expected_of(outcome: Outcome, query: str) -> Answers:
+    """What DuckDB answers."""
+    exact = outcome.scenario.exact[query]
+    return exact.answers(outcome.table(exact.stream))
+
+
+def tolerant_queries(outcome: Outcome) -> list[str]:
+    """The queries of which windows may be missing, and DuckDB's answers are known."""
+    asked = {query.name.removeprefix(f"{outcome.prefix}."): query for query in outcome.network.queries}
+    return [name for name in outcome.scenario.exact if asked[name].gap_windows]
+
+
+def test_what_is_delivered_is_exact_and_the_rest_are_gaps(outcome: Outcome) -> None:
+    for query, exact in outcome.scenario.exact.items():
+        expected, gaps = expected_of(outcome, query), outcome.gaps(query)
+        answers = outcome.answers(query, exact.aggregate)
+        assert not {start for start, _ in answers} & gaps.keys(), query
+        inside = {place: value for place, value in answers.items() if place in expected}
+        assert inside == {place: value for place, value in expected.items() if place[0] not in gaps}, query
+        beside = {value for place, value in answers.items() if place not in expected}
+        assert beside <= {None, 0.0}, query
+        assert all(row.exact for row in outcome.rows(query)), query
+
+
+def test_no_gap_is_longer_than_allowed(outcome: Outcome) -> None:
+    asked = {query.name.removeprefix(f"{outcome.prefix}."): query for query in outcome.network.queries}
+    for query in tolerant_queries(outcome):
+        window = asked[query].windows[-1]
+        first = (EPOCH_MICROSECONDS - window.offset_microseconds) // window.slide_microseconds
+        places = {at((number - first) * window.slide_microseconds / 1e6): number for number in range(first - 500, first + 2000)}
+        numbers = sorted(places[start] for start in outcome.gaps(query))
+        runs = [len(list(run)) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+        assert len(numbers) > ENOUGH_GAPS, query
+        assert max(runs) <= asked[query].gap_windows, query
+
+
+def test_a_window_is_answered_once_and_exactly(outcome: Outcome) -> None:
+    """Of queries that tolerate no gaps."""
+    for query, exact in outcome.scenario.exact.items():
+        expected = expected_of(outcome, query)
+        answers = outcome.answers(query, exact.aggregate)
+        assert {place: answers.get(place) for place in expected} == expected, query
+        assert {value for place, value in answers.items() if place not in expected} <= {None, 0.0}, query
+        assert all(row.exact for row in outcome.rows(query)), query
+        assert not outcome.gaps(query), query

@@ -1,0 +1,87 @@
+"""Streams that scenarios read: which rows come in which step, and how."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from streamshed.network.sources import FileFormat, folder
+from streamshed.network.stream import Stream, stream
+
+STEP = "step"
+"""The column of `Input.rows` that tells in which step a row came."""
+
+_age = itertools.count(1_000_000_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """The rows of a stream, step by step: each step is a file, and each file a micro-batch.
+
+    Attributes:
+        name: The stream's name; no other input of the trunk has it.
+        steps: Makes the rows of each step, in order; called once in a process.
+        write: Writes the rows of a step into a file that has no ending yet, and returns the ending.
+        format: What files hold.
+        schema: Columns with types; None: as the files say.
+        settings: More settings of the stream, such as `watermark` and `identity`.
+        options: Spark's options for reading.
+    """
+
+    name: str
+    steps: Callable[[], list[pa.Table]]
+    write: Callable[[Path, pa.Table], None] = lambda path, rows: parquet.write_table(rows, path)
+    format: FileFormat = "parquet"
+    schema: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"time": "ts", "watermark": "2 seconds"})
+    options: Mapping[str, str] | None = None
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """All rows, in the order in which they come, with the step in which they do."""
+        tables = [
+            rows.append_column(STEP, pa.array([number] * rows.num_rows, pa.int64()))
+            for number, rows in enumerate(self._tables)
+        ]
+        return pa.concat_tables(tables)
+
+    @cached_property
+    def _tables(self) -> list[pa.Table]:
+        return self.steps()
+
+    def arrive(self, path: Path) -> None:
+        """Write the files of all steps, each newer than the one before."""
+        for number, rows in enumerate(self._tables):
+            appear(self._folder(path) / f"{number:03}.{self.format}", lambda draft, rows=rows: self.write(draft, rows))  # type: ignore[misc]
+
+    def stream(self, path: Path) -> Stream:
+        """The stream over the files."""
+        source = folder(
+            self._folder(path),
+            self.format,
+            schema=self.schema,
+            options=self.options,
+            max_files_per_micro_batch=1,
+        )
+        return stream(self.name, source, **self.settings)
+
+    def _folder(self, path: Path) -> Path:
+        return path / "in" / self.name
+
+
+def appear(path: Path, write: Callable[[Path], None]) -> None:
+    """Let a file appear at once, newer than all before it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}")
+    write(draft)
+    age = next(_age)
+    os.utime(draft, (age, age))
+    draft.rename(path)

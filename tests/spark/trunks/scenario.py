@@ -1,0 +1,72 @@
+"""What a scenario is: queries over inputs, and what is shed of them in each step. It runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamshed.network.query import Query
+from streamshed.network.stream import Stream
+from streamshed.planning.query_rates import SizedRate
+from tests.spark.trunks.inputs import Input
+from tests.spark.trunks.windows_of_duckdb import ExactWindows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shed:
+    """What is shed in a step, by the names of the scenario's own queries; whatever is left out is whole.
+
+    Attributes:
+        codes: Sampling code of queries.
+        kept_shares: Share of their windows that queries keep.
+        work_shares: Share of the work on their rows that is done, by joined stream.
+        sized: Queries whose rows are chosen by size, where they are shed.
+        counting: Queries whose rows are counted, where they are shed, with the code of the rate of counting.
+    """
+
+    codes: Mapping[str, int] = field(default_factory=dict)
+    kept_shares: Mapping[str, float] = field(default_factory=dict)
+    work_shares: Mapping[str, float] = field(default_factory=dict)
+    sized: Mapping[str, SizedRate] = field(default_factory=dict)
+    counting: Mapping[str, int] = field(default_factory=dict)
+
+
+NOTHING_SHED = Shed()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Where a scenario's queries are built.
+
+    Attributes:
+        streams: By the name of an input, its stream.
+        folder: A folder of the scenario's own, the same in each process and after each restart.
+        start: How often the trunk was started before: 0, then 1 after the kill, then 2 after the stop.
+    """
+
+    streams: Mapping[str, Stream]
+    folder: Path
+    start: int
+
+    def __getitem__(self, name: str) -> Stream:
+        return self.streams[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One course of events, and what is asked meanwhile; a test module has one, called `SCENARIO`.
+
+    Attributes:
+        queries: Builds the queries; after a restart it may build others.
+        inputs: Streams of its own, beside those of its trunk.
+        shed: What is shed in a step.
+        exact: By query, what DuckDB says; for the checks in `checks.py`.
+        prepare: Writes what else queries need into the scenario's folder, before the first start.
+    """
+
+    queries: Callable[[Setting], Iterable[Query]]
+    inputs: tuple[Input, ...] = ()
+    shed: Callable[[int], Shed] = lambda _: NOTHING_SHED
+    exact: Mapping[str, ExactWindows] = field(default_factory=dict)
+    prepare: Callable[[Path], None] = lambda _: None

@@ -14,8 +14,7 @@ from streamshed.spark.session import START_SETTINGS
 _ROOT = Path(__file__).parents[2]
 _FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")
 _JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
-    " -Xmn1200m -Xms2500m -XX:MetaspaceSize=700m"
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -Xmn1200m -Xms2500m -XX:MetaspaceSize=700m"
 )
 """Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
 

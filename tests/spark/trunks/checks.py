@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from itertools import groupby
 
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, at
+from streamshed.network.window import WindowSpecification
+from tests.spark.trunks.numbered_rows import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.windows_of_duckdb import Answers
 
@@ -24,6 +26,12 @@ def tolerant_queries(outcome: Outcome) -> list[str]:
     return [name for name in outcome.scenario.exact if asked[name].gap_windows]
 
 
+def window_number(start: datetime, window: WindowSpecification) -> int:
+    """The number of the window that starts then."""
+    microseconds = EPOCH_MICROSECONDS + (start - EPOCH) // timedelta(microseconds=1)
+    return (microseconds - window.offset_microseconds) // window.slide_microseconds
+
+
 def test_what_is_delivered_is_exact_and_the_rest_are_gaps(outcome: Outcome) -> None:
     for query, exact in outcome.scenario.exact.items():
         expected, gaps = expected_of(outcome, query), outcome.gaps(query)
@@ -40,9 +48,7 @@ def test_no_gap_is_longer_than_allowed(outcome: Outcome) -> None:
     asked = {query.name.removeprefix(f"{outcome.prefix}."): query for query in outcome.network.queries}
     for query in tolerant_queries(outcome):
         window = asked[query].windows[-1]
-        first = (EPOCH_MICROSECONDS - window.offset_microseconds) // window.slide_microseconds
-        places = {at((number - first) * window.slide_microseconds / 1e6): number for number in range(first - 500, first + 2000)}
-        numbers = sorted(places[start] for start in outcome.gaps(query))
+        numbers = sorted(window_number(start, window) for start in outcome.gaps(query))
         runs = [len(list(run)) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
         assert len(numbers) > ENOUGH_GAPS, query
         assert max(runs) <= asked[query].gap_windows, query

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +22,12 @@ from streamshed.spark.run import Run, start
 from tests.spark.streaming.harness import PATIENCE_SECONDS
 from tests.spark.trunks.scripted_loop import script, step_of
 from tests.spark.trunks.trunk import Cast
+
+IN_PROCESS = "local[2]"
+"""The master where tasks run in the session's own process."""
+
+LOG = "program.log"
+"""The file that holds what programs print."""
 
 KILLED = "killed"
 """The file that tells that the first process has come to where it is to be killed."""
@@ -82,21 +90,39 @@ def started(cast: Cast, spark: SparkSession, number: int, sink: AnswerFiles) -> 
         return start(cast.network(number), spark, checkpoint=str(cast.checkpoint), sink=sink, **settings)
 
 
-def kill_first(cast: Cast) -> None:
+def kill_first(cast: Cast, master: str = IN_PROCESS) -> None:
     """Run the trunk in a process of its own until the step in which it is killed, and kill it with all its own."""
-    command = [sys.executable, "-m", "tests.spark.trunks.killed_program", cast.package, str(cast.path), *cast.modules]
-    log = cast.path / "killed_program.log"
-    with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+    with program(cast, "until_killed", master) as process:
+        _await_program(cast, process, (cast.path / KILLED).exists)
+
+
+def go_on_elsewhere(cast: Cast, master: str) -> None:
+    """Do what `go_on` does in a process of its own, with executors on a cluster."""
+    with program(cast, "to_the_end", master) as process:
+        _await_program(cast, process, lambda: process.poll() == 0)
+
+
+@contextmanager
+def program(cast: Cast, part: str, master: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a part of the course as a program; in the end it is killed."""
+    command = [sys.executable, "-m", "tests.spark.trunks.program", part, master, cast.package, str(cast.path)]
+    with (cast.path / LOG).open("a") as output:
+        process = subprocess.Popen([*command, *cast.modules], stdout=output, stderr=output, start_new_session=True)
         try:
-            deadline = time.monotonic() + PATIENCE_SECONDS
-            while not (cast.path / KILLED).exists():
-                assert process.poll() is None, log.read_text()[-3000:]
-                assert time.monotonic() < deadline, log.read_text()[-3000:]
-                time.sleep(0.05)
+            yield process
         finally:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _await_program(cast: Cast, process: subprocess.Popen[bytes], has_come: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not has_come():
+        said = (cast.path / LOG).read_text()[-3000:]
+        assert process.poll() in {None, 0}, said
+        assert time.monotonic() < deadline, said
+        time.sleep(0.05)
 
 
 def go_on(cast: Cast, spark: SparkSession) -> None:

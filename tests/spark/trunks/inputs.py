@@ -39,7 +39,7 @@ class Input:
     name: str
     steps: Callable[[], list[pa.Table]]
     write: Callable[[Path, pa.Table], None] = lambda path, rows: parquet.write_table(rows, path)
-    format: FileFormat = "parquet"
+    format: FileFormat = FileFormat.PARQUET
     schema: str | None = None
     settings: Mapping[str, Any] = field(default_factory=lambda: {"time": "ts", "watermark": "2 seconds"})
     options: Mapping[str, str] | None = None

@@ -60,7 +60,7 @@ class Outcome:
         return [
             replace(row, query=row.query.removeprefix(beginning))
             for row in self._of_all
-            if row.query is not None and row.query.startswith(beginning)
+            if row.query.startswith(beginning)
         ]
 
     def rows(self, query: str | None = None, kind: str = "answer") -> list[Found]:
@@ -120,5 +120,7 @@ class Outcome:
 
     def micro_batch_of(self, step: int, clock: str = "time") -> int:
         """The micro-batch that read a step."""
-        offsets = [int(path.name) for path in (self.clock_folder(clock) / "spark/offsets").iterdir() if path.name.isdigit()]
+        offsets = [
+            int(path.name) for path in (self.clock_folder(clock) / "spark/offsets").iterdir() if path.name.isdigit()
+        ]
         return next(number for number in sorted(offsets) if step_of(self.clock_folder(clock), number) == step)

@@ -49,15 +49,15 @@ class ExactWindows:
             microseconds = pc.subtract(rows["ts"].cast(pa.int64()), EPOCH_MICROSECONDS)
             database.register("events", rows.append_column("instant", microseconds))
             end = pc.max(microseconds).as_py() // 1_000_000 + 1
-            answers = database.execute(self._sql(end)).fetchall()
+            answers = database.execute(self.sql(end)).fetchall()
         return {
             (at(start), () if self.by is None else (_text(key),)): None if value is None else float(value)
             for start, key, value in answers
         }
 
-    def _sql(self, end: int) -> str:
+    def sql(self, end: int) -> str:
         """Asks for windows that start before a second."""
-        below = f"(SELECT k * 1000000 AS instant, * FROM ({self.below._sql(end)}))" if self.below else "events"
+        below = f"(SELECT k * 1000000 AS instant, * FROM ({self.below.sql(end)}))" if self.below else "events"
         slide = self.slide or self.size
         first = -(self.size // slide + 1) * slide
         return (

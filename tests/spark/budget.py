@@ -1,0 +1,80 @@
+"""How many streams the tests may start: what a streaming test costs is what its runs cost, whatever it asserts.
+
+Each process that starts streams writes down where their checkpoints are; in the end these tell the micro-batches.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+FOLDER = "STREAMSHED_STREAMS_STARTED"
+"""The environment variable that names the folder where starts are written down; without it nothing is counted."""
+
+
+@dataclass(frozen=True)
+class StreamCount:
+    """Streams started, and micro-batches begun.
+
+    Attributes:
+        runs: Starts of streaming queries.
+        micro_batches: Micro-batches that they began; one that is run again counts once.
+    """
+
+    runs: int
+    micro_batches: int
+
+    def exceeds(self, most: StreamCount) -> bool:
+        """Whether there are more of either."""
+        return self.runs > most.runs or self.micro_batches > most.micro_batches
+
+
+MOST = StreamCount(runs=60, micro_batches=300)
+"""What `make test` may start, but for `tests/spark/elastic`."""
+
+MOST_ELASTIC = StreamCount(runs=6, micro_batches=80)
+"""What `tests/spark/elastic` may start."""
+
+
+def note_start(checkpoint: str) -> None:
+    """Write down that a stream was started.
+
+    Args:
+        checkpoint: Where its checkpoint is: the folder that has `offsets`.
+    """
+    if folder := os.environ.get(FOLDER):
+        with (Path(folder) / str(os.getpid())).open("a") as lines:
+            lines.write(f"{checkpoint}\n")
+
+
+def note_all_starts() -> None:
+    """Let every start of a streaming query in this process be written down."""
+    start = DataStreamWriter.start
+
+    def noted(self: DataStreamWriter, *arguments: Any, **settings: Any) -> Any:
+        query = start(self, *arguments, **settings)
+        note_start(_checkpoint_of(query))
+        return query
+
+    DataStreamWriter.start = noted  # type: ignore[method-assign]
+
+
+def _checkpoint_of(query: Any) -> str:
+    location: str = query._jsq.streamingQuery().resolvedCheckpointRoot()  # noqa: SLF001 - Spark tells it to nobody
+    return location.removeprefix("file://").removeprefix("file:")
+
+
+def count_streams(folder: Path) -> StreamCount:
+    """Count what was written down, and the micro-batches in the checkpoints."""
+    checkpoints = [line for path in folder.iterdir() for line in path.read_text().splitlines()]
+    return StreamCount(len(checkpoints), sum(_micro_batches(Path(checkpoint)) for checkpoint in set(checkpoints)))
+
+
+def _micro_batches(checkpoint: Path) -> int:
+    offsets = checkpoint / "offsets"
+    numbers = [int(path.name) for path in offsets.iterdir() if path.name.isdigit()] if offsets.is_dir() else []
+    return max(numbers, default=-1) + 1

@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-cluster lint format bench lock clean
+.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic lint format bench lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -11,8 +11,8 @@ BIN := .venv/bin
 PURE_TESTS := src/streamshed tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
-# Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB.
-# Files with few tests take longest: in the order of names, the last ones are not left to a single session.
+# Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB, with the programs that it starts.
+# Trunks come first, whole: what is begun last should be short.
 SPARK_SESSIONS ?= 3
 BENCHMARKS ?= throughput overhead burst
 BENCH_FOLDER ?= out/bench
@@ -29,22 +29,20 @@ setup: ## create or update .venv (Python, Java and locked packages); PYTHON=/pat
 demo: setup ## watch a network of queries survive a burst (at most four minutes)
 	$(BIN)/streamshed demo
 
-test: test-pure test-spark test-elastic test-cluster ## run the tests: doctests, unit and property tests, then those on Spark, some on clusters
+test: setup ## run the tests: doctests, unit and property tests, then those on Spark (at most 20 minutes)
+	@bash scripts/parts.sh test test-pure test-spark test-elastic
 
 test-thorough: export HYPOTHESIS_PROFILE := thorough
-test-thorough: test ## run them with four times as many examples, and those that take long, too (hours)
+test-thorough: test ## run them with four times as many examples, and those that take long, too (at most three hours)
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
-	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadfile --no-loadscope-reorder --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
+	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadgroup --no-loadscope-reorder --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
 
 test-elastic: setup ## run the tests of workers that come, go and die, with the machine to themselves
 	$(BIN)/python -m pytest $(ELASTIC_TESTS)
-
-test-cluster: setup ## run a choice of the streaming tests, or ALL=1, with executors on a standalone cluster, on loopback
-	$(BIN)/python -m pytest $(if $(ALL),--cluster-all,--cluster) $(SPARK_TESTS)/streaming
 
 lint: setup ## check style, format, types and the direction of dependencies
 	$(BIN)/ruff check .

@@ -29,12 +29,15 @@ class CarrierClock:
     Args:
         streams: The streams of the time domain.
         last: The last plan before a restart.
+        watermark: The one after the last micro-batch before a restart, microseconds; 0: there is none. That plan was
+            made before the micro-batch ran, and may not know how far its rows went: the windows that the watermark
+            has passed would be without answers and gaps.
     """
 
-    def __init__(self, streams: Sequence[Stream], last: PlanRow | None = None) -> None:
+    def __init__(self, streams: Sequence[Stream], last: PlanRow | None = None, watermark: int = 0) -> None:
         self._streams = {stream.name: stream for stream in streams}
         self._is_numbered = streams[0].is_numbered
-        self.latest_event: dict[str, int] = {} if last is None else dict(last.latest_event)
+        self.latest_event: dict[str, int] = {} if last is None else _at_least(last, watermark, self._streams)
         self.active_at_seconds: dict[str, float] = {} if last is None else dict(last.active_at_seconds)
         plans = {} if last is None else last.streams
         self._until = {name: plan.carrier_until for name, plan in plans.items() if plan.carrier_until is not None}
@@ -161,3 +164,13 @@ class CarrierClock:
             return max(self.latest_event.values())
         silent_seconds = now_seconds - max(self.active_at_seconds.values(), default=now_seconds)
         return max(self.latest_event.values()) + round(max(silent_seconds, 0.0) * 1e6)
+
+
+def _at_least(last: PlanRow, watermark: int, streams: Mapping[str, Stream]) -> dict[str, int]:
+    """The latest events that a plan knows, raised to what the watermark says, unless the stream was being drained."""
+    if watermark <= 0 or last.drained_at is not None:
+        return dict(last.latest_event)
+    return {
+        name: max(latest, watermark + streams[name].watermark_microseconds) if name in streams else latest
+        for name, latest in last.latest_event.items()
+    }

@@ -18,7 +18,7 @@ from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.spark.carrier_clock import CarrierClock
-from streamshed.spark.checkpoint_reader import watermark_milliseconds
+from streamshed.spark.checkpoint_reader import last_committed, next_watermark_milliseconds, watermark_milliseconds
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.event_times import event_times, joined_times
 from streamshed.spark.join_planner import JoinOutcome, JoinPlanner
@@ -86,7 +86,7 @@ class MicroBatchPlanner:
         last = self._plans.last()
         self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
         """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
-        self._carrier = CarrierClock(facts.sources, last)
+        self._carrier = CarrierClock(facts.sources, last, _watermark_so_far(checkpoint))
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
@@ -385,3 +385,9 @@ class MicroBatchPlanner:
 
 def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
     return codes if any(codes.values()) else {}
+
+
+def _watermark_so_far(checkpoint: Storage) -> int:
+    """The watermark after the last micro-batch that finished, microseconds; 0: there is none."""
+    last = last_committed(checkpoint)
+    return 0 if last is None else next_watermark_milliseconds(checkpoint, last) * 1000

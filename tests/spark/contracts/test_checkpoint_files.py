@@ -15,11 +15,14 @@ from streamshed.spark.checkpoint_reader import files_of, query_id, rows_by_offse
 from streamshed.spark.storage import Storage
 from tests.spark.streaming.files import EPOCH, timed_values, write_parquet
 
-FILES = 11
-"""One more than Spark puts together into one file of its log."""
+FILES = 4
+COMPACTED = ("spark.sql.streaming.fileSource.log.compactInterval", "3")
+"""So many entries Spark puts together into one file of its log: one less than there are."""
 
 
 def test_files_and_watermark_of_each_micro_batch_are_known_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:
+    spark = spark.newSession()
+    spark.conf.set(*COMPACTED)
     folder, checkpoint = tmp_path / "in put", Storage.at(str(tmp_path / "checkpoint"))
     for number in range(FILES):
         write_parquet(folder / f"{number} 100%.parquet", timed_values([number], [number]))
@@ -51,7 +54,7 @@ def test_files_and_watermark_of_each_micro_batch_are_known_while_it_runs(spark: 
     # The micro-batch that the stop interrupted, if any, was told of and not read.
     assert {number: told[number] for number in read} == read
     assert [len(read[number]) for number in range(FILES + 2)] == [1] * FILES + [0, 0]
-    assert (tmp_path / "checkpoint" / "sources" / "0" / "9.compact").exists()
+    assert (tmp_path / "checkpoint" / "sources" / "0" / "2.compact").exists()
     epoch = int(EPOCH.timestamp()) * 1000
     expected = {number: epoch + (number - 1 - 2) * 1000 for number in range(1, FILES + 1)}
     assert {number: watermarks[number] for number in expected} == expected

@@ -14,7 +14,7 @@ from streamshed.network.stream import stream
 from tests.spark.streaming.files import at, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
 
-FILES, FIRST = 6, 2
+FILES, FIRST = 3, 2
 MOST_COMPILED = 20
 """Per micro-batch: code that has the watermark in it is another one each time, and is that of few stages of many."""
 

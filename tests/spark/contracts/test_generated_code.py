@@ -42,51 +42,46 @@ PACKET = (at(0), "a", "b", 1, 80, 100, 6)
 
 
 @pytest.mark.parametrize("count", [7, 70])
-def test_every_generated_method_can_be_compiled(spark: SparkSession, tmp_path: Path, count: int) -> None:
+def test_generated_methods_can_be_compiled_and_what_a_row_passes_is_computed_once(
+    spark: SparkSession, tmp_path: Path, count: int
+) -> None:
     write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
     write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
     source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
     queries = packet_network(typed_packets(source), packet_queries(count), tmp_path / "hosts.parquet")
-    run = queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE)
-    with run:
-        wait_for_micro_batch(run, 0)
-        [query] = spark.streams.active
-        largest = list(_largest_methods(spark, query))
-    assert len(largest) >= 4, "the way of a row, slices, windows"
-    assert max(largest) <= LARGEST_COMPILED
-
-
-def test_what_a_row_passes_is_computed_once(spark: SparkSession, tmp_path: Path) -> None:
-    write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
-    write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
-    source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
-    queries = packet_network(typed_packets(source), packet_queries(7), tmp_path / "hosts.parquet")
     with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE) as run:
         wait_for_micro_batch(run, 0)
         [query] = spark.streams.active
-        plan = str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
+        largest, plan = list(_largest_methods(spark, query)), _executed_plan(query)
+    assert len(largest) >= 4, "the way of a row, slices, windows"
+    assert max(largest) <= LARGEST_COMPILED
     assert PASSES in plan
     filters = [line for line in plan.splitlines() if " Filter " in line]
     assert filters
     assert not [line for line in filters if PASSES in line], "Spark inferred a filter on a mask that could be null"
 
 
-@pytest.mark.parametrize(("mode", "is_sampled"), [("approximate", True), ("exact", False), ("subset", False)])
-def test_rows_that_are_never_sampled_meet_no_sampler(
-    spark: SparkSession, tmp_path: Path, mode: str, is_sampled: bool
-) -> None:
-    write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
-    source = folder(tmp_path / "in", "parquet", schema="ts timestamp, size int")
-    counted = stream("packets", source, time="ts").filter("size > 0").window("1 second").agg(n="count(*)")
-    run = network(counted.query("q", mode=mode)).start(
-        spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE
-    )
-    with run:
+def test_rows_that_are_never_sampled_meet_no_sampler(spark: SparkSession, tmp_path: Path) -> None:
+    is_sampled = {"approximate": True, "exact": False, "subset": False}
+    queries = []
+    for mode in is_sampled:
+        write_parquet(tmp_path / mode / "0.parquet", pa.Table.from_arrays([[value] for value in PACKET], schema=SCHEMA))
+        source = folder(tmp_path / mode, "parquet", schema="ts timestamp, size int")
+        counted = stream(mode, source, time="ts").filter("size > 0").window("1 second").agg(n="count(*)")
+        queries.append(counted.query(f"of_{mode}", mode=mode))
+    asked = network(*queries)
+    with asked.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE) as run:
         wait_for_micro_batch(run, 0)
         [query] = spark.streams.active
-        plan = str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
-    asked = [re.search(rf"{PLAN}#\d+\.\w*{name}\b", plan) is not None for name in (SAMPLING_RATE, BY_LEVEL)]
-    assert asked == [is_sampled, is_sampled]
+        plan = _executed_plan(query)
+    for number, of in enumerate(asked.streams):
+        names = (f"stream_{number}_{name}" for name in (SAMPLING_RATE, BY_LEVEL))
+        reads = [re.search(rf"{PLAN}#\d+\.{name}\b", plan) is not None for name in names]
+        assert reads == [is_sampled[of.name]] * 2, of.name
+
+
+def _executed_plan(query: Any) -> str:
+    return str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
 
 
 def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:

@@ -6,6 +6,7 @@ import json
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from streamshed.control.needs import NetworkNeeds, StreamNeeds
 from streamshed.network.feed import Feed
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
-from streamshed.network.stream import stream
+from streamshed.network.stream import Stream, stream
 from streamshed.spark.needs_files import NeedsFile, read_needs
 from streamshed.spark.run import Run
 from streamshed.statistics.load_prior import LoadPrior
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
+from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, seconds_of, write_parquet
 from tests.spark.streaming.harness import QUICK, wait_for_micro_batch, wait_until
 
 UNHURRIED = {**QUICK, "latency": "10 minutes", "larger_micro_batches": True}
@@ -33,23 +34,51 @@ FILE_SECONDS = 20
 SCHEMA = "id bigint, ts timestamp, v bigint, stands_for double"
 
 
+QUERIES: dict[str, str | None] = {
+    "limited": None,
+    "timed": "v > -1",
+    "unpublished": "v > -2",
+    "stale": "v > -3",
+}
+"""Queries for rows that are the streams of other networks, and their filters; each takes all rows."""
+
+SECOND = 1_000_000
+UNNEEDED_ROWS = ((EPOCH_MICROSECONDS + 10 * SECOND, EPOCH_MICROSECONDS + 30 * SECOND),)
+UNNEEDED_WINDOWS = ((EPOCH_MICROSECONDS + 10 * SECOND, EPOCH_MICROSECONDS + 50 * SECOND),)
+NEEDS = {
+    "limited": StreamNeeds(rows_per_second=40.0),
+    "timed": StreamNeeds(unneeded=UNNEEDED_ROWS),
+    "largest": StreamNeeds(rows_per_second=0.0, unneeded=UNNEEDED_WINDOWS),
+    "stale": StreamNeeds(rows_per_second=1.0),
+}
+FILES = 3
+
+
 @dataclass
 class Delivered:
-    """A sink that lets the rows of a query appear in a folder; a micro-batch that is written again replaces itself."""
+    """A sink that keeps the rows of queries, and writes those of one where another network reads them.
 
-    target: Path
-    rows: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    A micro-batch that is written again replaces itself.
+    """
+
+    target: Path | None = None
+    fed: str = "alerts"
+    rows: dict[tuple[str, int], list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    windows: dict[int, list[Any]] = field(default_factory=dict)
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
-        found = answers.where("kind = 'row' AND query = 'alerts'").select("value_text", "rows_estimated").collect()
-        rows = [{**json.loads(row.value_text), "stands_for": row.rows_estimated} for row in found]
-        self.rows[micro_batch_id] = rows
-        if rows:
-            write_parquet(self.target / f"{micro_batch_id:06d}.parquet", _table(rows))
+        by_query: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in answers.where("kind = 'row'").select("query", "value_text", "rows_estimated").collect():
+            by_query[row.query].append({**json.loads(row.value_text), "stands_for": row.rows_estimated})
+        for query, rows in by_query.items():
+            self.rows[query, micro_batch_id] = rows
+        self.windows[micro_batch_id] = answers.where("query = 'largest'").collect()
+        if self.target is not None and by_query[self.fed]:
+            write_parquet(self.target / f"{micro_batch_id:06d}.parquet", _table(by_query[self.fed]))
 
-    @property
-    def all_rows(self) -> list[dict[str, Any]]:
-        return [row for rows in self.rows.values() for row in rows]
+    def of(self, query: str) -> list[dict[str, Any]]:
+        """All rows of a query."""
+        return [row for (name, _), rows in self.rows.items() if name == query for row in rows]
 
 
 def _table(rows: list[dict[str, Any]]) -> pa.Table:
@@ -68,46 +97,54 @@ def write_events(path: Path, number: int) -> None:
     """Rows that are numbered through, evenly over the seconds of their file."""
     ids = range(number * ROWS_OF_A_FILE, (number + 1) * ROWS_OF_A_FILE)
     rows = [
-        {"id": one, "ts": at(one * FILE_SECONDS / ROWS_OF_A_FILE).isoformat(), "v": one % 7, "stands_for": 1.0}
-        for one in ids
+        {"id": place, "ts": at(place * FILE_SECONDS / ROWS_OF_A_FILE).isoformat(), "v": place % 7, "stands_for": 1.0}
+        for place in ids
     ]
     write_parquet(path / "events" / f"{number:06d}.parquet", _table(rows))
 
 
-def upstream(path: Path) -> QueryNetwork:
+def _events(path: Path) -> Stream:
     source = folder(path / "events", "parquet", schema=SCHEMA, max_files_per_micro_batch=1)
-    events = stream("events", source, time="ts", watermark="1 second", identity=["id"])
-    return network(
-        events.query("alerts"),
-        events.window(f"{FILE_SECONDS} seconds").agg(n="count(*)").query("counts"),
-    )
+    return stream("events", source, time="ts", watermark="1 second", identity=["id"])
 
 
-def fed(
-    spark: SparkSession,
-    path: Path,
-    files: int,
-    *,
-    needs: StreamNeeds | None,
-    same_time: bool = False,
-    age_seconds: float = 0.0,
-) -> tuple[Delivered, Any]:
-    """Run the upstream network over some files, its reader having told of needs for an hour; returns the journal."""
-    told = path / "needs.json"
-    if needs is not None:
-        document = NetworkNeeds(
-            told_at_seconds=time.time() - age_seconds, lifetime_seconds=3600.0, streams={"alerts": needs}
-        )
-        NeedsFile(str(told)).tell("time", document)
-    for number in range(files):
+@dataclass(frozen=True)
+class Fed:
+    """What a network delivered to its readers, who had told what they need, and its journal."""
+
+    delivered: Delivered
+    journal: pd.DataFrame
+
+
+@pytest.fixture(scope="module")
+def fed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fed:
+    path = tmp_path_factory.mktemp("fed")
+    for number in range(FILES):
         write_events(path, number)
-    delivered = Delivered(path / "alerts")
-    feed = Feed(query="alerts", needs=str(told), stream="alerts", same_time=same_time)
-    run = upstream(path).start(spark, checkpoint=path / "checkpoint", sink=delivered, feeds=[feed], **UNHURRIED)
+    for query, needs in NEEDS.items():
+        age_seconds = 7200.0 if query == "stale" else 0.0
+        document = NetworkNeeds(
+            told_at_seconds=time.time() - age_seconds, lifetime_seconds=3600.0, streams={"read": needs}
+        )
+        NeedsFile(str(path / f"{query}.json")).tell("time", document)
+    events = _events(path)
+    windows = events.window("5 seconds").agg(largest="max(id)")
+    counts = events.window(f"{FILE_SECONDS} seconds").agg(n="count(*)")
+    queries = network(
+        *((events if test is None else events.filter(test)).query(query) for query, test in QUERIES.items()),
+        windows.query("largest", mode="subset", max_gap=3),
+        counts.query("counts"),
+    )
+    feeds = [
+        Feed(query=query, needs=str(path / f"{query}.json"), stream="read", same_time=query in {"timed", "largest"})
+        for query in (*QUERIES, "largest")
+    ]
+    delivered = Delivered()
+    run = queries.start(spark, checkpoint=path / "checkpoint", sink=delivered, feeds=feeds, **UNHURRIED)
     with run:
-        wait_until(run, lambda: _rows_read(run) >= files * ROWS_OF_A_FILE, "all files")
+        wait_until(run, lambda: _rows_read(run) >= FILES * ROWS_OF_A_FILE, "all files")
         assert run.drain()
-    return delivered, run.journal()
+    return Fed(delivered, run.journal())
 
 
 def _rows_read(run: Run) -> int:
@@ -115,91 +152,56 @@ def _rows_read(run: Run) -> int:
     return 0 if journal.empty else int(journal.offered_rows.sum())
 
 
-def test_rows_that_are_of_no_use_are_shed_upstream_and_say_what_they_stand_for(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_rows_that_are_of_no_use_are_shed_upstream_and_say_what_they_stand_for(fed: Fed) -> None:
     # Of the first micro-batch, whose rows are taken to have come within a trigger interval, one row in a hundred.
-    delivered, journal = fed(spark, tmp_path, 3, needs=StreamNeeds(rows_per_second=40.0))
-    with_rows = journal[journal.offered_rows > 0]
-    rates = [row["alerts"] for row in with_rows.effective_sampling_rates]
-    useful = [row.get("alerts", 1.0) for row in with_rows.useful_rates]
+    with_rows = fed.journal[fed.journal.offered_rows > 0]
+    rates = [row["limited"] for row in with_rows.effective_sampling_rates]
+    useful = [row.get("limited", 1.0) for row in with_rows.useful_rates]
     assert rates[0] == pytest.approx(0.01, rel=0.08)
     assert all(rate <= most for rate, most in zip(rates, useful, strict=True))
     assert all(row["counts"] == 1 for row in with_rows.effective_sampling_rates)
-    assert set(with_rows.ignored_needs) == {""}
-    assert all(told == {"alerts": 40.0} for told in with_rows.needed_rows_per_second)
-    assert len(delivered.all_rows) < 3 * ROWS_OF_A_FILE
-    weights = {round(1 / rate, 6) for rate in rates}
-    assert {round(row["stands_for"], 6) for row in delivered.all_rows} <= weights
+    assert all(needs == {"limited": 40.0} for needs in with_rows.needed_rows_per_second)
+    rows = fed.delivered.of("limited")
+    assert len(rows) < FILES * ROWS_OF_A_FILE
+    assert {round(row["stands_for"], 6) for row in rows} <= {round(1 / rate, 6) for rate in rates}
 
 
-@pytest.mark.cluster
-def test_rows_of_windows_that_are_dropped_there_are_not_delivered(spark: SparkSession, tmp_path: Path) -> None:
-    second = 1_000_000
-    unneeded = ((EPOCH_MICROSECONDS + 10 * second, EPOCH_MICROSECONDS + 30 * second),)
-    delivered, _ = fed(spark, tmp_path, 3, needs=StreamNeeds(unneeded=unneeded), same_time=True)
+def test_rows_of_windows_that_are_dropped_there_are_not_delivered(fed: Fed) -> None:
     per_second = ROWS_OF_A_FILE // FILE_SECONDS
-    kept = {*range(10 * per_second), *range(30 * per_second, 3 * ROWS_OF_A_FILE)}
-    assert sorted(row["id"] for row in delivered.all_rows) == sorted(kept)
-    assert all(row["stands_for"] == 1 for row in delivered.all_rows)
+    needed = {*range(10 * per_second), *range(30 * per_second, FILES * ROWS_OF_A_FILE)}
+    rows = fed.delivered.of("timed")
+    assert sorted(row["id"] for row in rows) == sorted(needed)
+    assert all(row["stands_for"] == 1 for row in rows)
 
 
-@dataclass
-class Windows:
-    """A sink that keeps what became of the windows of a query, by their start in seconds."""
-
-    answers: dict[float, float] = field(default_factory=dict)
-    gaps: dict[float, str] = field(default_factory=dict)
-
-    def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
-        columns = ["unix_micros(window_start) AS start", "kind", "reason", "exact", "value"]
-        for row in answers.where("query = 'largest'").selectExpr(*columns).collect():
-            start = (row.start - EPOCH_MICROSECONDS) / 1e6
-            if row.kind == "gap":
-                self.gaps[start] = row.reason
-            elif row.kind == "answer":
-                assert row.exact
-                self.answers[start] = row.value
-
-
-def test_windows_of_aggregates_are_dropped_that_nobody_needs(spark: SparkSession, tmp_path: Path) -> None:
+def test_windows_of_aggregates_are_dropped_that_nobody_needs(fed: Fed) -> None:
     """Of those that start from 10 s to 50 s; of every four in a row one is kept, as no more may be missed."""
-    second, files = 1_000_000, 3
-    unneeded = ((EPOCH_MICROSECONDS + 10 * second, EPOCH_MICROSECONDS + 50 * second),)
-    told = str(tmp_path / "needs.json")
-    needs = StreamNeeds(rows_per_second=0.0, unneeded=unneeded)
-    NeedsFile(told).tell(
-        "time", NetworkNeeds(told_at_seconds=time.time(), lifetime_seconds=3600.0, streams={"l": needs})
-    )
-    for number in range(files):
-        write_events(tmp_path, number)
-    source = folder(tmp_path / "events", "parquet", schema=SCHEMA, max_files_per_micro_batch=1)
-    events = stream("events", source, time="ts", watermark="1 second", identity=["id"])
-    windows = events.window("5 seconds").agg(largest="max(id)").query("largest", mode="subset", max_gap=3)
-    feed, found = Feed(query="largest", needs=told, stream="l", same_time=True), Windows()
-    run = network(windows).start(spark, checkpoint=tmp_path / "checkpoint", sink=found, feeds=[feed], **UNHURRIED)
-    with run:
-        wait_until(run, lambda: _rows_read(run) >= files * ROWS_OF_A_FILE, "all files")
-        assert run.drain()
-    starts = {5.0 * number for number in range(files * FILE_SECONDS // 5)}
-    assert set(found.gaps) | set(found.answers) == starts
-    assert not set(found.gaps) & set(found.answers)
-    assert set(found.gaps.values()) == {"not needed"}
-    assert all(10 <= start < 50 for start in found.gaps)
-    assert 5 <= len(found.gaps) <= 6
+    rows = [row for rows in fed.delivered.windows.values() for row in rows]
+    gaps = {seconds_of(row.window_start.replace(tzinfo=UTC)): row.reason for row in rows if row.kind == "gap"}
+    answers = [row for row in rows if row.kind == "answer"]
+    assert all(row.exact for row in answers)
+    values = {seconds_of(row.window_start.replace(tzinfo=UTC)): row.value for row in answers}
+    starts = {5.0 * number for number in range(FILES * FILE_SECONDS // 5)}
+    assert gaps.keys() | values.keys() == starts
+    assert not gaps.keys() & values.keys()
+    assert set(gaps.values()) == {"not needed"}
+    assert all(10 <= start < 50 for start in gaps)
+    assert 5 <= len(gaps) <= 6
     per_second = ROWS_OF_A_FILE // FILE_SECONDS
-    assert found.answers == {start: (start + 5) * per_second - 1 for start in found.answers}
+    assert values == {start: (start + 5) * per_second - 1 for start in values}
 
 
 @pytest.mark.parametrize(
-    ("needs", "reason"), [(None, "nothing is published"), (StreamNeeds(rows_per_second=1.0), "s old, and held for")]
+    ("query", "reason"), [("unpublished", "nothing is published"), ("stale", "s old, and held for")]
 )
 def test_without_needs_that_hold_everything_is_delivered_and_the_journal_says_why(
-    spark: SparkSession, tmp_path: Path, needs: StreamNeeds | None, reason: str
+    fed: Fed, query: str, reason: str
 ) -> None:
-    delivered, journal = fed(spark, tmp_path, 2, needs=needs, age_seconds=7200.0)
-    assert len(delivered.all_rows) == 2 * ROWS_OF_A_FILE
-    assert all(reason in told for told in journal.ignored_needs)
+    assert sorted(row["id"] for row in fed.delivered.of(query)) == list(range(FILES * ROWS_OF_A_FILE))
+    for ignored in fed.journal.ignored_needs:
+        reasons = dict(entry.split(": ", 1) for entry in ignored.split("; "))
+        assert reasons.keys() == {"unpublished", "stale"}
+        assert reason in reasons[query]
 
 
 @dataclass
@@ -213,6 +215,11 @@ class Answers:
             self.counts[row.window_start] = row.value
 
 
+def upstream(path: Path) -> QueryNetwork:
+    events = _events(path)
+    return network(events.query("alerts"), events.window(f"{FILE_SECONDS} seconds").agg(n="count(*)").query("counts"))
+
+
 def downstream(path: Path) -> QueryNetwork:
     source = folder(path / "alerts", "parquet", schema=SCHEMA)
     alerts = stream("alerts", source, time="ts", watermark="1 second", identity=["id"])
@@ -220,7 +227,6 @@ def downstream(path: Path) -> QueryNetwork:
     return network(windows.agg(n="sum(stands_for)").query("n"))
 
 
-@pytest.mark.cluster
 def test_a_network_that_cannot_keep_up_is_spared_by_the_one_that_feeds_it(spark: SparkSession, tmp_path: Path) -> None:
     """It believes that a row takes a second, so that it can use next to none of them."""
     path, told = tmp_path, str(tmp_path / "needs.json")
@@ -247,10 +253,10 @@ def test_a_network_that_cannot_keep_up_is_spared_by_the_one_that_feeds_it(spark:
     assert limit is not None
     assert 0 < limit < ROWS_OF_A_FILE
     for _, row in _shed(feeding).iterrows():
-        rows = delivered.rows.get(row.micro_batch_id, [])
+        rows = delivered.rows.get(("alerts", row.micro_batch_id), [])
         assert len(rows) < row.offered_rows
         assert all(one["stands_for"] > 1 for one in rows)
-    assert len(delivered.all_rows) < files * ROWS_OF_A_FILE
+    assert len(delivered.of("alerts")) < files * ROWS_OF_A_FILE
     assert all(set(row) >= {"alerts", "counts"} for row in feeding.journal().effective_sampling_rates)
 
 

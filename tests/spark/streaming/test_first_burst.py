@@ -1,4 +1,4 @@
-"""The very first loaded micro-batch of a burst is shed already: its size is known before it runs."""
+"""A burst is shed in the first micro-batch that has it: its size is known before it runs."""
 
 from __future__ import annotations
 
@@ -16,59 +16,62 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from tests.spark.streaming.calibrated import calibrate
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
-from tests.spark.streaming.harness import Collected, wait_for_micro_batch, wait_until
+from tests.spark.streaming.harness import Collected, finish, wait_for_micro_batch, wait_until
+from tests.spark.streaming.slow_machine import Machine, run_on
 
-TRIGGER_SECONDS = 3.0
+TRIGGER_SECONDS = 0.5
 HEADROOM = 0.8
-FIXED_SECONDS = 0.8
-SECONDS_PER_ROW = 1e-4
-CAPACITY = round((HEADROOM * TRIGGER_SECONDS - FIXED_SECONDS) / SECONDS_PER_ROW)
+MACHINE = Machine(fixed_seconds=0.13, seconds_per_row=2e-5)
+CAPACITY = round((HEADROOM * TRIGGER_SECONDS - MACHINE.fixed_seconds) / MACHINE.seconds_per_row)
 BURST_ROWS = 5 * CAPACITY
 WINDOWS = 10
+BURSTS = ("in the first micro-batch", "after idle ones")
 
 
 @dataclass(frozen=True)
-class Burst:
-    """What was answered, and the journal's row of the micro-batch that brought the burst."""
+class Bursts:
+    """What was answered, and the journal's rows of the micro-batches that brought bursts."""
 
     collected: Collected
-    decision: pd.Series
+    decisions: pd.DataFrame
 
 
-@pytest.fixture(scope="module", params=["in the first micro-batch", "after idle ones"])
-def burst(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Burst:
+@pytest.fixture(scope="module")
+def bursts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Bursts:
     path = tmp_path_factory.mktemp("burst")
     queries = _network(path)
     calibrate(
         queries,
         path / "checkpoint" / "time" / "control.json",
-        fixed_seconds=FIXED_SECONDS,
-        seconds_per_row=SECONDS_PER_ROW,
+        fixed_seconds=MACHINE.fixed_seconds,
+        seconds_per_row=MACHINE.seconds_per_row,
         rows_of=[0, CAPACITY // 2, CAPACITY],
         trigger_interval_seconds=TRIGGER_SECONDS,
     )
     collected = Collected()
-    is_first = request.param == "in the first micro-batch"
-    if is_first:
-        _write_burst(path)
-    run = queries.start(
-        spark,
-        checkpoint=str(path / "checkpoint"),
-        sink=collected,
-        trigger=f"{TRIGGER_SECONDS} seconds",
-        headroom=HEADROOM,
-        partitions=1,
-    )
-    with run:
-        if not is_first:
-            wait_for_micro_batch(run, 1)
-            _write_burst(path)
-        wait_until(run, lambda: int(run.journal().get("offered_rows", pd.Series([0])).sum()) > 0, "the burst")
-        assert run.drain()
+    _write_burst(path, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        run_on(patch, MACHINE)
+        run = queries.start(
+            spark,
+            checkpoint=str(path / "checkpoint"),
+            sink=collected,
+            trigger=f"{TRIGGER_SECONDS} seconds",
+            headroom=HEADROOM,
+            partitions=1,
+        )
+    wait_for_micro_batch(run, 2)
+    _write_burst(path, 1)
+    wait_until(run, lambda: _offered(run.journal()) == 2 * BURST_ROWS, "the second burst")
+    finish(run, 3)
     journal = run.journal()
-    decision = journal[journal.offered_rows == BURST_ROWS].iloc[0]
-    assert (decision.micro_batch_id == 0) == is_first
-    return Burst(collected, decision)
+    decisions = journal[journal.offered_rows == BURST_ROWS].reset_index()
+    assert [number == 0 for number in decisions.micro_batch_id] == [True, False]
+    return Bursts(collected, decisions)
+
+
+def _offered(journal: pd.DataFrame) -> int:
+    return int(journal.get("offered_rows", pd.Series([0])).sum())
 
 
 def _network(path: Path) -> QueryNetwork:
@@ -78,29 +81,32 @@ def _network(path: Path) -> QueryNetwork:
     return network(rows.window("1 second").agg(n="count(*)", total="sum(v)").query("q"))
 
 
-def _write_burst(path: Path) -> None:
-    numbers = np.arange(BURST_ROWS)
-    instants = EPOCH_MICROSECONDS + numbers * (WINDOWS * 1_000_000) // BURST_ROWS
-    columns = {"id": numbers, "ts": pa.array(instants, pa.timestamp("us", "UTC")), "v": numbers % 7}
-    write_parquet(path / "in" / "burst.parquet", pa.table(columns))
+def _write_burst(path: Path, number: int) -> None:
+    ids = np.arange(BURST_ROWS) + number * BURST_ROWS
+    instants = EPOCH_MICROSECONDS + ids * (WINDOWS * 1_000_000) // BURST_ROWS
+    columns = {"id": ids, "ts": pa.array(instants, pa.timestamp("us", "UTC")), "v": ids % 7}
+    write_parquet(path / "in" / f"{number}.parquet", pa.table(columns))
 
 
-def test_it_is_planned_for_the_rows_it_has(burst: Burst) -> None:
-    assert burst.decision.sizes_known
-    assert burst.decision.expected_offered_rows == BURST_ROWS
-    assert burst.decision.unshed_seconds > 3 * burst.decision.budget_seconds
+@pytest.mark.parametrize("burst", range(len(BURSTS)), ids=BURSTS)
+def test_it_is_planned_for_the_rows_it_has(bursts: Bursts, burst: int) -> None:
+    decision = bursts.decisions.iloc[burst]
+    assert decision.sizes_known
+    assert decision.expected_offered_rows == BURST_ROWS
+    assert decision.unshed_seconds > 3 * decision.budget_seconds
 
 
-def test_it_is_shed_by_as_much_as_it_is_too_big(burst: Burst) -> None:
-    assert burst.decision.reason in {"overload", "saturated"}
-    assert burst.decision.sampling_rate < 1 / 3
-    admitted = burst.decision.admitted_rows / BURST_ROWS
-    assert admitted == pytest.approx(burst.decision.sampling_rate, rel=0.1)
+@pytest.mark.parametrize("burst", range(len(BURSTS)), ids=BURSTS)
+def test_it_is_shed_by_as_much_as_it_is_too_big(bursts: Bursts, burst: int) -> None:
+    decision = bursts.decisions.iloc[burst]
+    assert decision.reason in {"overload", "saturated"}
+    assert decision.sampling_rate < 1 / 3
+    assert decision.admitted_rows / BURST_ROWS == pytest.approx(decision.sampling_rate, rel=0.1)
 
 
-def test_its_answers_are_estimates(burst: Burst) -> None:
-    rows = burst.collected.rows("q")
-    assert {row.window_start for row in rows} == {at(second) for second in range(WINDOWS)}
+def test_its_answers_are_estimates(bursts: Bursts) -> None:
+    rows = bursts.collected.rows("q")
+    assert {row.window_start for row in rows} == {at(second) for second in range(2 * WINDOWS)}
     truth = {"n": BURST_ROWS / WINDOWS, "total": 3 * BURST_ROWS / WINDOWS}
     for row in rows:
         assert not row.exact

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, finish, wait_until
 
-ROWS, FILES = 6_000, 4
+ROWS, FILES = 6_000, 3
 
 
 def taking(microseconds: float, log: Path) -> Callable[[pd.Series], pd.Series]:
@@ -39,14 +40,21 @@ def taking(microseconds: float, log: Path) -> Callable[[pd.Series], pd.Series]:
     return spin
 
 
-def _network(path: Path, microseconds: float) -> QueryNetwork:
+FACTORS = {"cheap": 1, "dear": 4}
+MICROSECONDS = 30.0
+
+
+def _network(path: Path) -> QueryNetwork:
     schema = "ts timestamp, v bigint, signed bigint"
     source = folder(path / "in", "parquet", schema=schema, max_files_per_micro_batch=1)
     rows = stream("events", source, time="ts", watermark="1 second")
-    spin = taking(microseconds, path / "took")
-    judged = rows.filter("v % 4 = 0").apply(spin, columns=["v"], into="w", returns="bigint")
+    functions = {name: taking(MICROSECONDS * factor, path / f"took_{name}") for name, factor in FACTORS.items()}
+    judged = {
+        name: rows.filter("v % 4 = 0").apply(function, columns=["v"], into=f"w_{name}", returns="bigint")
+        for name, function in functions.items()
+    }
     return network(
-        judged.window("1 second").agg(total="sum(w)").query("judged"),
+        *(node.window("1 second").agg(total=f"sum(w_{name})").query(f"{name}_judged") for name, node in judged.items()),
         rows.window("1 second").by(group="v % 4").agg(n="count(*)").query("grouped"),
         rows.window("1 second").agg(total="sum(signed)").query("signed"),
         rows.filter("v % 10 != 3").filter("v % 20 = 0").window("1 second").agg(n="count(*)").query("chained"),
@@ -62,44 +70,64 @@ def _write(path: Path, number: int) -> None:
     write_parquet(path / "in" / f"{number}.parquet", pa.table(columns))
 
 
-def _learned(spark: SparkSession, path: Path, microseconds: float) -> tuple[QueryNetwork, NetworkStatistics]:
+@dataclass(frozen=True)
+class Learned:
+    """What was asked, and what the run learned."""
+
+    asked: QueryNetwork
+    statistics: NetworkStatistics
+    path: Path
+
+
+@pytest.fixture(scope="module")
+def learned(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Learned:
+    path = tmp_path_factory.mktemp("learned")
     for number in range(FILES):
         _write(path, number)
-    asked = _network(path, microseconds)
+    asked = _network(path)
     run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
     finish(run, FILES - 1)
-    return asked, run.statistics()
+    return Learned(asked, run.statistics(), path)
 
 
-@pytest.mark.parametrize("factor", [1, 4])
-def test_what_a_function_costs_is_found(spark: SparkSession, tmp_path: Path, factor: int) -> None:
-    asked, known = _learned(spark, tmp_path, 30.0 * factor)
-    [address] = [operator for operator in known.operators if "apply" in operator.split(" > ")[-1]]
+@pytest.mark.parametrize("name", FACTORS)
+def test_what_a_function_costs_is_found(spark: SparkSession, learned: Learned, name: str) -> None:
+    operators = learned.statistics.operators
+    [address] = [operator for operator in operators if f"w_{name}" in operator.split(" > ")[-1]]
     tasks = spark.sparkContext.defaultParallelism
     assert tasks != QUICK["partitions"], "functions run where rows are read, not where state is"
-    function_seconds = known.operators[address].seconds_per_row * tasks - CALL_SECONDS
-    took = [float(line) for line in (tmp_path / "took").read_text().split()]
+    function_seconds = operators[address].seconds_per_row * tasks - CALL_SECONDS
+    took = [float(line) for line in (learned.path / f"took_{name}").read_text().split()]
     assert 0.8 * min(took) <= function_seconds <= 1.2 * max(took)
-    assert min(took) >= 30e-6 * factor
-    selectivity = {name.split(" > ")[-1]: operator.selectivity for name, operator in known.operators.items()}
+    assert min(took) >= MICROSECONDS * 1e-6 * FACTORS[name]
+
+
+def test_what_operators_pass_is_found(learned: Learned) -> None:
+    operators = learned.statistics.operators
+    selectivity = {name.split(" > ")[-1]: operator.selectivity for name, operator in operators.items()}
     assert selectivity["filter v % 4 = 0"] == pytest.approx(0.25, abs=0.02)
     assert selectivity["filter v % 40 < 4"] == pytest.approx(0.1, abs=0.01)
     # One row in 256 tells of the first filter of a chain, which is believed to pass half of the rows.
     assert selectivity["filter v % 10 != 3"] == pytest.approx(0.9, abs=0.25)
     both = selectivity["filter v % 10 != 3"] * selectivity["filter v % 20 = 0"]
     assert both == pytest.approx(0.05, abs=0.005)
-    moments = known.queries["judged"].moments["total"]
-    assert moments.mean == pytest.approx(18.0, rel=0.02)
-    assert moments.deviation == pytest.approx(np.std(np.arange(0, 40, 4)), rel=0.02)
-    signed = known.queries["signed"].moments["total"]
+
+
+def test_moments_and_groups_of_queries_are_found(learned: Learned) -> None:
+    queries = learned.statistics.queries
+    for name in FACTORS:
+        moments = queries[f"{name}_judged"].moments["total"]
+        assert moments.mean == pytest.approx(18.0, rel=0.02)
+        assert moments.deviation == pytest.approx(np.std(np.arange(0, 40, 4)), rel=0.02)
+    signed = queries["signed"].moments["total"]
     assert signed.mean == pytest.approx(-0.5, abs=0.01)
     assert signed.size == pytest.approx(10.0, rel=0.01)
-    groups = known.queries["grouped"].groups
+    groups = queries["grouped"].groups
     assert groups is not None
     assert groups.groups == pytest.approx(4.0)
-    assert 0 < known.queries["grouped"].seconds_per_group <= MOST_SECONDS_PER_GROUP
-    assert {query.name for query in asked.queries} == set(known.queries)
-    assert NetworkStatistics.from_json(known.to_json()) == known
+    assert 0 < queries["grouped"].seconds_per_group <= MOST_SECONDS_PER_GROUP
+    assert {query.name for query in learned.asked.queries} == set(queries)
+    assert NetworkStatistics.from_json(learned.statistics.to_json()) == learned.statistics
 
 
 def test_event_time_is_known_where_rows_come_now_and_then(spark: SparkSession, tmp_path: Path) -> None:

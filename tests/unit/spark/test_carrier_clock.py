@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier_clock import CarrierClock
+from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 
 SECOND = 1_000_000
@@ -123,3 +124,26 @@ def test_before_the_first_number_there_is_none() -> None:
     for number in range(100):
         told(clock, number, {}, ("a",))
     assert clock.interval("a") == {"carrier_from": None, "carrier_until": None, "carrier_time": None}
+
+
+def a_plan(latest: dict[str, int], drained_at: int | None = None) -> PlanRow:
+    streams = {name: StreamPlan(carrier_from=0, carrier_until=instant) for name, instant in latest.items()}
+    return PlanRow(micro_batch_id=4, open=0, streams=streams, latest_event=latest, drained_at=drained_at)
+
+
+def test_after_a_restart_carriers_go_as_far_as_the_watermark_says_rows_have_come() -> None:
+    """The last plan was made before its micro-batch ran, and does not know how far its rows went."""
+    clock = CarrierClock([a_stream("a"), a_stream("b")], a_plan({"a": 40 * SECOND, "b": 70 * SECOND}), 59 * SECOND)
+    clock.advance(START)
+    assert clock.interval("a") == {
+        "carrier_from": 40 * SECOND,
+        "carrier_until": 60 * SECOND,
+        "carrier_time": 60 * SECOND,
+    }
+    assert until(clock, "b") == 70 * SECOND
+
+
+def test_a_watermark_that_was_drained_says_nothing_of_rows() -> None:
+    clock = CarrierClock([a_stream("a")], a_plan({"a": 40 * SECOND}, drained_at=900 * SECOND), 900 * SECOND)
+    clock.advance(START)
+    assert until(clock, "a") == 40 * SECOND

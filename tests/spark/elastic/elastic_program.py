@@ -1,41 +1,67 @@
-"""A network on a standalone cluster, whose operator waits: fed by the clock until it is told to end.
+"""Runs on a standalone cluster, one after the other, in a process of its own, since a process has one Spark.
 
-It runs in a process of its own, since a process has one Spark. What is to be fed stands in a file that others write;
+The first is `streamshed run` where there is no worker; then comes a network that is fed until it is told to end; the
+last is `streamshed run` once more, until there is no executor. What is to be fed stands in a file that others write;
 what came of it is written at the end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.elasticity.settings import ElasticSettings
-from streamshed.elasticity.thresholds import Thresholds
-from streamshed.elasticity.workers import WorkerLimits
+from streamshed.cli import run_session
+from streamshed.cli.main import cli
+from streamshed.errors import ClusterUnavailableError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
-from streamshed.spark import local_session, parquet_sink
-from streamshed.spark.executors import executor_ids
+from streamshed.spark import domain_scaling, local_session, parquet_sink
+from streamshed.spark.executor_watch import await_executor
+from streamshed.spark.executors import executor_figures, executor_ids, loss_reasons
 from streamshed.spark.run import Run, start
-from streamshed.statistics.load_prior import LoadPrior
+from tests.spark.budget import note_all_starts
+from tests.spark.elastic.pace import (
+    FILES_PER_TRIGGER,
+    MOST_WORKERS,
+    PACES,
+    SECONDS_PER_ROW,
+    WINDOW_SECONDS,
+    Pace,
+    loop_at,
+)
 from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
-from tests.spark.streaming.harness import wait_for_micro_batch
+from tests.spark.streaming.harness import PATIENCE_SECONDS, wait_for_micro_batch
 
-TRIGGER_SECONDS = 8
-FILES_PER_TRIGGER = 6
-SECONDS_PER_ROW = 0.004
-FIXED_SECONDS = 1.0
-MOST_WORKERS = 3
-PARTITIONS = 3
-WINDOW_SECONDS = 4
-FILES_PER_WINDOW = WINDOW_SECONDS * FILES_PER_TRIGGER // TRIGGER_SECONDS
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=400m"
+"""What lives for a minute does not get back what Java would spend on making it faster, or smaller."""
+
+_MEMORY = "2g"
+"""Of the driver; room for new objects spares it collections."""
+
+_OPTIONS = {
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "512m",
+    "spark.executorEnv.PYTHONPATH": ":".join(sys.path),
+    "spark.driver.host": "127.0.0.1",
+    "spark.executor.extraJavaOptions": f"{QUICK_JAVA} -Xms512m -Xmn250m",
+    # Each file is a task.
+    "spark.sql.files.openCostInBytes": str(2**27),
+}
+
+_AHEAD = 2
+"""For so many micro-batches to come there are files where they do not come by the clock."""
+
+_LOOK_EVERY_SECONDS = 0.5
 
 
 def waited(values: pd.Series[int]) -> pd.Series[int]:
@@ -44,109 +70,180 @@ def waited(values: pd.Series[int]) -> pd.Series[int]:
     return values
 
 
-def network_over(path: Path) -> QueryNetwork:
+def network_over(path: Path, pace: Pace) -> QueryNetwork:
     """Counts and sums by group, over rows each of which is waited for."""
-    source = folder(path / "in", "parquet", schema="id bigint, ts timestamp, v bigint")
+    most = None if pace.is_measured else FILES_PER_TRIGGER
+    schema = "id bigint, ts timestamp, v bigint"
+    source = folder(path / "in", "parquet", schema=schema, max_files_per_micro_batch=most)
     rows = stream("events", source, time="ts", watermark="1 second", identity=["id"])
     answered = rows.apply(waited, columns=["v"], into="w", returns="bigint")
     counts = answered.window(f"{WINDOW_SECONDS} seconds").by(g="id % 3").agg(n="count(*)", total="sum(w)")
     return network(counts.query("q"))
 
 
-def write_rows(path: Path, number: int, count: int) -> None:
-    """Write the file of one moment; rows are numbered through."""
-    first = number * 100_000
-    start = EPOCH_MICROSECONDS + number * TRIGGER_SECONDS * 1_000_000 // FILES_PER_TRIGGER
-    span = TRIGGER_SECONDS * 1_000_000 // FILES_PER_TRIGGER
-    ids = list(range(first, first + count))
-    instants = [start + index * span // count for index in range(count)]
-    columns = {
-        "id": pa.array(ids, pa.int64()),
-        "ts": pa.array(instants, pa.timestamp("us", "UTC")),
-        "v": pa.array([one % 7 for one in ids], pa.int64()),
-    }
-    write_parquet(path / "in" / f"{number:06d}.parquet", pa.table(columns))
-
-
-def main(path: Path, master: str) -> None:
-    """Run until the load is told to be nothing."""
+def main(path: Path, master: str, pace: Pace) -> int:
+    """Run what there is to run, and return the last exit code."""
     (path / "in").mkdir()
-    options = {
-        "spark.executor.cores": "1",
-        "spark.executor.memory": "512m",
-        "spark.executorEnv.PYTHONPATH": ":".join(sys.path),
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.files.openCostInBytes": str(2**27),
-    }
-    spark = local_session("elastic", memory="1g", master=master, options=options)
-    elastic = ElasticSettings(
-        limits=WorkerLimits(least=1, most=MOST_WORKERS),
-        thresholds=Thresholds(initial=0.6, shed=0.8),
-        start_seconds=10.0,
-        rescale_price_seconds=3.0,
-        release_after_seconds=3 * TRIGGER_SECONDS,
-        look_ahead_seconds=60.0,
-    )
-    sink = parquet_sink(str(path / "answers"))
-    running = start(
-        network_over(path),
-        spark,
-        checkpoint=str(path / "checkpoint"),
-        sink=sink,
-        trigger=f"{TRIGGER_SECONDS} seconds",
-        prior=LoadPrior(fixed_seconds=FIXED_SECONDS, seconds_per_row=SECONDS_PER_ROW, read_share=0.01),
-        partitions=PARTITIONS,
-        elastic=elastic,
-    )
+    note_all_starts()
+    code = _command(path, "refused", "--master", master, "--memory", _MEMORY, "--worker-patience", "2 seconds")
+    (path / "refused code").write_text(str(code))
+    spark = local_session("elastic", memory=_MEMORY, master=master, options=_OPTIONS)
+    _await_executor(path, spark)
+    _run(path, spark, pace)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_session, "session", _session_that_is(spark))
+        return _command(path, "last", "--worker-patience", "3 seconds")
+
+
+def _run(path: Path, spark: SparkSession, pace: Pace) -> None:
+    """Run the network until nothing more is to be fed, and all windows are answered."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not pace.is_measured:
+            patch.setattr(domain_scaling, "ElasticLoop", loop_at(pace))
+        running = start(
+            network_over(path, pace),
+            spark,
+            checkpoint=str(path / "checkpoint"),
+            sink=parquet_sink(str(path / "answers")),
+            trigger=f"{pace.trigger_seconds} seconds",
+            prior=pace.prior,
+            partitions=MOST_WORKERS,
+            elastic=pace.elastic,
+        )
     with running:
-        _warm_up(running, path)
-        _feed(running, path, spark)
-        drained = running.drain(240.0)
+        _Feed(path, pace, running, spark).give()
+        assert running.drain(PATIENCE_SECONDS)
     running.journal().to_json(path / "journal.json", orient="records")
-    (path / "end.json").write_text(json.dumps({"drained": drained}))
-    spark.stop()
 
 
-def _warm_up(running: Run, path: Path) -> None:
-    """Let the first micro-batches, which are spent on compiling, have next to nothing to do.
+def _command(path: Path, name: str, *options: str) -> int:
+    """Do what `streamshed run` does, and return what would be its exit code."""
+    command = ["run", str(path / "network.yaml"), "--json", "--sink", "memory:answers"]
+    command += ["--checkpoint", str(path / f"{name} checkpoint"), *options]
+    with (
+        (path / f"{name} output").open("w", buffering=1) as output,
+        (path / f"{name} errors").open("w") as errors,
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
+        pytest.raises(SystemExit) as ended,
+    ):
+        cli(command)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
 
-    The first is planned from what is known beforehand, so that nothing of its window is shed on any machine.
-    """
-    write_rows(path, 0, 3)
-    wait_for_micro_batch(running, 1)
+
+def _session_that_is(spark: SparkSession) -> Callable[..., contextlib.AbstractContextManager[SparkSession]]:
+    """Stands for what starts a session: without a master none could be."""
+
+    @contextlib.contextmanager
+    def session(*_arguments: object, **_settings: object) -> Iterator[SparkSession]:
+        yield spark
+
+    return session
 
 
-def _feed(running: Run, path: Path, spark: SparkSession) -> None:
-    """Write a file at each moment, of as many rows as are asked for, and what is known of the run."""
-    started, number = time.monotonic(), 0
-    while (rows := _asked_rows(path)) is not None:
-        write_rows(path, FILES_PER_WINDOW + number, rows)
-        number += 1
-        due = started + number * TRIGGER_SECONDS / FILES_PER_TRIGGER
-        stopped = running.await_termination(max(0.01, due - time.monotonic()))
-        if stopped:
+def _await_executor(path: Path, spark: SparkSession) -> None:
+    """Wait for the first executor, and write down why none comes, once a second."""
+    while True:
+        try:
+            await_executor(spark, patience_seconds=1.0)
+        except ClusterUnavailableError as error:
+            with (path / "refusals").open("a") as refusals:
+                refusals.write(f"{error}\n")
+        else:
+            return
+
+
+class _Feed:
+    """What writes files, and beside them what is known of the run that reads them."""
+
+    def __init__(self, path: Path, pace: Pace, running: Run, spark: SparkSession) -> None:
+        self._path, self._pace, self._running, self._spark = path, pace, running, spark
+        # Those of the first window are left out.
+        self._files = pace.files_per_window
+
+    def give(self) -> None:
+        """Write as many rows as are asked for, until none are."""
+        self._warm_up()
+        if self._pace.is_measured:
+            self._give_by_clock()
+        else:
+            self._give_by_micro_batch()
+
+    def _warm_up(self) -> None:
+        """Let the first micro-batches, which are spent on compiling, have next to nothing to do.
+
+        The first is planned from what is known beforehand, so that nothing of its window is shed on any machine.
+        """
+        self._write(0, 3)
+        wait_for_micro_batch(self._running, 1)
+
+    def _give_by_clock(self) -> None:
+        started, given = time.monotonic(), 0
+        while (rows := self._asked_rows()) is not None:
+            self._write_next(rows)
+            given += 1
+            due = started + given * self._pace.trigger_seconds / FILES_PER_TRIGGER
+            self._look(max(0.01, due - time.monotonic()))
+
+    def _give_by_micro_batch(self) -> None:
+        first, given = self._micro_batch_id, 0
+        while (rows := self._asked_rows()) is not None:
+            while given < self._micro_batch_id - first + _AHEAD:
+                for _ in range(FILES_PER_TRIGGER):
+                    self._write_next(rows)
+                given += 1
+            self._look(_LOOK_EVERY_SECONDS)
+        # One may have begun before there were any.
+        wait_for_micro_batch(self._running, first + given + 1)
+
+    @property
+    def _micro_batch_id(self) -> int:
+        return self._running.status().micro_batch_id
+
+    def _asked_rows(self) -> int | None:
+        text = (self._path / "rows").read_text()
+        return int(text) if text else None
+
+    def _write_next(self, rows: int) -> None:
+        self._write(self._files, rows)
+        self._files += 1
+
+    def _write(self, number: int, count: int) -> None:
+        """Write the file of one moment; rows are numbered through."""
+        first = number * 100_000
+        span = self._pace.trigger_seconds * 1_000_000 // FILES_PER_TRIGGER
+        start = EPOCH_MICROSECONDS + number * self._pace.trigger_seconds * 1_000_000 // FILES_PER_TRIGGER
+        ids = list(range(first, first + count))
+        columns = {
+            "id": pa.array(ids, pa.int64()),
+            "ts": pa.array([start + index * span // count for index in range(count)], pa.timestamp("us", "UTC")),
+            "v": pa.array([one % 7 for one in ids], pa.int64()),
+        }
+        write_parquet(self._path / "in" / f"{number:06d}.parquet", pa.table(columns))
+
+    def _look(self, seconds: float) -> None:
+        """Wait for so long, and write what the latest micro-batch, and Spark, tell of executors."""
+        if self._running.await_termination(seconds):
             raise RuntimeError("the run has stopped")
-        scaling = running.status().scaling
-        if scaling is not None:
-            told = {
-                "micro_batch_id": running.status().micro_batch_id,
-                "is_shedding": running.status().is_shedding,
-                "executors": executor_ids(spark),
-                "running": scaling.workers_running,
-                "starting": scaling.workers_starting,
-                "replaced": scaling.workers_replaced,
-                "reason": scaling.scaling_reason,
-                "explanation": scaling.scaling_explanation,
-            }
-            draft = path / ".status"
-            draft.write_text(json.dumps(told))
-            draft.rename(path / "status.json")
-
-
-def _asked_rows(path: Path) -> int | None:
-    text = (path / "rows").read_text()
-    return int(text) if text else None
+        status = self._running.status()
+        scaling = status.scaling
+        if scaling is None:
+            return
+        told = {
+            "micro_batch_id": status.micro_batch_id,
+            "executors": executor_ids(self._spark),
+            "busy": [one for one, known in executor_figures(self._spark).items() if known.task_seconds > 0],
+            "losses": loss_reasons(self._spark),
+            "running": scaling.workers_running,
+            "starting": scaling.workers_starting,
+            "replaced": scaling.workers_replaced,
+            "explanation": scaling.scaling_explanation,
+        }
+        draft = self._path / ".status"
+        draft.write_text(json.dumps(told))
+        draft.rename(self._path / "status.json")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], PACES[sys.argv[3]]))

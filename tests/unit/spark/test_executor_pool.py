@@ -191,11 +191,13 @@ def test_a_loop_of_losses_is_told_and_nothing_more_is_counted_on() -> None:
     assert executors.total == 1, "those that die are still to be replaced"
 
 
-def test_a_loop_for_want_of_memory_says_what_to_do() -> None:
+@pytest.mark.parametrize("code", [52, 137])
+def test_a_loop_for_want_of_memory_says_what_to_do(code: int) -> None:
     executors, pool = running(1)
     for moment, executor_id in enumerate("0123"):
-        crash(executors, executor_id, "Command exited with code 52")
+        crash(executors, executor_id, f"Command exited with code {code}")
         pool.workers(10.0 + 40.0 * moment)
+    assert f"the last one: Command exited with code {code} (is its memory too small" in pool.obstacle
     assert "is its memory too small for the state of a partition? spark.executor.memory" in pool.obstacle
 
 

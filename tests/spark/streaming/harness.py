@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from streamshed.spark.run import Run
 
-PATIENCE_SECONDS = 480
+PATIENCE_SECONDS = 1200
 """So long a test waits for what should take seconds: cores may be busy."""
 
 QUICK = {"trigger": "100 ms", "partitions": 1}

@@ -160,7 +160,7 @@ def test_rows_that_are_of_no_use_are_shed_upstream_and_say_what_they_stand_for(f
     assert rates[0] == pytest.approx(0.01, rel=0.08)
     assert all(rate <= most for rate, most in zip(rates, useful, strict=True))
     assert all(row["counts"] == 1 for row in with_rows.effective_sampling_rates)
-    assert all(needs == {"limited": 40.0} for needs in with_rows.needed_rows_per_second)
+    assert all(needs == {"limited": 40.0, "largest": 0.0} for needs in with_rows.needed_rows_per_second)
     rows = fed.delivered.of("limited")
     assert len(rows) < FILES * ROWS_OF_A_FILE
     assert {round(row["stands_for"], 6) for row in rows} <= {round(1 / rate, 6) for rate in rates}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from itertools import groupby
 
@@ -63,3 +64,15 @@ def test_a_window_is_answered_once_and_exactly(outcome: Outcome) -> None:
         assert {value for place, value in answers.items() if place not in expected} <= {None, 0.0}, query
         assert all(row.exact for row in outcome.rows(query)), query
         assert not outcome.gaps(query), query
+
+
+def check_unreadable_rows_are_counted(outcome: Outcome, clock: str = "time") -> None:
+    """The journal counts those that are set aside from the start of each run, micro-batch by micro-batch."""
+    aside: Counter[int] = Counter()
+    for row in outcome.set_aside(clock=clock):
+        aside[row["micro_batch_id"]] += row["rows"]
+    before, journal = 0, outcome.journal_of(clock).sort_values("micro_batch_id")
+    for number, count in zip(journal.micro_batch_id, journal.unreadable_rows, strict=True):
+        assert count in {before + aside[number], aside[number]}, number
+        before = count
+    assert aside.total() > 0

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,8 +21,12 @@ import pytest
 from pyarrow import feather
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.spark.checkpoint_reader import last_committed
+from streamshed.spark.checkpoint_reader import query_id as id_in_checkpoint
 from streamshed.spark.run import Run, start
+from streamshed.spark.storage import Storage
 from tests.spark.streaming.harness import PATIENCE_SECONDS
+from tests.spark.trunks.scenario import KILLED
 from tests.spark.trunks.scripted_loop import script, step_of
 from tests.spark.trunks.trunk import Cast
 
@@ -29,8 +36,8 @@ IN_PROCESS = "local[2]"
 LOG = "program.log"
 """The file that holds what programs print."""
 
-KILLED = "killed"
-"""The file that tells that the first process has come to where it is to be killed."""
+PLANS, PLANS_WHEN_KILLED = "plans", "plans_when_killed"
+"""The folder of a clock's plans in the checkpoint; and that of their copies, by clock, as the kill left them."""
 
 
 @dataclass
@@ -39,19 +46,24 @@ class AnswerFiles:
 
     Attributes:
         cast: What runs.
-        awaited_step: The step at whose micro-batch somebody is told.
-        has_come: Told that it was written.
+        awaited_step: The step at whose micro-batch somebody is told. Of clocks whose inputs have fewer, the last one.
+        has_come: Told that it was written, by all clocks. Those that come first wait for the others.
     """
 
     cast: Cast
     awaited_step: int
     has_come: threading.Event = field(default_factory=threading.Event)
+    _come: set[str] = field(default_factory=set)
 
     def __call__(self, answers: DataFrame, micro_batch_id: int, query_id: str) -> None:
         """Keep the answers of a micro-batch."""
         self.keep(answers, micro_batch_id, query_id)
-        if self.is_awaited(micro_batch_id):
+        clock = self.clock_of(query_id)
+        self._tell_scenarios(clock, micro_batch_id)
+        if self.is_awaited(clock, micro_batch_id) and self.all_have_come(clock):
             self.has_come.set()
+        if clock in self._come:
+            self.has_come.wait(PATIENCE_SECONDS)
 
     def keep(self, answers: DataFrame, micro_batch_id: int, query_id: str) -> None:
         """Write the file."""
@@ -61,11 +73,32 @@ class AnswerFiles:
         feather.write_feather(answers.toArrow(), draft)
         draft.rename(path)
 
-    def is_awaited(self, micro_batch_id: int) -> bool:
-        """Whether a micro-batch of the first clock has the awaited step, or a later one."""
-        clock = self.cast.network(0).streams[0].clock
+    def clock_of(self, query_id: str) -> str:
+        """The clock whose checkpoint has an id."""
+        clocks = self.cast.steps_by_clock
+        folders = {clock: Storage.at(str(self.cast.checkpoint / clock / "spark")) for clock in clocks}
+        return next(clock for clock, folder in folders.items() if id_in_checkpoint(folder) == query_id)
+
+    def is_awaited(self, clock: str, micro_batch_id: int) -> bool:
+        """Whether a micro-batch of a clock has the awaited step, or a later one."""
         step = step_of(self.cast.checkpoint / clock, micro_batch_id)
-        return step is not None and step >= self.awaited_step
+        return step is not None and clock in self._awaited and step >= self._awaited[clock]
+
+    def all_have_come(self, clock: str) -> bool:
+        """Note that a clock has come to the awaited step; whether it is the last that does."""
+        self._come.add(clock)
+        return self._come == self._awaited.keys()
+
+    @cached_property
+    def _awaited(self) -> Mapping[str, int]:
+        steps = self.cast.steps_by_clock
+        return {clock: min(self.awaited_step, number - 1) for clock, number in steps.items() if number > 0}
+
+    def _tell_scenarios(self, clock: str, micro_batch_id: int) -> None:
+        step = step_of(self.cast.checkpoint / clock, micro_batch_id)
+        if clock == "time" and step is not None:
+            for prefix, scenario in self.cast.scenarios.items():
+                scenario.afterwards(self.cast.folder(prefix), step)
 
 
 @dataclass
@@ -74,26 +107,33 @@ class DeadlySink(AnswerFiles):
 
     def __call__(self, answers: DataFrame, micro_batch_id: int, query_id: str) -> None:
         """Keep the answers of a micro-batch, unless it is the last and not to be written."""
-        is_last = self.is_awaited(micro_batch_id)
+        clock = self.clock_of(query_id)
+        is_last = self.is_awaited(clock, micro_batch_id)
         if not is_last or self.cast.trunk.killed == "written":
             self.keep(answers, micro_batch_id, query_id)
-        if is_last:
+        if not is_last:
+            self._tell_scenarios(clock, micro_batch_id)
+            return
+        if self.all_have_come(clock):
             (self.cast.path / KILLED).touch()
-            threading.Event().wait()
+        threading.Event().wait()
 
 
 def started(cast: Cast, spark: SparkSession, number: int, sink: AnswerFiles) -> Run:
     """Start the trunk, or go on with it."""
     with pytest.MonkeyPatch.context() as patch:
-        script(patch, cast)
-        settings = cast.start_settings
-        return start(cast.network(number), spark, checkpoint=str(cast.checkpoint), sink=sink, **settings)
+        script(patch, cast, number)
+        built, settings = cast.network(number), cast.start_settings
+        target = cast.trunk.sink(cast, built, sink)
+        return start(built, spark, checkpoint=str(cast.checkpoint), sink=target, **settings)
 
 
 def kill_first(cast: Cast, master: str = IN_PROCESS) -> None:
     """Run the trunk in a process of its own until the step in which it is killed, and kill it with all its own."""
     with program(cast, "until_killed", master) as process:
         _await_program(cast, process, (cast.path / KILLED).exists)
+    for plans in cast.checkpoint.glob(f"*/{PLANS}"):
+        shutil.copytree(plans, cast.path / PLANS_WHEN_KILLED / plans.parent.name)
 
 
 def go_on_elsewhere(cast: Cast, master: str) -> None:
@@ -131,6 +171,7 @@ def go_on(cast: Cast, spark: SparkSession) -> None:
     for name, value in cast.trunk.session.items():
         spark.conf.set(name, value)
     for number, last in ((1, cast.trunk.stopped_after), (2, cast.trunk.steps - 1)):
+        _note_start(cast, number)
         sink = AnswerFiles(cast, last)
         with started(cast, spark, number, sink) as run:
             _await(run, sink)
@@ -139,11 +180,24 @@ def go_on(cast: Cast, spark: SparkSession) -> None:
                 (cast.path / "statistics.json").write_text(run.statistics().to_json())
 
 
+def _note_start(cast: Cast, number: int) -> None:
+    """Write down, by clock, the last micro-batch that was done before; -1: none was."""
+    folders = {clock: Storage.at(str(cast.checkpoint / clock / "spark")) for clock in cast.steps_by_clock}
+    done = {clock: last_committed(folder) for clock, folder in folders.items()}
+    text = json.dumps({clock: -1 if last is None else last for clock, last in done.items()})
+    before_start(cast, number).write_text(text)
+
+
+def before_start(cast: Cast, number: int) -> Path:
+    """The file that tells, by clock, the last micro-batch that was done before a start."""
+    return cast.path / f"before_start_{number}.json"
+
+
 def _await(run: Run, sink: AnswerFiles) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not sink.has_come.wait(0.05):
-        stopped = run.await_termination(0.001)
-        assert not stopped, f"stopped before step {sink.awaited_step}"
+        stopped = run.await_termination(0.001) or not run.is_active
+        assert not stopped, f"stopped before step {sink.awaited_step}: {run.exception}"
         assert time.monotonic() < deadline, f"no sign of step {sink.awaited_step}: {run.status()}"
 
 

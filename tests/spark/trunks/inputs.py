@@ -29,7 +29,7 @@ class Input:
     Attributes:
         name: The stream's name; no other input of the trunk has it.
         steps: Makes the rows of each step, in order; called once in a process.
-        write: Writes the rows of a step into a file that has no ending yet, and returns the ending.
+        write: Writes the rows of a step into a file.
         format: What files hold.
         schema: Columns with types; None: as the files say.
         settings: More settings of the stream, such as `watermark` and `identity`.
@@ -57,8 +57,14 @@ class Input:
     def _tables(self) -> list[pa.Table]:
         return self.steps()
 
+    @property
+    def step_count(self) -> int:
+        """How many steps it has."""
+        return len(self._tables)
+
     def arrive(self, path: Path) -> None:
         """Write the files of all steps, each newer than the one before."""
+        self._folder(path).mkdir(parents=True, exist_ok=True)
         for number, rows in enumerate(self._tables):
             appear(self._folder(path) / f"{number:03}.{self.format}", lambda draft, rows=rows: self.write(draft, rows))  # type: ignore[misc]
 
@@ -72,6 +78,14 @@ class Input:
             max_files_per_micro_batch=1,
         )
         return stream(self.name, source, **self.settings)
+
+    def rows_in_file(self, path: Path, step: int) -> int:
+        """How many rows there are in the file of a step, as the file itself tells."""
+        file = self._folder(path) / f"{step:03}.{self.format}"
+        if self.format == "parquet":
+            return int(parquet.read_metadata(file).num_rows)
+        is_header = (self.options or {}).get("header") == "true"
+        return len(file.read_text(encoding="utf-8").split("\n")) - 1 - is_header
 
     def _folder(self, path: Path) -> Path:
         return path / "in" / self.name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -10,16 +12,18 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import dataset
 
 from streamshed.network.network import QueryNetwork
 from streamshed.spark.history import History
+from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.storage import Storage
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.streaming.harness import Found, found_in
-from tests.spark.trunks.course import answers_of
-from tests.spark.trunks.scenario import Scenario
-from tests.spark.trunks.scripted_loop import step_of
+from tests.spark.trunks.course import PLANS, PLANS_WHEN_KILLED, answers_of, before_start
+from tests.spark.trunks.scenario import Scenario, Shed
+from tests.spark.trunks.scripted_loop import step_of, steps_read
 from tests.spark.trunks.trunk import Cast, prefixed
 
 
@@ -50,17 +54,13 @@ class Outcome:
         return self.cast.inputs[name].rows
 
     @cached_property
-    def _of_all(self) -> list[Found]:
-        return [row for number, table in answers_of(self.cast) for row in found_in(table, number)]
-
-    @cached_property
     def all_rows(self) -> list[Found]:
         """What came of the scenario's queries, as it came."""
         beginning = prefixed(self.prefix, "")
         return [
             replace(row, query=row.query.removeprefix(beginning))
-            for row in self._of_all
-            if row.query.startswith(beginning)
+            for number, table in answers_of(self.cast)
+            for row in found_in(table.filter(pc.starts_with(table["query"], beginning)), number)
         ]
 
     def rows(self, query: str | None = None, kind: str = "answer") -> list[Found]:
@@ -113,10 +113,28 @@ class Outcome:
         return NetworkStatistics.from_json((self.cast.path / "statistics.json").read_text())
 
     def set_aside(self, *streams: str, clock: str = "time") -> list[dict[str, Any]]:
-        """Rows of some streams that could not be read."""
+        """Rows of some streams that could not be read; of all, where none is named."""
         folder = self.clock_folder(clock) / "set_aside"
         rows: list[dict[str, Any]] = dataset.dataset(folder, partitioning="hive").to_table().to_pylist()
-        return [row for row in rows if row["stream"] in streams]
+        return [row for row in rows if not streams or row["stream"] in streams]
+
+    def plans(self, clock: str = "time") -> dict[int, PlanRow]:
+        """The plans of micro-batches, as they are in the end."""
+        return _plans_in(self.clock_folder(clock) / PLANS)
+
+    def plans_when_killed(self, clock: str = "time") -> dict[int, PlanRow]:
+        """Those that were written before the kill, as they were then."""
+        return _plans_in(self.cast.path / PLANS_WHEN_KILLED / clock)
+
+    def sheds(self, stream: str, clock: str = "time") -> list[Shed]:
+        """What the scenario shed of each step of a stream: what it says of that as which the micro-batch counts."""
+        checkpoint = self.clock_folder(clock)
+        numbers = sorted(int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit())
+        counts_as: dict[int, int] = {}
+        for steps in (steps_read(checkpoint, number) for number in numbers):
+            earliest = min((step for _, step in steps), default=0)
+            counts_as |= {step: earliest for name, step in steps if name == stream}
+        return [self.scenario.shed(counts_as[step]) for step in sorted(counts_as)]
 
     def micro_batch_of(self, step: int, clock: str = "time") -> int:
         """The micro-batch that read a step."""
@@ -124,3 +142,43 @@ class Outcome:
             int(path.name) for path in (self.clock_folder(clock) / "spark/offsets").iterdir() if path.name.isdigit()
         ]
         return next(number for number in sorted(offsets) if step_of(self.clock_folder(clock), number) == step)
+
+    def last_before(self, start: int, clock: str = "time") -> int:
+        """The last micro-batch that was done before a start: what follows is of the queries that were asked then."""
+        last: int = json.loads(before_start(self.cast, start).read_text())[clock]
+        return last
+
+    def first_step(self, start: int, clock: str = "time") -> int:
+        """The first step that was read after a start."""
+        checkpoint, last = self.clock_folder(clock), self.last_before(start, clock)
+        numbers = (int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit())
+        return min(step for number in numbers if number > last for _, step in steps_read(checkpoint, number))
+
+    def readers(self, stream: str, clock: str = "time") -> dict[int, int]:
+        """By step of a stream, the micro-batch that read its file."""
+        checkpoint = self.clock_folder(clock)
+        numbers = [int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit()]
+        return {step: number for number in numbers for name, step in steps_read(checkpoint, number) if name == stream}
+
+    def watermark_of(self, micro_batch_id: int, clock: str = "time") -> int:
+        """The watermark with which Spark planned a micro-batch, microseconds; 0: there was none."""
+        offsets = self.clock_folder(clock) / "spark/offsets" / str(micro_batch_id)
+        return (
+            int(json.loads(offsets.read_text().splitlines()[1])["batchWatermarkMs"]) * 1000 if offsets.exists() else 0
+        )
+
+    def rows_of_files_by_micro_batch(self, clock: str = "time") -> Counter[int]:
+        """How many rows there are in the files that each micro-batch read, whether they can be read or not."""
+        rows: Counter[int] = Counter()
+        for stream in next(one for one in self.network.time_domains if one.clock == clock).sources:
+            for step, number in self.readers(stream.name, clock).items():
+                rows[number] += self.cast.inputs[stream.name].rows_in_file(self.cast.path, step)
+        return rows
+
+    def rows_in_files(self, clock: str = "time") -> int:
+        """How many rows there are in all files that a clock reads."""
+        return self.rows_of_files_by_micro_batch(clock).total()
+
+
+def _plans_in(folder: Path) -> dict[int, PlanRow]:
+    return {int(path.stem): PlanRow.from_json(path.read_text()) for path in folder.glob("[0-9]*.json")}

@@ -19,7 +19,9 @@ def main() -> None:
         go_on(cast, session)
         return
     with started(cast, session, 0, DeadlySink(cast, cast.trunk.killed_in)) as run:
-        run.await_termination()
+        while run.is_active:
+            run.await_termination(0.2)
+        raise SystemExit(f"stopped: {run.exception}")
 
 
 if __name__ == "__main__":

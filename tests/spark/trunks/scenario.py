@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ class Shed:
     Attributes:
         codes: Sampling code of queries.
         kept_shares: Share of their windows that queries keep.
+        dropped: Windows of queries that are dropped from then on, by the second they start at.
         work_shares: Share of the work on their rows that is done, by joined stream.
         sized: Queries whose rows are chosen by size, where they are shed.
         counting: Queries whose rows are counted, where they are shed, with the code of the rate of counting.
@@ -27,12 +28,16 @@ class Shed:
 
     codes: Mapping[str, int] = field(default_factory=dict)
     kept_shares: Mapping[str, float] = field(default_factory=dict)
+    dropped: Mapping[str, Sequence[float]] = field(default_factory=dict)
     work_shares: Mapping[str, float] = field(default_factory=dict)
     sized: Mapping[str, SizedRate] = field(default_factory=dict)
     counting: Mapping[str, int] = field(default_factory=dict)
 
 
 NOTHING_SHED = Shed()
+
+KILLED = "killed"
+"""The file in a trunk's folder that tells that the first process has come to where it is to be killed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +57,11 @@ class Setting:
     def __getitem__(self, name: str) -> Stream:
         return self.streams[name]
 
+    @property
+    def killed(self) -> Path:
+        """The file that has the first process killed once it is there, wherever it is then."""
+        return self.folder.parents[1] / KILLED
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
@@ -63,6 +73,8 @@ class Scenario:
         shed: What is shed in a step.
         exact: By query, what DuckDB says; for the checks in `checks.py`.
         prepare: Writes what else queries need into the scenario's folder, before the first start.
+        afterwards: Changes something there when the answers of a step of the clock "time" were written, before the
+            next micro-batch begins; after the kill it may be called with a step again.
     """
 
     queries: Callable[[Setting], Iterable[Query]]
@@ -70,3 +82,4 @@ class Scenario:
     shed: Callable[[int], Shed] = lambda _: NOTHING_SHED
     exact: Mapping[str, ExactWindows] = field(default_factory=dict)
     prepare: Callable[[Path], None] = lambda _: None
+    afterwards: Callable[[Path, int], None] = lambda _folder, _step: None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -10,11 +11,15 @@ import pytest
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop, HeldUp, nothing_held_up
+from streamshed.network.cohorts import part_name
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.window_drop.decisions import advanced_drops
-from streamshed.planning.window_drop.droppable import droppable_queries
+from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.runs import runs_of
+from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.spark.checkpoint_reader import files_of
 from streamshed.spark.storage import Storage
+from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS
 from tests.spark.trunks.scenario import NOTHING_SHED, Shed
 from tests.spark.trunks.trunk import Cast
 
@@ -25,25 +30,51 @@ def step_of(checkpoint: Path, micro_batch_id: int) -> int | None:
     A query that is stopped while it looks for files may read those of two steps in its next micro-batch: that is the
     earlier one then.
     """
+    return min((step for _, step in steps_read(checkpoint, micro_batch_id)), default=None)
+
+
+def steps_read(checkpoint: Path, micro_batch_id: int) -> list[tuple[str, int]]:
+    """The streams and steps of which a micro-batch reads files, as the checkpoint of a clock has it."""
     sources = files_of(Storage.at(str(checkpoint / "spark")), micro_batch_id)
-    names = [Path(unquote(urlsplit(uri).path)).stem for source in sources for uri in source.paths]
-    return min((int(name) for name in names if name.isdigit()), default=None)
+    paths = [Path(unquote(urlsplit(uri).path)) for source in sources for uri in source.paths]
+    return [(path.parent.name, int(path.stem)) for path in paths if path.stem.isdigit()]
 
 
-def script(patch: pytest.MonkeyPatch, cast: Cast) -> None:
+def with_dropped(drops: WindowDrops, query: DroppableQuery, starts: Sequence[float]) -> WindowDrops:
+    """Drop windows of a query, by the second they start at."""
+    name = part_name(query.definition_id, None)
+    before = drops.queries[name]
+    numbers = {
+        (EPOCH_MICROSECONDS + round(start * 1e6) - query.window.offset_microseconds) // query.window.slide_microseconds
+        for start in starts
+    }
+    dropped = tuple(runs_of(sorted(numbers | set(before.numbers()))))
+    return replace(drops, queries={**drops.queries, name: replace(before, dropped=dropped)})
+
+
+def script(patch: pytest.MonkeyPatch, cast: Cast, start: int = 0) -> None:
     """Let runs that are started from now on shed what the scenarios say, and nothing else.
+
+    What the killed process has decided on holds for its last micro-batch: a later one that decided anew would shed
+    nothing of that.
 
     Args:
         patch: What undoes it.
         cast: The scenarios.
+        start: How often the trunk was started before.
     """
+    first_clock = cast.network(start).time_domains[0].clock
+
+    def shed_in(step: int | None, clock: str) -> Shed:
+        is_decided = start > 0 and (clock, step) == (first_clock, cast.trunk.killed_in)
+        return NOTHING_SHED if step is None or is_decided else cast.shed(step)
 
     class ScriptedLoop(ControlLoop):
         def plan(self, upcoming: Upcoming, held_up_seconds: HeldUp = nothing_held_up) -> Decision:
             decision = super().plan(upcoming, held_up_seconds)
             clock = self._network.streams[0].clock
             step = step_of(cast.checkpoint / clock, upcoming.micro_batch_id)
-            changed = self._changed(decision, NOTHING_SHED if step is None else cast.shed(step), upcoming)
+            changed = self._changed(decision, shed_in(step, clock), upcoming)
             decisions = (changed if earlier == decision else earlier for earlier in self._state.decisions)
             self._state = replace(self._state, decisions=tuple(decisions))
             return changed
@@ -61,6 +92,9 @@ def script(patch: pytest.MonkeyPatch, cast: Cast) -> None:
                 return changed
             droppable = {one.query: one for one in droppable_queries(self._network)}
             kept = {name: shed.kept_shares.get(name, 1.0) for name in droppable}
-            return replace(changed, drops=advanced_drops(droppable, kept, upcoming.windows), kept_shares=kept)
+            drops = advanced_drops(droppable, kept, upcoming.windows)
+            for query, starts in shed.dropped.items():
+                drops = with_dropped(drops, droppable[query], starts)
+            return replace(changed, drops=drops, kept_shares=kept)
 
     patch.setattr("streamshed.spark.domain_run.ControlLoop", ScriptedLoop)

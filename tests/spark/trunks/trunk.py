@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.query import Query
+from streamshed.spark.sinks import AnswerFunction, Sink
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
@@ -32,6 +34,7 @@ class Trunk:
         settings: How the network is started, beside `SETTINGS`.
         session: Settings of the Spark session.
         on_cluster: Whether tasks run in executors of a standalone cluster.
+        sink: Makes the sink of a start that hands answers on to the function which keeps them in files.
     """
 
     inputs: tuple[Input, ...] = ()
@@ -42,6 +45,7 @@ class Trunk:
     settings: Mapping[str, Any] = field(default_factory=dict)
     session: Mapping[str, str] = field(default_factory=dict)
     on_cluster: bool = False
+    sink: Callable[[Cast, QueryNetwork, AnswerFunction], Sink | AnswerFunction] = lambda _cast, _network, files: files
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,12 @@ class Cast:
             self.folder(prefix).mkdir(parents=True)
             scenario.prepare(self.folder(prefix))
 
+    @cached_property
+    def steps_by_clock(self) -> Mapping[str, int]:
+        """By clock that queries have, how many steps come."""
+        domains = self.network(0).time_domains
+        return {one.clock: max(self.inputs[stream.name].step_count for stream in one.sources) for one in domains}
+
     def network(self, start: int) -> QueryNetwork:
         """All queries, each under the name of its scenario and its own."""
         streams = {name: one.stream(self.path) for name, one in self.inputs.items()}
@@ -122,6 +132,7 @@ class Cast:
         return Shed(
             codes=_merged((prefix, shed.codes) for prefix, shed in sheds),
             kept_shares=_merged((prefix, shed.kept_shares) for prefix, shed in sheds),
+            dropped=_merged((prefix, shed.dropped) for prefix, shed in sheds),
             work_shares={name: share for _, shed in sheds for name, share in shed.work_shares.items()},
             sized=_merged((prefix, shed.sized) for prefix, shed in sheds),
             counting=_merged((prefix, shed.counting) for prefix, shed in sheds),

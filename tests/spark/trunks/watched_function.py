@@ -16,8 +16,8 @@ def watched(log: Path) -> Callable[[pd.Series], pd.Series]:
     """
 
     def write_down(values: pd.Series) -> pd.Series:
-        with log.open("a") as lines:
-            lines.write("".join(f"{value}\n" for value in values.dropna()))
+        with log.open("ab", buffering=0) as lines:  # at once: others write there, too
+            lines.write("".join(f"{value}\n" for value in values.dropna()).encode())
         return values
 
     return write_down

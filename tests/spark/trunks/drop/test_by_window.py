@@ -34,7 +34,10 @@ def _queries(setting: Setting) -> Iterable[Query]:
         seconds.agg(n="count(*)", total="sum(v)").query("tumbling", mode="subset", max_gap=4),
         wide.window("3 seconds", every="1 second").agg(n="count(*)").query("sliding", mode="subset", max_gap=4),
         rows.window("2 seconds").by(five="v % 5").agg(top="max(id)").query("grouped", mode="subset", max_gap=4),
-        judged.filter("verdict % 7 = 1").window("1 second").agg(top="max(v)").query("largest", mode="subset", max_gap=4),
+        judged.filter("verdict % 7 = 1")
+        .window("1 second")
+        .agg(top="max(v)")
+        .query("largest", mode="subset", max_gap=4),
         seconds.agg(n="count(*)", total="sum(v)").query("exact", mode="exact"),
         wide.window("20 seconds").agg(n="count(*)", total="sum(v)").query("sampled"),
     ]
@@ -82,3 +85,7 @@ def test_the_journal_counts_gaps_and_tells_shares(outcome: Outcome) -> None:
     assert {name: names[name] for name in SCENARIO.exact} == {name: KEPT[name] for name in SCENARIO.exact}
     gaps = [row for row in outcome.raw_answers["kind"].to_pylist() if row == "gap"]
     assert outcome.journal.gaps.sum() == len(gaps)
+
+
+def test_gaps_say_why_windows_are_missing(outcome: Outcome) -> None:
+    assert {row.reason for query in SCENARIO.exact for row in outcome.gaps(query).values()} == {"overload"}

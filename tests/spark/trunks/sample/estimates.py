@@ -1,0 +1,137 @@
+"""Answers from a sample as docs/answers.md has them, row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import binom, t
+
+from streamshed.planning.quantization import WHOLE
+from tests.spark.streaming.harness import Found
+from tests.spark.trunks.drawn_rows import DrawnRows
+from tests.spark.trunks.numbered_rows import seconds_of
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.sample import CONFIDENCE
+
+ENOUGH = 100
+"""Effective rows with which an answer does not warn of few."""
+
+QUANTILE = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A query whose aggregates are `n`, `total` and `mean`.
+
+    Attributes:
+        size: Of its windows, seconds.
+        slide: Between them; None: as long as they are.
+        where: Which rows it takes.
+        by: What groups are told apart by; None: there are none.
+        value: What is summed.
+    """
+
+    size: int
+    slide: int | None = None
+    where: Callable[[DrawnRows], np.ndarray] = lambda rows: np.full(len(rows), fill_value=True)
+    by: Callable[[DrawnRows], np.ndarray] | None = None
+    value: Callable[[DrawnRows], np.ndarray] = lambda rows: rows["v"].astype(float)
+
+    def group(self, rows: DrawnRows, row: Found) -> DrawnRows:
+        """The rows of an answer's window and group."""
+        inside = rows.inside(row)
+        return inside if self.by is None else inside.those(self.by(inside) == int(row.key[0] or 0))
+
+    def places(self, rows: DrawnRows) -> set[tuple[float, tuple[str, ...]]]:
+        """Windows, by their start, and keys of which there are rows."""
+        slide = self.slide or self.size
+        first, last = (math.floor(rows.seconds[place] / slide) * slide for place in (0, -1))
+        starts = range(first - (self.size // slide - 1) * slide, last + 1, slide)
+        inside = {start: rows.between(start, start + self.size) for start in starts}
+        if self.by is None:
+            return {(start, ()) for start, of_window in inside.items() if len(of_window)}
+        return {(start, (str(key),)) for start, of_window in inside.items() for key in set(self.by(of_window).tolist())}
+
+
+def check_answers(outcome: Outcome, rows: DrawnRows, query: str, asked: Asked) -> None:
+    """Check that each window is answered once, from the rows that are in the sample of a query, and from no others."""
+    taken = rows.those(asked.where(rows))
+    kept = taken.kept(query)
+    answers = outcome.rows(query)
+    # A group of which no row was kept has no answer; a window without groups has.
+    places = asked.places(rows if asked.by is None else kept)
+    for aggregate in {row.aggregate for row in answers}:
+        given = [(seconds_of(row.window_start), row.key) for row in answers if row.aggregate == aggregate]
+        assert len(given) == len(set(given)), query
+        assert places <= set(given), query
+    for row in answers:
+        is_whole = bool((rows.inside(row).codes(query) == WHOLE).all())
+        assert row.exact == is_whole, f"{query} {row.window_start} {row.key}"
+        sample = asked.group(kept, row)
+        if len(sample):
+            check_answer(row, asked.value(sample), sample.rates(query))
+
+
+def check_answer(row: Found, values: np.ndarray, rates: np.ndarray) -> None:
+    """Check all that an answer says, by the values that were kept and the rates at which they were."""
+    aggregate = row.aggregate or ""
+    value, error = estimate(aggregate, values, rates)
+    assert row.rows_used == len(rates)
+    assert row.rows_estimated == pytest.approx((1 / rates).sum())
+    assert row.value == pytest.approx(value, rel=1e-9)
+    if row.exact:
+        assert (row.lower, row.upper, row.standard_error) == (row.value, row.value, 0.0)
+        return
+    assert row.sampling_rate == pytest.approx(len(rates) / (1 / rates).sum())
+    assert row.standard_error == pytest.approx(error, rel=1e-6, abs=1e-6)
+    if aggregate == "n":
+        _check_bounds_of_count(row, rates)
+    else:
+        effective = effective_rows(aggregate, values, rates)
+        quantile = QUANTILE if effective >= ENOUGH else t.ppf(0.5 + CONFIDENCE / 2, max(effective - 1, 1))
+        assert row.upper == pytest.approx(value + quantile * error, rel=1e-6)
+        assert row.lower == pytest.approx(value - quantile * error, rel=1e-6)
+        assert row.low == (effective < ENOUGH)
+    assert (row.confidence, row.reason, row.value_text) == (CONFIDENCE, "sampled", None)
+
+
+def effective_rows(aggregate: str, values: np.ndarray, rates: np.ndarray) -> float:
+    """(Σq)²/Σq², q = r²(1−P)/P² of the rows that were kept at a rate P below 1."""
+    mean = (values / rates).sum() / (1 / rates).sum()
+    contribution = values if aggregate == "total" else values - mean
+    shares = contribution**2 * (1 - rates) / rates**2
+    return float(shares.sum() ** 2 / (shares**2).sum())
+
+
+def estimate(aggregate: str, values: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
+    """Value and standard error."""
+    weights, excess = 1 / rates, (1 - rates) / rates**2
+    count, total = weights.sum(), (values * weights).sum()
+    match aggregate:
+        case "n":
+            return count, math.sqrt(excess.sum())
+        case "total":
+            return total, math.sqrt((values**2 * excess).sum())
+        case _:
+            mean = total / count
+            return mean, math.sqrt(((values - mean) ** 2 * excess).sum()) / count
+
+
+def _check_bounds_of_count(row: Found, rates: np.ndarray) -> None:
+    """Under a count at its bounds, so many or so few rows are kept at one rate with the probability of a tail."""
+    assert row.lower is not None
+    assert row.upper is not None
+    assert row.value is not None
+    count, tail = len(rates), (1 - CONFIDENCE) / 2
+    assert row.low == (count < ENOUGH)
+    assert count <= row.lower <= row.value * (1 + 1e-9)
+    assert row.upper >= row.value
+    if len(set(rates)) == 1:
+        assert binom.cdf(count, math.ceil(row.upper), rates[0]) <= tail * (1 + 1e-6)
+        assert binom.sf(count - 1, math.floor(row.lower), rates[0]) <= max(tail, rates[0] ** count) * (1 + 1e-6)
+        assert binom.sf(count - 1, math.ceil(row.lower), rates[0]) >= tail * (1 - 1e-6)

@@ -1,0 +1,202 @@
+"""Answers from samples: scaled, unbiased, with true standard errors; exact only where nothing was shed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+from scipy.stats import binom
+
+from streamshed.network.query import Query
+from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
+from tests.spark.trunks.numbered_rows import seconds_of
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.sample import CODES, CONFIDENCE, RATES, SHED_STEPS
+from tests.spark.trunks.sample.estimates import Asked, check_answers
+from tests.spark.trunks.sample.events import ROWS_PER_STEP, STEP_SECONDS, STEPS
+from tests.spark.trunks.scenario import Scenario, Setting, Shed
+
+RANKED = {"middle": "median(v)", "top": "percentile_approx(v, 0.95)"}
+SHARES = {"middle": 0.5, "top": 0.95}
+QUERIES = ("short", "selected", "long", "grouped", "rare", "ranked", "ranked_by", "kept")
+ASKED = {
+    "short": Asked(size=1),
+    "selected": Asked(size=1, where=lambda rows: rows["v"] > 50),
+    "long": Asked(size=90, slide=30),
+    "grouped": Asked(size=20, by=lambda rows: rows["g"]),
+}
+KEPT_OF = 4
+"""One of so many rows is asked for as it is."""
+
+
+def _queries(setting: Setting) -> Iterable[Query]:
+    rows = setting["events"]
+    seconds, calls = rows.window("1 second"), {"n": "count(*)", "total": "sum(v)", "mean": "avg(v)"}
+    rare = rows.filter("rare = 1").window("1 second")
+    return [
+        seconds.agg(**calls).query("short"),
+        rows.filter("v > 50").window("1 second").agg(**calls).query("selected"),
+        rows.window("90 seconds", every="30 seconds").agg(**calls).query("long"),
+        rows.window("20 seconds").by("g").agg(n="count(*)", total="sum(v)").query("grouped"),
+        rare.agg(n="count(*)", total="sum(v)", values="count(v)").query("rare"),
+        rows.window("20 seconds").agg(**RANKED).query("ranked"),
+        rows.window("20 seconds").by("g").agg(**RANKED).query("ranked_by"),
+        rows.filter(f"id % {KEPT_OF} = 0").query("kept"),
+    ]
+
+
+SCENARIO = Scenario(queries=_queries, shed=lambda step: Shed(codes=dict.fromkeys(QUERIES, CODES[step])))
+
+
+@pytest.fixture(scope="module")
+def rows(outcome: Outcome, spark: SparkSession) -> DrawnRows:
+    return drawn_rows(outcome, spark, "events", ["id"])
+
+
+def test_the_journal_holds_the_rates_in_force(outcome: Outcome) -> None:
+    """But of micro-batches that were planned before a restart, and done after it, what was decided is not there."""
+    journal = outcome.journal.set_index("micro_batch_id")
+    for step, rate in enumerate(RATES):
+        entry = journal.loc[outcome.micro_batch_of(step)].to_dict()
+        effective = entry["effective_sampling_rates"]
+        assert entry["sampling_rate"] <= rate * (1 + 1e-9)
+        if entry["reason"] != "unplanned":
+            assert effective["answers.short"] == pytest.approx(rate)
+            assert entry["sampling_rate"] == pytest.approx(min(effective.values()))
+    assert "answers.short" in journal.effective_sampling_rates[outcome.micro_batch_of(2)]
+
+
+@pytest.mark.parametrize("query", ASKED)
+def test_answers_are_those_of_the_kept_rows_scaled(outcome: Outcome, rows: DrawnRows, query: str) -> None:
+    """Exact are those of windows without a micro-batch that shed, and no others."""
+    check_answers(outcome, rows, query, ASKED[query])
+    assert {row.exact for row in outcome.rows(query)} == {True, False}
+
+
+def test_about_as_many_rows_are_kept_as_the_rate_says(outcome: Outcome, rows: DrawnRows) -> None:
+    asked = rows.those(rows["id"] % KEPT_OF == 0)
+    kept = [json.loads(row.value_text or "")["id"] for row in outcome.rows("kept", kind="row")]
+    assert sorted(kept) == sorted(asked.kept("kept")["id"])
+    for step in SHED_STEPS:
+        rate, offered = RATES[step], ROWS_PER_STEP / KEPT_OF
+        count = (np.array(kept) // ROWS_PER_STEP == step).sum()
+        assert abs(count - offered * rate) <= 3 * math.sqrt(offered * rate * (1 - rate)), f"step {step}"
+
+
+def test_rows_of_set_valued_queries_say_their_rate(outcome: Outcome, rows: DrawnRows) -> None:
+    rates = rows.rates("kept")
+    for row in outcome.rows("kept", kind="row"):
+        rate = rates[json.loads(row.value_text or "")["id"]]
+        assert row.sampling_rate == pytest.approx(rate)
+        assert row.rows_estimated == pytest.approx(1 / rate)
+        assert row.exact == (rate == 1.0)
+
+
+@pytest.mark.parametrize("query", ["short", "selected"])
+@pytest.mark.parametrize("aggregate", ["n", "total"])
+def test_estimates_are_unbiased_with_true_standard_errors(
+    outcome: Outcome, rows: DrawnRows, query: str, aggregate: str
+) -> None:
+    deviations = list(_standardized(outcome, rows, query, aggregate))
+    count = len(deviations)
+    assert count >= len(SHED_STEPS) * STEP_SECONDS
+    assert abs(sum(deviations)) <= 3 * math.sqrt(count)
+    assert abs(sum(deviation**2 for deviation in deviations) - count) <= 3 * math.sqrt(2 * count) * 1.5
+
+
+def _standardized(outcome: Outcome, rows: DrawnRows, query: str, aggregate: str) -> Iterator[float]:
+    """(estimate − truth) / true standard deviation, of each window that was sampled, at its one rate."""
+    taken = rows.those(ASKED[query].where(rows))
+    for row in outcome.rows(query):
+        if row.aggregate != aggregate or row.exact:
+            continue
+        inside = taken.inside(row)
+        values, rate = inside["v"] if aggregate == "total" else np.ones(len(inside)), inside.rates(query)[0]
+        assert row.value is not None
+        yield (row.value - values.sum()) / math.sqrt((values**2).sum() * (1 - rate) / rate)
+
+
+@pytest.mark.parametrize("aggregate", ["n", "total", "mean"])
+def test_intervals_cover_the_truth_as_often_as_they_say(outcome: Outcome, rows: DrawnRows, aggregate: str) -> None:
+    covered = []
+    for row in outcome.rows("short"):
+        if row.aggregate == aggregate and not row.exact:
+            values = rows.inside(row)["v"]
+            truth = {"n": len(values), "total": values.sum(), "mean": values.mean()}[aggregate]
+            assert row.lower is not None
+            assert row.upper is not None
+            covered.append(row.lower <= truth <= row.upper)
+    deviation = math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / len(covered))
+    assert sum(covered) / len(covered) >= CONFIDENCE - 3 * deviation - 0.03
+
+
+def test_windows_of_which_no_row_was_kept_are_answered(outcome: Outcome, rows: DrawnRows) -> None:
+    answers = outcome.rows("rare")
+    seconds = {seconds_of(row.window_start) for row in answers if row.aggregate == "n"}
+    assert seconds >= set(range(STEPS * STEP_SECONDS))
+    blind = [row for row in answers if not row.exact and row.rows_used == 0]
+    assert len(blind) > 100
+    for row in blind:
+        assert (row.reason, row.low, row.standard_error) == ("no row kept", True, 0.0)
+        if row.aggregate == "total":
+            assert (row.value, row.lower, row.upper) == (None, None, None)
+        else:
+            assert (row.value, row.lower) == (0.0, 0.0)
+            assert row.upper == pytest.approx(math.log(2 / (1 - CONFIDENCE)) / rows.inside(row).rates("rare")[0])
+    empty = [row for row in answers if row.exact and row.rows_used == 0]
+    assert {(row.aggregate, row.value, row.upper) for row in empty} == {
+        ("n", 0.0, 0.0),
+        ("values", 0.0, 0.0),
+        ("total", None, None),
+    }
+
+
+def test_rare_rows_that_were_kept_are_scaled(outcome: Outcome, rows: DrawnRows) -> None:
+    rare = rows.those(rows["rare"] == 1)
+    kept = rare.kept("rare")
+    for row in outcome.rows("rare"):
+        used = kept.inside(row)
+        assert row.rows_used == len(used)
+        if row.aggregate != "total":
+            assert row.value == pytest.approx((1 / used.rates("rare")).sum())
+        assert row.exact == bool((rows.inside(row).codes("rare") == 0).all())
+    assert 0 < len(kept) < len(rare)
+
+
+def test_groups_are_scaled_each_on_its_own(outcome: Outcome, rows: DrawnRows) -> None:
+    deviations = []
+    for row in outcome.rows("grouped"):
+        inside = ASKED["grouped"].group(rows, row)
+        truth = len(inside) if row.aggregate == "n" else inside["v"].sum()
+        if row.exact:
+            assert row.value == truth
+        elif not row.low:
+            assert row.value is not None
+            assert row.standard_error is not None
+            deviations.append((row.value - truth) / row.standard_error)
+    assert len(deviations) > 15
+    assert np.mean(np.abs(deviations) < 3) > 0.97
+
+
+@pytest.mark.parametrize("query", ["ranked", "ranked_by"])
+def test_quantiles_lie_within_their_bounds(outcome: Outcome, rows: DrawnRows, query: str) -> None:
+    held, exact = [], 0
+    groups = Asked(size=20, by=(lambda rows: rows["g"]) if query == "ranked_by" else None)
+    for row in outcome.rows(query):
+        inside = groups.group(rows, row)
+        if not len(inside):
+            continue
+        truth = float(np.quantile(inside["v"], SHARES[str(row.aggregate)], method="inverted_cdf"))
+        if row.exact:
+            assert row.value == truth
+            exact += 1
+        elif not row.low:
+            assert row.reason == ("sketched" if row.sampling_rate == 1.0 else "sampled")
+            held.append((row.lower or -math.inf) <= truth <= (row.upper or math.inf))
+    assert len(held) >= 2 * STEPS * STEP_SECONDS / 20 - 2
+    assert sum(held) >= binom.ppf(0.001, len(held), CONFIDENCE)
+    assert exact or query == "ranked", "groups of few rows are exact where nothing was shed"

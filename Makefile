@@ -4,7 +4,7 @@
 .PHONY: help setup demo test test-thorough test-pure test-spark test-elastic lint format bench lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_SUBMIT_ARGS
 
 BIN := .venv/bin

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -21,6 +20,7 @@ from streamshed.answering.count_numbering import ROW
 from streamshed.answering.count_windows import CountedGroup, CountWindows
 from streamshed.answering.value_kind import Carriage
 from streamshed.spark.count_operator import CountOperator
+from tests.property.oracle import database
 from tests.thoroughness import examples
 
 MILLISECOND = 1_000
@@ -131,9 +131,9 @@ def _expected(rows: list[tuple[int, str, int | None]], windows: CountWindows) ->
             "v": pa.array([row[2] for row in rows], pa.int64()),
         }
     )
-    with duckdb.connect() as database:
-        database.register("rows", table)
-        return database.execute(
+    with database() as connection:
+        connection.register("rows", table)
+        return connection.execute(
             "WITH numbered AS (SELECT *, row_number() OVER (PARTITION BY g ORDER BY t, coalesce(CAST(v AS VARCHAR),"
             " '\\N')) - 1 AS n FROM rows)"
             " SELECT g, k, count(*), count(v), sum(v)::HUGEINT, min(v), max(v),"

@@ -35,7 +35,7 @@ def test_bounds_hold_as_often_as_they_say_or_are_flagged(name: str, function: Ag
     chance = np.random.default_rng(5)
     values = VALUES[name](chance)
     truth = float(TRUTHS[function](values))
-    samples = [values[chance.random(ROWS) < rate].tolist() for _ in range(REPEATS)]
+    samples = [values[chance.random(ROWS) < rate] for _ in range(REPEATS)]
     shape = Shape(function, counts_rows=False, value=ValueKind(Carriage.DOUBLE, Notation.NUMBER), key_notations=())
     answering = Answering([Output("q", "s", "a", shape, definition_id=7, slot=0)], confidence=0.95)
     [answers] = answering.answers(partials(*(kept(rate, sample) for sample in samples)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from datasketches import kll_doubles_sketch
@@ -28,16 +30,18 @@ SHARES = st.floats(0.01, 0.99)
 WRITTEN = pa.list_(pa.struct([("weight", pa.float64()), ("sketch", pa.binary())]))
 
 
-def _sketch(values: Iterable[float]) -> bytes:
+Values = npt.NDArray[np.float64]
+
+
+def _sketch(values: npt.ArrayLike) -> bytes:
     sketch = kll_doubles_sketch(SKETCH_SIZE)
-    for value in values:
-        sketch.update(value)
+    sketch.update(np.asarray(values, np.float64))
     return bytes(sketch.serialize())
 
 
-def _window(*slices: tuple[float, Iterable[float]]) -> dict[str, Any]:
+def _window(*slices: tuple[float, npt.ArrayLike]) -> dict[str, Any]:
     """The partials of a window of slices, each of rows kept with a rate of its own; of rate 1 there is one at most."""
-    return together(*(kept(rate, list(values)) for rate, values in slices)) | {
+    return together(*(kept(rate, values) for rate, values in slices)) | {
         "sketch": next((_sketch(values) for rate, values in slices if rate == 1), None),
         "sampled_sketches": [{"weight": 1 / rate, "sketch": _sketch(values)} for rate, values in slices if rate < 1],
     }
@@ -71,11 +75,18 @@ def test_of_few_values_it_is_the_value_of_that_rank(values: list[float], share: 
     assert answer["value"] == answer["lower"] == answer["upper"] == pytest.approx(exact)
 
 
+@cache
+def _of_many_values() -> list[tuple[Values, dict[str, Any]]]:
+    """The values of windows, and their partials."""
+    chance = np.random.default_rng(2)
+    drawn = [chance.lognormal(0, 1, 20_000) for _ in range(30)]
+    return [(values, _window((1.0, values))) for values in drawn]
+
+
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
 def test_of_many_values_it_lies_within_its_bounds_and_is_not_called_exact(share: float) -> None:
-    chance = np.random.default_rng(2)
-    windows = [chance.lognormal(0, 1, 20_000) for _ in range(30)]
-    answers = _answers(share, *(_window((1.0, values)) for values in windows))
+    windows, found = zip(*_of_many_values(), strict=True)
+    answers = _answers(share, *found)
     held = 0
     for answer, values in zip(answers, windows, strict=True):
         assert (answer["exact"], answer["reason"]) == (False, SKETCHED)
@@ -85,18 +96,28 @@ def test_of_many_values_it_lies_within_its_bounds_and_is_not_called_exact(share:
     assert held >= 29, "of thirty, at 99 %"
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
-@pytest.mark.parametrize("rows", [2000, 20_000])
-def test_of_samples_the_bounds_hold_as_often_as_they_say(share: float, rows: int) -> None:
-    """The rate changes in the window, from all of the rows to a half to a twentieth."""
+@cache
+def _samples_of(rows: int, repeats: int) -> tuple[Values, list[dict[str, Any]]]:
+    """All values of a window, and windows of samples of it.
+
+    The rate changes in the window, from all of the rows to a half to a twentieth.
+    """
     chance = np.random.default_rng(5)
     slices = [chance.lognormal(mean, 1, rows) for mean in (0.0, 0.4, -0.3)]
-    truth = float(np.quantile(np.concatenate(slices), share, method="inverted_cdf"))
-    rates, repeats = (1.0, 0.5, 0.05), share_of(300)
+    rates = (1.0, 0.5, 0.05)
     windows = [
         _window(*((rate, values[chance.random(rows) < rate]) for rate, values in zip(rates, slices, strict=True)))
         for _ in range(repeats)
     ]
+    return np.concatenate(slices), windows
+
+
+@pytest.mark.parametrize("rows", [2000, 20_000])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_of_samples_the_bounds_hold_as_often_as_they_say(share: float, rows: int) -> None:
+    repeats = share_of(300)
+    values, windows = _samples_of(rows, repeats)
+    truth = float(np.quantile(values, share, method="inverted_cdf"))
     answers = _answers(share, *windows)
     held = np.mean([(one["lower"] or -np.inf) <= truth <= (one["upper"] or np.inf) for one in answers])
     assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)

@@ -74,15 +74,10 @@ KEPT = [
 
 @given(tolerant())
 @examples(60)
-def test_promises_are_kept(case: Tolerant) -> None:
+def test_promises_are_kept_gaps_are_short_and_as_many_windows_are_kept_as_there_is_work_done(case: Tolerant) -> None:
+    """In one, as it is the run that takes its time."""
     run = case.run()
     assert [promise.__name__ for promise in KEPT if not promise(run)] == []
-
-
-@given(tolerant())
-@examples(40)
-def test_gaps_are_as_short_as_asked_and_as_many_windows_are_kept_as_there_is_work_done(case: Tolerant) -> None:
-    run = case.run()
     dropped = case.dropped(run.trace)
     runs = [len(list(found)) for _, found in groupby(enumerate(sorted(dropped)), key=lambda pair: pair[1] - pair[0])]
     assert max(runs, default=0) <= case.batch

@@ -1,6 +1,7 @@
 """Shedding and scaling together, on a cluster in virtual time, with costs wrong by up to three either way."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -76,9 +77,15 @@ def test_once_workers_carry_it_a_load_that_lasts_is_not_shed(world: World, level
     assert course.reversals <= (world.row_wrong_by != 1.0 or world.fixed_wrong_by != 1.0)
 
 
-def test_load_is_shed_at_once_and_no_longer_when_new_workers_carry_it() -> None:
+@cache
+def through_a_burst() -> Course:
+    """Eight minutes of three workers' load, from the second minute on."""
     load = burst(start_seconds=120, end_seconds=600, low=PLAIN.load(0.5), high=PLAIN.load(3.0))
-    course = run_on_cluster(PLAIN, load, 420, cluster=CLUSTER, elastic=ELASTIC)
+    return run_on_cluster(PLAIN, load, 420, cluster=CLUSTER, elastic=ELASTIC)
+
+
+def test_load_is_shed_at_once_and_no_longer_when_new_workers_carry_it() -> None:
+    course = through_a_burst()
     shed = [done.started_at_seconds for done in course.trace if done.decision.shedding]
     asked = [step for step, change in zip(course.steps, course.changes, strict=True) if change > 0]
     assert 120 < shed[0] <= 120 + 2 * INTERVAL
@@ -89,11 +96,10 @@ def test_load_is_shed_at_once_and_no_longer_when_new_workers_carry_it() -> None:
 
 
 def test_what_many_workers_take_is_predicted_from_what_one_took() -> None:
-    load = burst(start_seconds=120, end_seconds=600, low=PLAIN.load(0.5), high=PLAIN.load(3.0))
-    course = run_on_cluster(PLAIN, load, 250, cluster=CLUSTER, elastic=ELASTIC)
+    course = through_a_burst()
     moved = [
         number
-        for number in range(1, 250)
+        for number in range(1, len(course.steps))
         if course.steps[number].view.workers.running != course.steps[number - 1].view.workers.running
     ]
     assert moved

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from streamshed.joins.partition import JoinPartition
 from streamshed.joins.plan import JoinPlan
 from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
+from tests.property.oracle import database
 
 PairCounts = Counter[tuple[int, int]]
 
@@ -97,7 +97,7 @@ def full_join(windows: JoinWindows, stream: list[MicroBatch], condition: str) ->
             getattr(one, name).filter(pa.array(np.asarray(getattr(one, name)["t"]) >= one.watermark)) for one in stream
         ]
         sides[name] = pa.concat_tables(tables)
-    with duckdb.connect() as connection:
+    with database() as connection:
         connection.register("l", sides["left"])
         connection.register("r", sides["right"])
         rows = connection.execute(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,6 +17,7 @@ from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
 from streamshed.joins.window_state import WindowState
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.property.oracle import database
 from tests.thoroughness import examples
 
 SECOND = 1_000_000
@@ -202,7 +202,7 @@ def test_rows_that_join_nothing_are_counted_and_take_no_room(case: str, chosen: 
     stream = chosen.draw(micro_batches(columns[0], columns[1]))
     _, results = joined(specification(of, condition), stream, restarts=False)
     kept = 0
-    with duckdb.connect() as connection:
+    with database() as connection:
         for result, one in zip(results, stream, strict=True):
             for counts, table in ((result.left_counts, one.left), (result.right_counts, one.right)):
                 connection.register("rows", table)

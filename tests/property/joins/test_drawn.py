@@ -145,31 +145,33 @@ def test_what_is_not_drawn_is_not_kept_and_what_is_stored_thins_at_once() -> Non
 def test_totals_are_right_on_average_whatever_rates_there_are() -> None:
     """Rates fall and rise; each sampled pair counts 1/P."""
     chance = np.random.default_rng(3)
-    codes, totals = [0, 16, 32, 8], []
-    stream = [
-        (pa.table({"t": np.arange(60) + 40 * at, "k": chance.integers(0, 3, 60)}), np.arange(60) + 60 * at)
-        for at in range(len(codes))
-    ]
+    codes = [0, 16, 32, 8]
+    keys = [chance.integers(0, KEYS, 60) for _ in codes]
+    (everything,) = _totals(keys, [0] * 4, chance, copies=1)
+    totals = np.concatenate([_totals(keys, codes, chance, copies=30) for _ in range(10)])
+    assert len(totals) == 300
+    assert totals.mean() == pytest.approx(everything, abs=4 * totals.std() / np.sqrt(300))
+
+
+KEYS = 3
+
+
+def _totals(
+    keys: list[np.typing.NDArray[np.int64]], codes: list[int], chance: np.random.Generator, *, copies: int
+) -> np.typing.NDArray[np.float64]:
+    """The totals of copies of a stream, side by side in one join: each has keys of its own, and draws of its own."""
     specification = _specification(JoinWindows(100, 100, 20), Equality(("k",), ("k",)), Side.RIGHT)
-    everything = _total(specification, stream, [0] * 4, chance)
-    totals = [_total(specification, stream, codes, chance) for _ in range(300)]
-    assert np.mean(totals) == pytest.approx(everything, abs=4 * np.std(totals) / np.sqrt(300))
-
-
-def _total(
-    specification: JoinSpecification,
-    stream: list[tuple[pa.Table, np.typing.NDArray[np.int64]]],
-    codes: list[int],
-    chance: np.random.Generator,
-) -> float:
-    partition, total = JoinPartition(specification, MemoryStore()), 0.0
-    for (rows, _), code in zip(stream, codes, strict=True):
+    partition, totals = JoinPartition(specification, MemoryStore()), np.zeros(copies)
+    for at, (known, code) in enumerate(zip(keys, codes, strict=True)):
+        of_copies = np.add.outer(np.arange(copies) * KEYS, known).ravel()
+        rows = pa.table({"t": np.tile(np.arange(60) + 40 * at, copies), "k": of_copies})
         levels = np.minimum(np.floor(-STEPS_PER_DECADE * np.log10(chance.random(len(rows)))), 255).astype(np.int64)
         drawing = rows.append_column(DRAWN, drawn_column(levels, chance.integers(0, COHORTS, len(rows))))
         found = partition.join(rows, drawing, JoinPlan(sampling_code=code))
         strata = np.zeros(len(found)) if found.strata is None else found.strata[found.right_places]
-        total += float((10.0 ** (strata // COHORTS / STEPS_PER_DECADE)).sum())
-    return total
+        counts = 10.0 ** (strata // COHORTS / STEPS_PER_DECADE)
+        totals += np.bincount(np.asarray(found.right_rows()["k"]) // KEYS, counts, minlength=copies)
+    return totals
 
 
 def test_rates_are_those_of_all_samples() -> None:

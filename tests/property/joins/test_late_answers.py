@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -24,6 +23,7 @@ from streamshed.network.stream import stream
 from streamshed.network.window import WindowSpecification
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.window_drop.provenance import needed_rows
+from tests.property.oracle import database
 
 LAST = 80
 
@@ -124,10 +124,10 @@ def test_answers_that_come_when_their_windows_close_meet_all_rows_that_are_near(
         times = np.maximum(result.left_microseconds, result.right_microseconds)
         assert (times >= before - size).all()
         before = watermark
-    with duckdb.connect() as database:
-        database.register("l", _table(list(enumerate(stamped))))
-        database.register("r", _table(list(enumerate(rows))))
-        wanted = database.execute(
+    with database() as connection:
+        connection.register("l", _table(list(enumerate(stamped))))
+        connection.register("r", _table(list(enumerate(rows))))
+        wanted = connection.execute(
             f"SELECT l.n, r.n FROM l JOIN r USING (k) WHERE r.t - l.t BETWEEN {-lengths[1]} AND {lengths[0]}"
         ).fetchall()
     assert found == Counter(wanted)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,6 +14,7 @@ from streamshed.joins.drawn import strata_texts
 from streamshed.joins.pair_sums import SUMS, Paired, summed_pairs
 from streamshed.joins.side import Side
 from streamshed.joins.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
+from tests.property.oracle import database
 from tests.thoroughness import examples
 
 SCHEMA = pa.schema(
@@ -96,13 +96,13 @@ def _expected(pairs: Paired, one: SummedClass) -> list[tuple[Any, ...]]:
     since = ", ".join(f"((t - {phase}) % {period} + {period}) % {period}" for period, phase in one.edges)
     keys = ", ".join(f'{NAMES[part.side]}."{part.column}"' for part in one.keys) or "0"
     value = f"CASE WHEN mask & {one.value_mask} != 0 THEN v END"
-    with duckdb.connect() as database:
+    with database() as connection:
         for side in Side:
-            database.register(
+            connection.register(
                 NAMES[side], pairs.rows[side].append_column("place", pa.array(range(len(pairs.rows[side]))))
             )
-        database.register("p", pa.table({NAMES[side]: pairs.places[side] for side in Side}))
-        return database.execute(
+        connection.register("p", pa.table({NAMES[side]: pairs.places[side] for side in Side}))
+        return connection.execute(
             f"WITH found AS (SELECT greatest(l.t, r.t) AS t, ({_mask_sql(one.selections)}) & {one.every_bit} AS mask,"
             f" {keys} AS key, {_value_sql(one.value)} AS v FROM p JOIN l ON l.place = p.l JOIN r ON r.place = p.r),"
             f" valued AS (SELECT t - least({since}) AS start, mask, key, {value} AS v FROM found WHERE mask != 0)"

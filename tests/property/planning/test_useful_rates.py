@@ -33,18 +33,13 @@ def drawn(data: st.DataObject, load: float) -> tuple[WorkTree, list[Demand], Vec
 
 @every_policy
 @given(data=st.data(), load=LOADS)
-def test_no_rate_is_larger_than_is_of_use_and_all_fits(policy: Policy, data: st.DataObject, load: float) -> None:
+def test_no_rate_is_larger_than_is_of_use_all_fits_and_nobody_loses_by_what_others_do_not_want(
+    policy: Policy, data: st.DataObject, load: float
+) -> None:
     tree, known, largest, budget = drawn(data, load)
     rates = useful_rates(lambda seconds: policy(tree, known, seconds), largest, tree, budget)
     assert ((rates >= 0) & (rates <= largest)).all()
     assert tree.load_seconds(rates) <= budget * (1 + 1e-6)
-
-
-@every_policy
-@given(data=st.data(), load=LOADS)
-def test_nobody_loses_by_what_others_do_not_want(policy: Policy, data: st.DataObject, load: float) -> None:
-    tree, known, largest, budget = drawn(data, load)
-    rates = useful_rates(lambda seconds: policy(tree, known, seconds), largest, tree, budget)
     alone = policy(tree, known, budget)
     assert (rates >= np.minimum(alone, largest) * (1 - 1e-9)).all()
 

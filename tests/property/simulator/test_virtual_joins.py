@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,6 +25,7 @@ from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
+from tests.property.oracle import database
 from tests.thoroughness import examples
 
 PRICES = JoinStatistics(
@@ -105,28 +106,29 @@ def test_at_a_constant_load_it_is_what_explain_says_times_the_square_of_the_load
 @pytest.mark.parametrize(("w1", "w2"), [(7.0, 3.0), (0.0, 12.0), (30.0, 30.0)])
 def test_at_any_load_it_is_how_many_pairs_there_are(left: str, right: str, w1: float, w2: float) -> None:
     profiles = PROFILES[left], PROFILES[right]
-    cuts = [0.0, 5.0, 17.3, 22.0, 40.0, 60.0]
-    with duckdb.connect() as connection:
-        for name, profile in zip(("l", "r"), profiles, strict=True):
-            times = pa.table({"t": pa.array(evenly(profile, 60.0), pa.float64())})
-            connection.register(f"{name}_rows", times)
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_rows")
-        join = virtual_join(*profiles, w1, w2)
-        for since, until in itertools.pairwise(cuts):
-            counted = connection.execute(
-                f"SELECT count(*) FROM l JOIN r ON r.t BETWEEN l.t - {w2} AND l.t + {w1}"
-                f" WHERE greatest(l.t, r.t) >= {since} AND greatest(l.t, r.t) < {until}"
-            ).fetchone()
-            assert counted is not None
-            # Rows are whole: at the edges of windows, and of either half of the pairs of one time, there are some more.
-            assert join.comparisons(since, until) == pytest.approx(counted[0], rel=0.03, abs=20.0)
+    cuts = list(itertools.pairwise([0.0, 5.0, 17.3, 22.0, 40.0, 60.0]))
+    within = ", ".join(f"count(*) FILTER (t >= {since} AND t < {until})" for since, until in cuts)
+    with database() as connection:
+        for name, profile in (("l", left), ("r", right)):
+            connection.register(name, evenly(profile, 60.0))
+        counted = connection.execute(
+            f"SELECT {within} FROM (SELECT greatest(l.t, r.t) AS t FROM l JOIN r"
+            f" ON r.t BETWEEN l.t - {w2} AND l.t + {w1})"
+        ).fetchone()
+    assert counted is not None
+    join = virtual_join(*profiles, w1, w2)
+    for (since, until), pairs in zip(cuts, counted, strict=True):
+        # Rows are whole: at the edges of windows, and of either half of the pairs of one time, there are some more.
+        assert join.comparisons(since, until) == pytest.approx(pairs, rel=0.03, abs=20.0)
 
 
-def evenly(profile: LoadProfile, seconds: float) -> list[float]:
+@cache
+def evenly(profile: str, seconds: float) -> pa.Table:
     """When rows come, each in the middle of the time that its profile has for it."""
     grid = np.linspace(0.0, seconds, 6_001)
-    arrived = np.array([profile.rows_before(float(at)) for at in grid])
-    return [float(at) for at in np.interp(np.arange(math.floor(arrived[-1])) + 0.5, arrived, grid)]
+    arrived = np.array([PROFILES[profile].rows_before(float(at)) for at in grid])
+    times = np.interp(np.arange(math.floor(arrived[-1])) + 0.5, arrived, grid)
+    return pa.table({"t": pa.array(times, pa.float64())})
 
 
 @examples(50)

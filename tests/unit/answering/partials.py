@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from streamshed.answering.answer_schema import ANSWER
@@ -65,14 +67,16 @@ def partials(*rows: Mapping[str, Any]) -> WindowPartials:
     return WindowPartials(pa.RecordBatch.from_arrays(columns, names=list(_TYPES)))
 
 
-def kept(rate: float, values: list[float]) -> dict[str, Any]:
+def kept(rate: float, values: npt.ArrayLike) -> dict[str, Any]:
     """The partials of one window of which each row was kept with probability `rate`."""
     weight = 1 / rate
     excess = weight * (weight - 1)
-    count, total = len(values), sum(values)
-    sums = [sum(value**power for value in values) for power in range(5)]
+    numbers = np.asarray(values, np.float64)
+    count = len(numbers)
+    sums = [float((numbers**power).sum()) for power in range(5)]
+    total = sums[1]
     mean = total / count if count else 0.0
-    dispersion = sum((value - mean) ** 2 for value in values)
+    dispersion = float(((numbers - mean) ** 2).sum())
     return {
         "rows": count,
         "present": count,
@@ -86,8 +90,8 @@ def kept(rate: float, values: list[float]) -> dict[str, Any]:
         **{f"{name}_excess_squared": sums[power] * excess**2 for power, name in enumerate(_POWERS)},
         "moments": [{"present": count, "mean": mean, "dispersion": dispersion, "weight": weight}] if count else [],
         "greatest_weight": weight,
-        "least_number": min(values, default=None),
-        "greatest_number": max(values, default=None),
+        "least_number": float(numbers.min()) if count else None,
+        "greatest_number": float(numbers.max()) if count else None,
     }
 
 

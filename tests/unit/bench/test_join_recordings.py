@@ -12,24 +12,27 @@ from streamshed.bench.errors import MissingRecordingsError
 from streamshed.bench.join_recordings import ALERTS, OVERLOAD, REQUESTS, SENSORS, TRACES
 from streamshed.bench.joins_recorded import NAMES, recorded_document, recorded_figures, run_recorded
 
+ROWS, SECONDS = 400, 180
+"""Of each recording: three micro-batches of alerts, eighteen of requests."""
+
 
 @pytest.fixture
 def recordings(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
     begin = datetime(2022, 1, 1, tzinfo=UTC)
-    seconds = np.sort(random.integers(0, 300, 600)).tolist()
+    seconds = np.sort(random.integers(0, SECONDS, ROWS)).tolist()
     times = pa.array([begin + timedelta(seconds=second) for second in seconds], pa.timestamp("us", "UTC"))
     sensors = sorted({sensor for pair in SENSORS for sensor in pair})
     alerts = pa.table(
         {
             "ts": times,
-            "scenario": ["one"] * 600,
-            "sensor": random.choice(sensors, 600),
-            "host": random.choice(["a", "b", "c"], 600),
-            "name": ["alert"] * 600,
+            "scenario": ["one"] * ROWS,
+            "sensor": random.choice(sensors, ROWS),
+            "host": random.choice(["a", "b", "c"], ROWS),
+            "name": ["alert"] * ROWS,
         }
     )
-    requests = pa.table({"ts": times, "hash_ids": [random.integers(0, 12, 6).tolist() for _ in range(600)]})
+    requests = pa.table({"ts": times, "hash_ids": [random.integers(0, 12, 6).tolist() for _ in range(ROWS)]})
     for name in [ALERTS, *(REQUESTS.format(trace) for trace in TRACES)]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         pq.write_table(alerts if name == ALERTS else requests, tmp_path / name)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -23,30 +24,43 @@ from streamshed.planning.window_drop.kept_runs import MOST_CELLS, RunGrid
 from streamshed.planning.window_drop.open_windows import EventTimes
 from streamshed.planning.window_drop.run_needs import RunNeeds
 from streamshed.planning.window_drop.window_drops import WindowDrops
-from tests.thoroughness import examples
+from tests.thoroughness import examples, share_of
 
 WATERMARK = 10
 
 
 @dataclass
 class Course:
-    """Queries over one stream through many micro-batches."""
+    """Queries over one stream through many micro-batches.
+
+    Attributes:
+        queries: By name.
+        drops: What was decided last.
+        dropped: The windows of each query that were dropped so far.
+        until: The event time that was reached, microseconds.
+        restarts_every: What was decided goes through a document, as between runs, every so many micro-batches.
+        steps: How many there were.
+    """
 
     queries: dict[str, DroppableQuery]
     drops: WindowDrops = field(default_factory=lambda: WindowDrops(queries={}))
     dropped: dict[str, set[int]] = field(default_factory=dict)
     until: int = 0
+    restarts_every: int = 1
+    steps: int = 0
 
     def step(self, length: int, kept_shares: dict[str, float]) -> None:
-        """Decide on a micro-batch; what was decided goes through a document, as between runs."""
+        """Decide on a micro-batch."""
         times = EventTimes(
             opened=self.until - WATERMARK, carried_since=0, first=self.until, last=self.until + length - 1
         )
-        known = WindowDrops.from_document(json.loads(json.dumps(self.drops.to_document())))
+        if self.steps % self.restarts_every == 0:
+            self.drops = WindowDrops.from_document(json.loads(json.dumps(self.drops.to_document())))
         self.drops = advanced_drops(
-            self.queries, kept_shares, UpcomingWindows(event_times={"rows": times}, drops=known)
+            self.queries, kept_shares, UpcomingWindows(event_times={"rows": times}, drops=self.drops)
         )
         self.until += length
+        self.steps += 1
         for name, one in self.queries.items():
             (part,) = one.parts
             self.dropped.setdefault(name, set()).update(self.drops.queries[part].numbers())
@@ -74,7 +88,7 @@ class Course:
         return len(times) / self.until
 
 
-def course_of(*windows: tuple[int, int, int], offsets: Sequence[int] = ()) -> Course:
+def course_of(*windows: tuple[int, int, int], offsets: Sequence[int] = (), restarts_every: int = 1) -> Course:
     """One of queries over the same rows, each of size, slide and bound of gaps, all in microseconds."""
     rows = stream("rows", rate(1), time="timestamp")
     asked = [
@@ -85,7 +99,7 @@ def course_of(*windows: tuple[int, int, int], offsets: Sequence[int] = ()) -> Co
             zip(windows, offsets or [0] * len(windows), strict=True)
         )
     ]
-    return Course({one.query: one for one in droppable_queries(network(*asked))})
+    return Course({one.query: one for one in droppable_queries(network(*asked))}, restarts_every=restarts_every)
 
 
 @pytest.mark.parametrize("window", [(10, 10, 8), (10, 5, 20), (40, 10, 30), (40, 10, 2)])
@@ -95,8 +109,8 @@ def test_the_share_holds_in_the_long_run(window: tuple[int, int, int], times: fl
     """More is kept only of windows that overlap so much that those which are kept need all rows anyway."""
     batch = window[2]
     kept_share = 1 - times * batch / (batch + 1)
-    course = course_of(window)
-    for number in range(30_000 // length):
+    course = course_of(window, restarts_every=10)
+    for number in range(share_of(30_000, least=15_000) // length):
         course.step(length + number % 7, {"q0": kept_share})
     assert course.share("q0") >= kept_share - 0.012
     if window[0] <= window[1] * batch:
@@ -141,14 +155,21 @@ MIXED = ((5, 5, 10), (10, 5, 40), (10, 10, 10))
 OTHERS = ((6, 3, 12), (6, 6, 8))
 
 
+@cache
+def steady(windows: tuple[tuple[int, int, int], ...], kept_share: float) -> Course:
+    """As long a course as it takes until shares have settled, of which all queries keep the same one."""
+    course = course_of(*windows)
+    for _ in range(120):
+        course.step(30, dict.fromkeys(course.queries, kept_share))
+    return course
+
+
 @pytest.mark.parametrize("windows", [MIXED, OTHERS, ((4, 2, 9),)])
 @pytest.mark.parametrize("kept_share", [0.15, 0.25, 0.4, 0.6, 0.9])
 def test_nearly_as_much_is_delivered_as_any_policy_could_from_as_many_rows(
     windows: tuple[tuple[int, int, int], ...], kept_share: float
 ) -> None:
-    course = course_of(*windows)
-    for _ in range(120):
-        course.step(30, dict.fromkeys(course.queries, kept_share))
+    course = steady(windows, kept_share)
     delivered = sum(course.share(name) for name in course.queries) / len(windows)
     asked = [WindowsQuery(name=str(w), size=w[0], slide=w[1], batch=w[2]) for w in windows]
     assert delivered >= 0.93 * most_delivered(asked, course.needed())
@@ -157,11 +178,9 @@ def test_nearly_as_much_is_delivered_as_any_policy_could_from_as_many_rows(
 @pytest.mark.parametrize("windows", [MIXED, OTHERS, ((4, 2, 9),), ((40, 10, 30),), ((5, 5, 60), (10, 10, 20))])
 @pytest.mark.parametrize("kept_share", [0.15, 0.25, 0.4, 0.6, 0.9])
 def test_what_runs_need_is_what_was_planned_for(windows: tuple[tuple[int, int, int], ...], kept_share: float) -> None:
-    course = course_of(*windows)
+    course = steady(windows, kept_share)
     planned = RunNeeds.of(list(course.queries.values()))
     assert planned is not None
-    for _ in range(120):
-        course.step(30, dict.fromkeys(course.queries, kept_share))
     assert course.needed() == pytest.approx(planned.needed(kept_share), rel=0.1)
 
 

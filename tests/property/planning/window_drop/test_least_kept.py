@@ -47,6 +47,7 @@ def _asked(course: Course) -> list[WindowDemand]:
 
 
 def _through(course: Course, least: LeastKept) -> Course:
+    course.restarts_every = 10
     for _ in range(300):
         course.step(40, dict(zip(course.queries, least.kept.tolist(), strict=True)))
     return course

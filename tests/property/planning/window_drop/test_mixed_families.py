@@ -47,11 +47,13 @@ def work_of(queries: dict[str, DroppableQuery]) -> TolerantWork:
 
 def needed_by_counting(queries: dict[str, DroppableQuery], drops: WindowDrops) -> float:
     """Which share of rows somebody needs: second by second, for all pairs of cohorts that a row may be in."""
-    dropped = {name: drops.queries[name].numbers() for one in queries.values() for name in one.parts}
+    seconds = np.arange(SECONDS)
+    parts = {name for one in queries.values() for name in one.parts}
+    kept = {name: ~np.isin(seconds, drops.queries[name].numbers()) for name in parts}
     needed = 0
     for by_value, by_both in product(range(COHORTS), repeat=2):
         names = {one.part_beside(by_value if len(one.work) == 2 else by_both) for one in queries.values()}
-        needed += sum(any(second not in dropped[name] for name in names) for second in range(SECONDS))
+        needed += int(np.logical_or.reduce([kept[name] for name in names]).sum())
     return needed / (SECONDS * COHORTS**2)
 
 

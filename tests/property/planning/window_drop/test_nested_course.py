@@ -246,11 +246,14 @@ class Played:
 
     def _answer(self, running: Running, told: Told, opened: int, watermark: int) -> None:
         """Answer what the watermark passes in a micro-batch: from what was taken in, as from all that came."""
+        if watermark <= opened:
+            return
         for name, one in running.queries.items():
             levels, window = self.course.asked[name].levels, self.course.asked[name].window
             ends = window.size_microseconds + extent([level.window for level in levels]).beyond
             slide, offset = window.slide_microseconds, window.offset_microseconds
-            whole, given = (answers(levels, rows) for rows in (self.came, self.taken[name]))
+            whole = answers(levels, self.came)
+            given = answers(levels, self.taken[name]) if len(self.taken[name]) < len(self.came) else whole
             for start, key in whole.keys() | given.keys():
                 if opened < start + ends <= watermark:
                     groups = dict(zip(levels[-1].keys, key, strict=True))

@@ -44,8 +44,14 @@ def build_relations(tables: Tables, spark: SparkSession) -> dict[str, Relation]:
     }
 
 
-def build_query(spec: QuerySpec, streams: Mapping[str, Stream], relations: Mapping[str, Relation]) -> Query:
-    """Write one query."""
+def build_query(spec: QuerySpec, streams: Mapping[str, Node], relations: Mapping[str, Relation]) -> Query:
+    """Write one query.
+
+    Args:
+        spec: The query.
+        streams: Streams by their names, or what is to be in their places.
+        relations: Relations by their names.
+    """
     node: Node = streams[spec.stream]
     for step in spec.steps:
         node = _below(node, step, relations)

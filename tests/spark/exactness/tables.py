@@ -82,22 +82,39 @@ class Tables:
 
 
 def make_tables(seed: int, rows: dict[str, int], folder: Path) -> Tables:
-    """Generate the input of one job.
+    """Generate the input of one job, and write it.
 
     Args:
         seed: Of all that is random.
         rows: How many rows each stream has.
         folder: Where files are written.
     """
+    tables = random_tables(seed, rows, folder)
+    for name, table in tables.streams.items():
+        tables.folders[name].mkdir(parents=True)
+        half = table.num_rows // 2
+        parquet.write_table(table.slice(0, half), tables.folders[name] / "0.parquet")
+        parquet.write_table(table.slice(half), tables.folders[name] / "1.parquet")
+    write_relations(tables)
+    return tables
+
+
+def random_tables(seed: int, rows: dict[str, int], folder: Path) -> Tables:
+    """Generate the same, and write nothing."""
     chance = random.Random(seed)
     streams = {name: _stream(chance, count) for name, count in rows.items()}
-    folders = {name: folder / name for name in streams}
-    for name, table in streams.items():
-        folders[name].mkdir(parents=True)
-        half = table.num_rows // 2
-        parquet.write_table(table.slice(0, half), folders[name] / "0.parquet")
-        parquet.write_table(table.slice(half), folders[name] / "1.parquet")
-    return Tables(streams, folders, _relations(chance, folder))
+    return Tables(streams, {name: folder / name for name in streams}, _relations(chance, folder))
+
+
+def write_relations(tables: Tables) -> None:
+    """Write the files of the relations that have one."""
+    for relation in tables.relations.values():
+        if relation.file is None:
+            continue
+        if relation.file.suffix == ".csv":
+            csv.write_csv(relation.table, relation.file, csv.WriteOptions(quoting_style="needed"))
+        else:
+            parquet.write_table(relation.table, relation.file)
 
 
 def _stream(chance: random.Random, count: int) -> pa.Table:
@@ -138,21 +155,13 @@ def _row(chance: random.Random, number: int) -> dict[str, Any]:
 
 
 def _relations(chance: random.Random, folder: Path) -> dict[str, Relation]:
-    relations = {
+    return {
         "labels": Relation(_table(chance, "label_key", pa.string(), TEXTS[:9], ("label",)), None),
         "ranks": Relation(_table(chance, "rank_key", pa.int32(), (0, 1, 3, 7), ("region",)), folder / "ranks.parquet"),
         "words": Relation(_words(chance), folder / "words.csv"),
         "halves": Relation(_pairs(chance), folder / "halves.parquet"),
         "nobody": Relation(_table(chance, "none_key", pa.string(), (), ("nothing",)), folder / "nobody.parquet"),
     }
-    for relation in relations.values():
-        if relation.file is None:
-            continue
-        if relation.file.suffix == ".csv":
-            csv.write_csv(relation.table, relation.file, csv.WriteOptions(quoting_style="needed"))
-        else:
-            parquet.write_table(relation.table, relation.file)
-    return relations
 
 
 def _table(chance: random.Random, key: str, kind: pa.DataType, keys: Sequence[Any], texts: Sequence[str]) -> pa.Table:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,13 +22,14 @@ import pytest
 from pyarrow import feather
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.network.network import QueryNetwork
 from streamshed.spark.checkpoint_reader import last_committed
 from streamshed.spark.checkpoint_reader import query_id as id_in_checkpoint
 from streamshed.spark.run import Run, start
 from streamshed.spark.storage import Storage
 from tests.spark.streaming.harness import PATIENCE_SECONDS
 from tests.spark.trunks.scenario import KILLED
-from tests.spark.trunks.scripted_loop import script, step_of
+from tests.spark.trunks.scripted_loop import script, step_of, steps_read
 from tests.spark.trunks.trunk import Cast
 
 IN_PROCESS = "local[2]"
@@ -46,13 +48,15 @@ class AnswerFiles:
 
     Attributes:
         cast: What runs.
-        awaited_step: The step at whose micro-batch somebody is told. Of clocks whose inputs have fewer, the last one.
+        awaited_step: The step at whose micro-batch somebody is told. Of inputs that have fewer, the last one.
         has_come: Told that it was written, by all clocks. Those that come first wait for the others.
+        network: What runs now.
     """
 
     cast: Cast
     awaited_step: int
     has_come: threading.Event = field(default_factory=threading.Event)
+    network: QueryNetwork | None = None
     _come: set[str] = field(default_factory=set)
 
     def __call__(self, answers: DataFrame, micro_batch_id: int, query_id: str) -> None:
@@ -75,24 +79,33 @@ class AnswerFiles:
 
     def clock_of(self, query_id: str) -> str:
         """The clock whose checkpoint has an id."""
-        clocks = self.cast.steps_by_clock
-        folders = {clock: Storage.at(str(self.cast.checkpoint / clock / "spark")) for clock in clocks}
+        folders = {clock: Storage.at(str(self.cast.checkpoint / clock / "spark")) for clock in self._awaited}
         return next(clock for clock, folder in folders.items() if id_in_checkpoint(folder) == query_id)
 
     def is_awaited(self, clock: str, micro_batch_id: int) -> bool:
-        """Whether a micro-batch of a clock has the awaited step, or a later one."""
-        step = step_of(self.cast.checkpoint / clock, micro_batch_id)
-        return step is not None and clock in self._awaited and step >= self._awaited[clock]
+        """Whether all streams of a clock have come to the awaited step with a micro-batch, or before."""
+        checkpoint, awaited = self.cast.checkpoint / clock, self._awaited[clock]
+        read = {step for number in range(micro_batch_id + 1) for step in steps_read(checkpoint, number)}
+        return bool(awaited) and awaited <= read
 
     def all_have_come(self, clock: str) -> bool:
         """Note that a clock has come to the awaited step; whether it is the last that does."""
         self._come.add(clock)
-        return self._come == self._awaited.keys()
+        return all(clock in self._come or not steps for clock, steps in self._awaited.items())
 
     @cached_property
-    def _awaited(self) -> Mapping[str, int]:
-        steps = self.cast.steps_by_clock
-        return {clock: min(self.awaited_step, number - 1) for clock, number in steps.items() if number > 0}
+    def _awaited(self) -> Mapping[str, AbstractSet[tuple[str, int]]]:
+        """By clock, the awaited step of each stream that has any."""
+        domains = (self.network or self.cast.network(0)).time_domains
+        counts = {name: one.step_count for name, one in self.cast.inputs.items()}
+        return {
+            domain.clock: {
+                (stream.name, min(self.awaited_step, counts[stream.name] - 1))
+                for stream in domain.sources
+                if counts[stream.name]
+            }
+            for domain in domains
+        }
 
     def _tell_scenarios(self, clock: str, micro_batch_id: int) -> None:
         step = step_of(self.cast.checkpoint / clock, micro_batch_id)
@@ -124,6 +137,7 @@ def started(cast: Cast, spark: SparkSession, number: int, sink: AnswerFiles) -> 
     with pytest.MonkeyPatch.context() as patch:
         script(patch, cast, number)
         built, settings = cast.network(number), cast.start_settings
+        sink.network = built
         target = cast.trunk.sink(cast, built, sink)
         return start(built, spark, checkpoint=str(cast.checkpoint), sink=target, **settings)
 
@@ -182,7 +196,8 @@ def go_on(cast: Cast, spark: SparkSession) -> None:
 
 def _note_start(cast: Cast, number: int) -> None:
     """Write down, by clock, the last micro-batch that was done before; -1: none was."""
-    folders = {clock: Storage.at(str(cast.checkpoint / clock / "spark")) for clock in cast.steps_by_clock}
+    clocks = [domain.clock for domain in cast.network(number - 1).time_domains]
+    folders = {clock: Storage.at(str(cast.checkpoint / clock / "spark")) for clock in clocks}
     done = {clock: last_committed(folder) for clock, folder in folders.items()}
     text = json.dumps({clock: -1 if last is None else last for clock, last in done.items()})
     before_start(cast, number).write_text(text)

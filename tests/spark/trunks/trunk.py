@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -100,12 +99,6 @@ class Cast:
         for prefix, scenario in self.scenarios.items():
             self.folder(prefix).mkdir(parents=True)
             scenario.prepare(self.folder(prefix))
-
-    @cached_property
-    def steps_by_clock(self) -> Mapping[str, int]:
-        """By clock that queries have, how many steps come."""
-        domains = self.network(0).time_domains
-        return {one.clock: max(self.inputs[stream.name].step_count for stream in one.sources) for one in domains}
 
     def network(self, start: int) -> QueryNetwork:
         """All queries, each under the name of its scenario and its own."""

@@ -28,8 +28,8 @@ from tests.spark.exactness.specification import (
     Sql,
     Step,
 )
-from tests.spark.streaming.disorder import WATERMARK_SECONDS
-from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.trunks.numbered_rows import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.trunks.random.arrivals import WATERMARK_SECONDS
 
 # These rules move filters below the watermark, which would then not see all rows of the stream.
 _RULES_THAT_MOVE_FILTERS = (

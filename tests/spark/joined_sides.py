@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamshed.network.join_condition import pairs_where
 from streamshed.network.network import QueryNetwork, network
@@ -81,11 +82,19 @@ class SideSpec:
 
 @dataclass(frozen=True)
 class JoinSpec:
-    """A join of two sides on host, or on nothing where one of them has none, and how long either waits, in seconds."""
+    """A join of two sides on host, or on nothing where one of them has none.
+
+    Attributes:
+        left: The left side.
+        right: The right side.
+        within: How long either waits, in seconds.
+        name: Of the joined stream.
+    """
 
     left: SideSpec
     right: SideSpec
     within: tuple[int, int]
+    name: str = "joined"
 
     @property
     def on_host(self) -> bool:
@@ -97,7 +106,7 @@ class JoinSpec:
         on = "host" if self.on_host else pairs_where(any_pair)
         within = tuple(f"{seconds} s" for seconds in self.within)
         left, right = self.left.node(calls), self.right.node(alerts)
-        return left.join(right, on=on, within=within, prefixes=("a_", "b_"), name="joined", mode=mode)
+        return left.join(right, on=on, within=within, prefixes=("a_", "b_"), name=self.name, mode=mode)
 
     def network(
         self, calls: Node, alerts: Node, *, mode: str = "exact", only: tuple[str, ...] = QUERIES
@@ -106,7 +115,7 @@ class JoinSpec:
         joined = self.stream(calls, alerts)
         plain = joined.window("10 s", every="4 s").agg(n="count(*)", total="sum(a_v)", most="max(b_v)")
         both = joined.window("7 s", offset="2 s").agg(n="count(*)", total="sum(a_v - b_v)")
-        nested = joined.window("5 s").by(key="b_v % 3").agg(n="count(*)").window("30 s", every="15 s")
+        nested = joined.window("5 s").by(key="b_v % 3").agg(n="count(*)").window("15 s", every="5 s")
         rows = joined.map(a_t=f"a_{self.left.time}", b_t=f"b_{self.right.time}", both="a_v + b_v")
         asked = {"pairs": rows, "plain": plain, "both": both, "nested": nested.agg(most="max(n)")}
         return network(*[one.query(name, mode=mode) for name, one in asked.items() if name in only])
@@ -133,7 +142,7 @@ def expected(spec: JoinSpec, inputs: Mapping[str, pa.Table]) -> dict[str, Counte
     offset, tumbling, nested = (
         Windows(7, 7, 2).starts("time"),
         Windows(5, 5).starts("time"),
-        Windows(30, 15).starts("s"),
+        Windows(15, 5).starts("s"),
     )
     cut = f"(SELECT unnest({tumbling}) AS s, b_v FROM {pairs})"
     inner = f"(SELECT s, b_v % 3 AS key, count(*) AS n FROM {cut} GROUP BY ALL)"
@@ -174,6 +183,26 @@ def found(views: Mapping[str, pa.Table], *, exact: bool = True) -> dict[str, Cou
         rows = zip(*[_numbers(view[column]) for column in NUMBERS[name]], strict=True)
         shown[name] = Counter(row for row in rows if name == "pairs" or row[1])
     return shown
+
+
+def windows_in(answered: pa.Table, query: str) -> Counter[tuple[object, ...]]:
+    """The same of windows, from the rows of all answers.
+
+    Args:
+        answered: Rows of the answer schema.
+        query: One of `JoinSpec.network`, but for the results themselves.
+    """
+    of_query = answered.filter((pc.field("query") == query) & (pc.field("kind") == "answer"))
+    assert all(of_query["exact"].to_pylist())
+    starts = _numbers(of_query["window_start"])
+    values: dict[int | None, dict[str, int | None]] = {start: {} for start in starts}
+    for start, aggregate, value in zip(
+        starts, of_query["aggregate"].to_pylist(), _numbers(of_query["value"]), strict=True
+    ):
+        assert aggregate not in values[start], f"{query}: a window was answered twice"
+        values[start][aggregate] = value
+    rows = ((start, *(of_window[name] for name in NUMBERS[query][1:])) for start, of_window in values.items())
+    return Counter(row for row in rows if row[1])
 
 
 def _numbers(column: pa.ChunkedArray) -> list[int | None]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.document import network_to_document, parse_network
@@ -26,6 +25,7 @@ from streamshed.network.query import Query
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
+from tests.spark.run_example import printed_by
 from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, at
 
 ROWS, SPAN_SECONDS = 90, 60
@@ -131,8 +131,8 @@ CONDITIONS: dict[str, tuple[tuple[JoinKey, str], ...]] = {
 }
 
 
-def _stream(name: str, *, idle_after: str | None = None) -> Stream:
-    return stream(name, folder(f"nowhere/{name}", "json", schema=DDL), time="at", idle_after=idle_after)
+def _stream(name: str) -> Stream:
+    return stream(name, folder(f"/nowhere/{name}", "json", schema=DDL), time="at")
 
 
 def _asked(joined: Node, named: str = "", sides: tuple[str, str] = ("calls_", "alerts_")) -> list[Query]:
@@ -150,14 +150,6 @@ def _asked(joined: Node, named: str = "", sides: tuple[str, str] = ("calls_", "a
         sums.query(f"{named}sums"),
         largest.window("30 seconds").agg(most="max(n)", all="sum(n)").query(f"{named}largest"),
     ]
-
-
-def _inputs(spark: SparkSession) -> dict[str, DataFrame]:
-    return {name: spark.createDataFrame(rows, DDL) for name, rows in (("calls", CALLS), ("alerts", ALERTS))}
-
-
-def _found(queries: QueryNetwork, spark: SparkSession) -> pa.Table:
-    return answers(queries, spark, _inputs(spark)).toArrow()
 
 
 def _duckdb(sql: str) -> list[tuple[object, ...]]:
@@ -237,36 +229,68 @@ def _answers_of(found: pa.Table, *aggregates: str) -> dict[tuple[object, ...], t
     return {key: tuple(values[name] for name in aggregates) for key, values in shown.items()}
 
 
-@pytest.mark.parametrize("kind", CONDITIONS)
-def test_joins_on_every_kind_of_condition_and_what_follows_them(kind: str, spark: SparkSession) -> None:
+CALLS_STREAM, ALERTS_STREAM, NOTHING = (_stream(name) for name in ("calls", "alerts", "nothing"))
+
+
+def _of_conditions() -> Iterator[Query]:
     within = (f"{W1_SECONDS} s", f"{W2_SECONDS} s")
-    queries: list[Query] = []
-    for number, (on, _) in enumerate(CONDITIONS[kind]):
-        joined = _stream("calls").join(_stream("alerts"), on=on, within=within, name=f"joined_{number}")
-        queries += _asked(joined, f"q{number}_")
-    found = _found(network(*queries), spark)
+    for kind, conditions in CONDITIONS.items():
+        for number, (on, _) in enumerate(conditions):
+            name = f"{kind}_{number}"
+            yield from _asked(CALLS_STREAM.join(ALERTS_STREAM, on=on, within=within, name=f"joined_{name}"), f"{name}_")
+
+
+def _of_several_joins() -> Iterator[Query]:
+    """Two more, and a stream joined with itself."""
+    uppercase = ALERTS_STREAM.map(where="upper(host)")
+    by_host = CALLS_STREAM.filter("n > 0").join(uppercase, on={"host": "where"}, within="3 s")
+    by_tags = ALERTS_STREAM.join(CALLS_STREAM, on=overlap("tags", at_least=2), within=("0 s", "9 s"), name="by_tags")
+    twins = CALLS_STREAM.join(CALLS_STREAM, on="host", within=("2 s", "0 s"), prefixes=("a_", "b_"), name="twins")
+    yield from _asked(by_host, "host_")
+    yield from _asked(by_tags.filter("alerts_host is not null"), "tags_", ("alerts_", "calls_"))
+    yield from _asked(twins, "twins_", ("a_", "b_"))
+    yield CALLS_STREAM.window("30 seconds").agg(n="count(*)").query("calls")
+
+
+def _of_nothing() -> Iterator[Query]:
+    for kind, ((on, _), *_) in CONDITIONS.items():
+        joined = NOTHING.join(
+            ALERTS_STREAM, on=on, within="9 s", name=f"nothing_{kind}", prefixes=("calls_", "alerts_")
+        )
+        yield from _asked(joined, f"nothing_{kind}_")
+
+
+def _to_be_written() -> QueryNetwork:
+    on = pairs_where(close_numbers)
+    joined = CALLS_STREAM.join(ALERTS_STREAM, on=on, within="2 s", mode="exact", name="written")
+    return network(*_asked(joined, "written_"))
+
+
+def _read_again() -> QueryNetwork:
+    """The same, by way of a document."""
+    return parse_network(network_to_document(_to_be_written()), folder="/elsewhere").network
+
+
+@pytest.fixture(scope="module")
+def answered(spark: SparkSession) -> pa.Table:
+    """What one network of all these joins answers."""
+    inputs = {name: spark.createDataFrame(rows, DDL) for name, rows in (("calls", CALLS), ("alerts", ALERTS))}
+    queries = network(*_of_conditions(), *_of_several_joins(), *_of_nothing(), *_read_again().queries)
+    return answers(queries, spark, {**inputs, "nothing": inputs["calls"].limit(0)}).toArrow()
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+def test_joins_on_every_kind_of_condition_and_what_follows_them(kind: str, answered: pa.Table) -> None:
     for number, (_, sql) in enumerate(CONDITIONS[kind]):
-        _check(found, _pairs(sql, seconds=(W1_SECONDS, W2_SECONDS)), f"q{number}_")
+        _check(answered, _pairs(sql, seconds=(W1_SECONDS, W2_SECONDS)), f"{kind}_{number}_")
 
 
-def test_two_joins_and_a_stream_joined_with_itself_in_one_network(spark: SparkSession) -> None:
-    calls, alerts = _stream("calls"), _stream("alerts")
-    by_host = calls.filter("n > 0").join(alerts.map(where="upper(host)"), on={"host": "where"}, within="3 s")
-    by_tags = alerts.join(calls, on=overlap("tags", at_least=2), within=("0 s", "9 s"), name="by_tags")
-    twins = calls.join(calls, on="host", within=("2 s", "0 s"), prefixes=("a_", "b_"), name="twins")
-    near_tags = by_tags.filter("alerts_host is not null")
-    queries = network(
-        *_asked(by_host, "host_"),
-        *_asked(near_tags, "tags_", ("alerts_", "calls_")),
-        *_asked(twins, "twins_", ("a_", "b_")),
-        calls.window("30 seconds").agg(n="count(*)").query("calls"),
-    )
-    found = _found(queries, spark)
-    _check(found, _pairs("a.n > 0 AND a.host = upper(b.host)", seconds=(3, 3)), "host_")
+def test_several_joins_and_a_stream_joined_with_itself_in_one_network(answered: pa.Table) -> None:
+    _check(answered, _pairs("a.n > 0 AND a.host = upper(b.host)", seconds=(3, 3)), "host_")
     tags = f"{_overlap('tags', 2)} AND a.host IS NOT NULL"
-    _check(found, _pairs(tags, calls="alerts", alerts="calls", seconds=(0, 9)), "tags_")
-    _check(found, _pairs("a.host = b.host", alerts="calls", seconds=(2, 0)), "twins_")
-    alone = _answers_of(found.filter(pc.equal(found["query"], "calls")), "n")
+    _check(answered, _pairs(tags, calls="alerts", alerts="calls", seconds=(0, 9)), "tags_")
+    _check(answered, _pairs("a.host = b.host", alerts="calls", seconds=(2, 0)), "twins_")
+    alone = _answers_of(answered.filter(pc.equal(answered["query"], "calls")), "n")
     assert alone == {
         row[:2]: row[2:]
         for row in _duckdb(
@@ -276,14 +300,10 @@ def test_two_joins_and_a_stream_joined_with_itself_in_one_network(spark: SparkSe
     }
 
 
-def test_a_side_without_rows_has_no_pairs_and_stops_nothing(spark: SparkSession) -> None:
-    calls, alerts = _stream("calls"), _stream("alerts")
-    queries: list[Query] = [alerts.window("30 seconds").agg(n="count(*)").query("alerts")]
-    for number, (on, _) in enumerate(kinds[0] for kinds in CONDITIONS.values()):
-        queries += _asked(calls.join(alerts, on=on, within="9 s", name=f"joined_{number}"), f"q{number}_")
-    inputs = _inputs(spark)
-    found = answers(network(*queries), spark, {**inputs, "calls": inputs["calls"].limit(0)}).toArrow()
-    assert set(found["query"].to_pylist()) == {"alerts"}
+def test_a_side_without_rows_has_no_pairs_and_stops_nothing(answered: pa.Table) -> None:
+    names = {query.name for query in _of_nothing()}
+    assert len(names) == 3 * len(CONDITIONS)
+    assert not names & set(answered["query"].to_pylist())
 
 
 KEYS = ["flag", "blob", "day", "local", "tiny", "word"]
@@ -326,21 +346,16 @@ def test_columns_of_dataframes_come_through_as_they_were_whatever_their_type(spa
     assert shown == wanted
 
 
-def test_a_document_joins_as_its_network_does(spark: SparkSession) -> None:
-    joined = _stream("calls").join(
-        _stream("alerts"), on=pairs_where(close_numbers), within="2 s", mode="exact", name="pairs"
-    )
-    queries = network(*_asked(joined))
-    loaded = parse_network(network_to_document(queries), folder="/elsewhere").network
-    assert [query.definition_id for query in loaded.queries] == [query.definition_id for query in queries.queries]
-    _check(_found(loaded, spark), _pairs(CLOSE_NUMBERS, seconds=(2, 2)))
+def test_a_document_joins_as_its_network_does(answered: pa.Table) -> None:
+    ids = [[query.definition_id for query in queries.queries] for queries in (_read_again(), _to_be_written())]
+    assert ids[0] == ids[1]
+    _check(answered, _pairs(CLOSE_NUMBERS, seconds=(2, 2)), "written_")
 
 
-def test_the_example_of_two_sensors_prints_the_lag_profile_that_duckdb_finds(tmp_path: Path) -> None:
-    script = Path(__file__).parents[2] / "examples" / "joined_alerts.py"
-    command = [sys.executable, str(script), str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stderr[-2000:]
+def test_the_example_of_two_sensors_prints_the_lag_profile_that_duckdb_finds(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    printed = printed_by("joined_alerts.py", spark, str(tmp_path))
     with duckdb.connect() as database:
         expected = database.execute(
             "SELECT (floor((floor(epoch(b.ts)) - floor(epoch(a.ts))) / 5) * 5)::INT AS lag, count(*)"
@@ -348,6 +363,6 @@ def test_the_example_of_two_sensors_prints_the_lag_profile_that_duckdb_finds(tmp
             " AND b.severity >= 2 AND b.ts BETWEEN a.ts - INTERVAL 5 SECOND AND a.ts + INTERVAL 1 MINUTE"
             " GROUP BY ALL ORDER BY ALL"
         ).fetchall()
-    lines = [line.split() for line in ended.stdout.splitlines() if " s " in line]
+    lines = [line.split() for line in printed.splitlines() if " s " in line]
     assert [(int(lag), int(pairs)) for lag, _, _, _, pairs, *_ in lines] == expected
     assert max(expected, key=lambda row: row[1])[0] in {15, 20}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,13 +16,14 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.aggregate import user_aggregate
 from streamshed.network.document import network_to_document, parse_network
-from streamshed.network.network import network
+from streamshed.network.network import QueryNetwork, network
+from streamshed.network.query import Query
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
-from tests.spark.joined_sides import COLUMNS, NUMBERS, JoinSpec, SideSpec, Windows, expected, found
+from tests.spark.joined_sides import COLUMNS, NUMBERS, JoinSpec, SideSpec, Windows, expected, found, windows_in
 from tests.spark.streaming.files import at
-from tests.thoroughness import chosen, thorough
+from tests.thoroughness import thorough
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("host", pa.string()), ("n", pa.int64())])
 SPAN_SECONDS = 60
@@ -67,17 +70,30 @@ def joins() -> st.SearchStrategy[JoinSpec]:
     return made.filter(lambda spec: bool(spec.left.windows or spec.right.windows))
 
 
-def _check(spec: JoinSpec, inputs: dict[str, pa.Table], spark: SparkSession) -> int:
+def _check(spec: JoinSpec, inputs: Mapping[str, pa.Table], spark: SparkSession) -> int:
     queries = spec.network(_stream("calls"), _stream("alerts"))
+    return _compare(spec, inputs, _answered(queries, inputs, spark), queries, spark)
+
+
+def _answered(queries: QueryNetwork, inputs: Mapping[str, pa.Table], spark: SparkSession) -> pa.Table:
     frames = {name: spark.createDataFrame(rows, COLUMNS) for name, rows in inputs.items()}
-    all_of_it = answers(queries, spark, frames).persist()
-    try:
-        shown = found({name: query_view(all_of_it, queries, name).toArrow() for name in NUMBERS})
-    finally:
-        all_of_it.unpersist()
+    return answers(queries, spark, frames).toArrow()
+
+
+def _compare(
+    spec: JoinSpec, inputs: Mapping[str, pa.Table], answered: pa.Table, queries: QueryNetwork, spark: SparkSession
+) -> int:
+    """Compare what the queries of a join answer with what DuckDB says; how many pairs there are."""
+    pairs = found({"pairs": _view(answered, queries, "pairs", spark)})
+    windows = {name: windows_in(answered, name) for name in NUMBERS if name != "pairs"}
     wanted = expected(spec, inputs)
-    assert shown == wanted
+    assert {**pairs, **windows} == wanted
     return sum(wanted["pairs"].values())
+
+
+def _view(answered: pa.Table, queries: QueryNetwork, name: str, spark: SparkSession) -> pa.Table:
+    rows = answered.filter(pc.field("query") == name).combine_chunks()
+    return query_view(spark.createDataFrame(rows), queries, name).toArrow()
 
 
 BUSY = SideSpec((Windows(10, 5),), least=3)
@@ -91,9 +107,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", chosen(CASES, "answers with answers"))
+INPUTS = {"calls": _rows(1, 120), "alerts": _rows(2, 90)}
+BRIEF = "answers with answers"
+
+
+@thorough
+@pytest.mark.parametrize("case", [case for case in CASES if case != BRIEF])
 def test_answers_are_joined_as_duckdb_joins_them(case: str, spark: SparkSession) -> None:
-    assert _check(CASES[case], {"calls": _rows(1, 120), "alerts": _rows(2, 90)}, spark) > 20
+    assert _check(CASES[case], INPUTS, spark) > 20
 
 
 @thorough
@@ -131,17 +152,38 @@ class Spread:
         return None if state is None else state[1] - state[0]
 
 
-def test_a_side_may_have_aggregates_of_the_users_own_and_every_type_of_key(spark: SparkSession) -> None:
+def _of_users_own() -> Query:
+    """A join of answers with aggregates of every kind, by keys of every type."""
     calls, alerts = _stream("calls"), _stream("alerts")
     spread = user_aggregate(Spread, columns=["n"], returns="bigint")
     keys = {"day": "to_date(at)", "odd": "n % 2 = 1", "cost": "cast(n as decimal(10, 2))"}
     of_calls = calls.window("12 s", every="6 s").by("host", **keys).agg(spread=spread, mean="avg(n)", n="count(*)")
     side = of_calls.map(hosts="concat(host, host)").filter("spread = 0")
-    joined = side.join(alerts.map(cost="cast(n as decimal(10, 2))"), on=["host", "cost"], within="30 s", name="joined")
-    queries = network(joined.query("pairs"))
-    inputs = {"calls": _rows(3, 100), "alerts": _rows(4, 50)}
-    frames = {name: spark.createDataFrame(rows, COLUMNS) for name, rows in inputs.items()}
-    view = query_view(answers(queries, spark, frames), queries, "pairs").toArrow()
+    costly = alerts.map(cost="cast(n as decimal(10, 2))")
+    return side.join(costly, on=["host", "cost"], within="30 s", name="of_users_own").query("of_users_own")
+
+
+@pytest.fixture(scope="module")
+def queries() -> QueryNetwork:
+    return network(*CASES[BRIEF].network(_stream("calls"), _stream("alerts")).queries, _of_users_own())
+
+
+@pytest.fixture(scope="module")
+def answered(spark: SparkSession, queries: QueryNetwork) -> pa.Table:
+    """What one network of two joins answers."""
+    return _answered(queries, INPUTS, spark)
+
+
+def test_answers_are_joined_with_answers_as_duckdb_joins_them(
+    answered: pa.Table, queries: QueryNetwork, spark: SparkSession
+) -> None:
+    assert _compare(CASES[BRIEF], INPUTS, answered, queries, spark) > 20
+
+
+def test_a_side_may_have_aggregates_of_the_users_own_and_every_type_of_key(
+    answered: pa.Table, queries: QueryNetwork, spark: SparkSession
+) -> None:
+    view = _view(answered, queries, "of_users_own", spark)
     shown = zip(
         *(
             view[name].to_pylist()
@@ -161,7 +203,7 @@ def test_a_side_may_have_aggregates_of_the_users_own_and_every_type_of_key(spark
     sql = f"SELECT a.t::TIMESTAMPTZ, b.at, a.host, a.c, a.n::DOUBLE FROM {groups} a JOIN alerts b USING (host, n)"
     with duckdb.connect() as database:
         database.execute("SET TimeZone = 'UTC'")
-        for name, rows in inputs.items():
+        for name, rows in INPUTS.items():
             database.register(name, rows)
         wanted = Counter(database.execute(f"{sql} WHERE {near}").fetchall())
     assert sum(wanted.values()) > 10

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 from pyspark.sql import DataFrame, SparkSession
@@ -59,8 +61,22 @@ def _answers(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, ANSWER_DDL)
 
 
-def test_gaps_are_predicted_aggregate_by_aggregate(spark: SparkSession) -> None:
-    found = predictions(_answers(spark), _network(), "plain", method="linear").toArrow().to_pylist()
+METHODS = {"plain": "linear", "grouped": "local", "numbered": "local"}
+
+
+@pytest.fixture(scope="module")
+def answers(spark: SparkSession) -> DataFrame:
+    return _answers(spark)
+
+
+@pytest.fixture(scope="module")
+def predicted(answers: DataFrame) -> Mapping[str, pa.Table]:
+    """What is predicted of each query."""
+    return {name: predictions(answers, _network(), name, method=method).toArrow() for name, method in METHODS.items()}
+
+
+def test_gaps_are_predicted_aggregate_by_aggregate(predicted: Mapping[str, pa.Table]) -> None:
+    found = predicted["plain"].to_pylist()
     told = {(row["aggregate"], seconds_of(row["window_start"]) / 10): row for row in found}
     assert len(told) == len(found) == 6
     for number in (3, 4, 8):
@@ -74,9 +90,9 @@ def test_gaps_are_predicted_aggregate_by_aggregate(spark: SparkSession) -> None:
         assert row["window_end"] - row["window_start"] == timedelta(seconds=WINDOW_SECONDS)
 
 
-def test_each_group_is_predicted_while_it_is_there(spark: SparkSession) -> None:
-    found = predictions(_answers(spark), _network(), "grouped").toArrow().to_pylist()
-    told = {(row["key"][0], round(seconds_of(row["window_start"]) / 10)): row["value"] for row in found}
+def test_each_group_is_predicted_while_it_is_there(predicted: Mapping[str, pa.Table]) -> None:
+    rows = predicted["grouped"].to_pylist()
+    told = {(row["key"][0], round(seconds_of(row["window_start"]) / 10)): row["value"] for row in rows}
     assert told == {
         ("1", 3): pytest.approx(5),
         ("1", 4): pytest.approx(5),
@@ -86,32 +102,30 @@ def test_each_group_is_predicted_while_it_is_there(spark: SparkSession) -> None:
     }
 
 
-def test_windows_along_numbers_keep_their_numbers(spark: SparkSession) -> None:
-    found = predictions(_answers(spark), _network(), "numbered").where("aggregate = 'n'").collect()
-    told = {(row.window_from, row.window_until): row.value for row in found}
+def test_windows_along_numbers_keep_their_numbers(predicted: Mapping[str, pa.Table]) -> None:
+    rows = [row for row in predicted["numbered"].to_pylist() if row["aggregate"] == "n"]
+    told = {(row["window_from"], row["window_until"]): row["value"] for row in rows}
     assert told == {(100 * n, 100 * n + 100): pytest.approx(n) for n in (3, 4, 8)}
-    assert {row.window_start for row in found} == {None}
+    assert {row["window_start"] for row in rows} == {None}
 
 
-def test_what_cannot_be_predicted_is_refused(spark: SparkSession) -> None:
+def test_what_cannot_be_predicted_is_refused(answers: DataFrame) -> None:
     with pytest.raises(InvalidNetworkError, match='no query "rows" with aggregates'):
-        predictions(_answers(spark), _network(), "rows")
+        predictions(answers, _network(), "rows")
     with pytest.raises(InvalidNetworkError, match=r'no query "plane" with aggregates \(did you mean "plain"\?\)'):
-        predictions(_answers(spark), _network(), "plane")
+        predictions(answers, _network(), "plane")
     with pytest.raises(InvalidNetworkError, match='unknown method "spline"'):
-        predictions(_answers(spark), _network(), "plain", method="spline")
+        predictions(answers, _network(), "plain", method="spline")
 
 
 def _place(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(row[name]) for name in ("window_start", "window_from", "key", "aggregate"))
 
 
-def test_without_spark_the_same_is_predicted(spark: SparkSession) -> None:
-    answers = _answers(spark)
-    for name in ("plain", "grouped", "numbered"):
-        told = predictions(answers, _network(), name).toArrow()
-        query = PredictedQuery.of(_network(), name)
-        without = predicted_answers(answers.toArrow(), query, method="local")
+def test_without_spark_the_same_is_predicted(answers: DataFrame, predicted: Mapping[str, pa.Table]) -> None:
+    rows = answers.toArrow()
+    for name, told in predicted.items():
+        without = predicted_answers(rows, PredictedQuery.of(_network(), name), method=METHODS[name])
         assert len(without) > 0
         assert told.schema.names == without.schema.names
         found, expected = (sorted(table.to_pylist(), key=_place) for table in (told, without))
@@ -120,8 +134,10 @@ def test_without_spark_the_same_is_predicted(spark: SparkSession) -> None:
             assert one == same | {name: pytest.approx(same[name]) for name in ("value", "standard_error")}
 
 
-def test_a_micro_batch_that_is_run_again_replaces_its_predictions(spark: SparkSession, tmp_path: Path) -> None:
-    rows = _answers(spark).where("query = 'plain'").toArrow().to_pylist()
+def test_a_micro_batch_that_is_run_again_replaces_its_predictions(
+    spark: SparkSession, answers: DataFrame, tmp_path: Path
+) -> None:
+    rows = [row for row in answers.toArrow().to_pylist() if row["query"] == "plain"]
     rows.sort(key=lambda row: str(row["window_start"]))
     parts = [[row for row in rows if seconds_of(row["window_start"]) // 40 == part] for part in range(3)]
 
@@ -154,8 +170,7 @@ def test_a_micro_batch_that_is_run_again_replaces_its_predictions(spark: SparkSe
     assert told() == {3: 1, 4: 1, 8: 2}
     write(sink(), 2, [row for row in parts[2] if row["kind"] == "gap"])
     assert told() == {3: 1, 4: 1}
-    kinds = {row.kind for row in spark.read.parquet(str(tmp_path / "answers")).select("kind").distinct().collect()}
-    assert kinds == {"answer", "gap"}
+    assert set(pq.read_table(tmp_path / "answers")["kind"].to_pylist()) == {"answer", "gap"}
 
 
 def test_predictions_never_lie_with_answers(tmp_path: Path) -> None:

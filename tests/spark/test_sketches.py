@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -40,39 +42,75 @@ def _stream(path: Path) -> Stream:
     return stream("events", folder(path / "in", "parquet"), time="ts", identity=["ts"])
 
 
+QUANTILES = {f"{name}_{share}".replace(".", "_"): (name, share) for name in ("v", "i", "d") for share in SHARES}
+DISTINCT = {"many": "i", "texts": "concat('g', g)", "valued": "v"}
+"""Spark and DuckDB say it alike."""
+
+
 def _network(events: Stream) -> QueryNetwork:
-    calls = {f"{name}_{share}".replace(".", "_"): (name, share) for name in ("v", "i", "d") for share in SHARES}
-    asked = {call: f"percentile_approx({name}, {share})" for call, (name, share) in calls.items()}
-    few = events.window("3 seconds").by("g")
-    return network(few.agg(**asked, sums="sum(i)").query("few"), few.agg(middle="median(v)").query("again"))
-
-
-def test_of_few_values_they_are_those_of_duckdb(spark: SparkSession, tmp_path: Path) -> None:
-    found = _network(_stream(tmp_path)).answers(spark).toPandas()
-    events = _table()  # noqa: F841 - DuckDB reads it by its name
-    asked = ", ".join(
-        f"quantile_disc({name}, {share}) AS {name}_{str(share).replace('.', '_')}"
-        for name in ("v", "i", "d")
-        for share in SHARES
+    quantiles = {call: f"percentile_approx({name}, {share})" for call, (name, share) in QUANTILES.items()}
+    distinct = {call: f"approx_count_distinct({name})" for call, name in DISTINCT.items()}
+    windows = events.window("3 seconds")
+    few, by_parity = windows.by("g"), windows.by(parity="g % 2")
+    return network(
+        few.agg(**quantiles, sums="sum(i)").query("few"),
+        few.agg(middle="median(v)").query("again"),
+        by_parity.agg(**distinct, n="count(*)", total="sum(i)").query("distinct", mode="exact"),
     )
-    truths = duckdb.execute(
-        f"SELECT time_bucket(INTERVAL 3 SECOND, ts) AS start, g, {asked} FROM events GROUP BY ALL"
-    ).df()
-    expected = {
-        (row["start"].timestamp(), str(row["g"]), name): float(row[name])
+
+
+Place = tuple[float, str, str]
+"""The start of a window, the group, and the aggregate."""
+
+
+@pytest.fixture(scope="module")
+def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[Place, Any]]:
+    """What one network answers, by query."""
+    path = tmp_path_factory.mktemp("sketches")
+    rows: dict[str, dict[Place, Any]] = {"few": {}, "again": {}, "distinct": {}}
+    for row in _network(_stream(path)).answers(spark).toPandas().itertuples():
+        rows[row.query][row.window_start.timestamp(), row.key[0], row.aggregate] = row
+    return rows
+
+
+def _truths(key: str, calls: Mapping[str, str]) -> dict[Place, float]:
+    """What DuckDB says; where it says null, nothing."""
+    asked = ", ".join(f"{call} AS {name}" for name, call in calls.items())
+    with duckdb.connect() as database:
+        database.register("events", _table())
+        truths = database.execute(
+            f"SELECT time_bucket(INTERVAL 3 SECOND, ts) AS start, {key} AS key, {asked} FROM events GROUP BY ALL"
+        ).df()
+    return {
+        (row["start"].timestamp(), str(row["key"]), name): float(row[name])
         for row in truths.to_dict("records")
-        for name in truths.columns[2:]
+        for name in calls
         if row[name] is not None
     }
-    few = found[(found["query"] == "few") & (found["aggregate"] != "sums")]
-    got = {
-        (row.window_start.timestamp(), row.key[0], row.aggregate): (row.value, row.exact)
-        for row in few.itertuples()
-        if row.value is not None
-    }
-    assert len(expected) == 10 * 9 * 9
-    assert {place: value for place, (value, _) in got.items()} == pytest.approx(expected)
-    assert all(exact for _, exact in got.values())
+
+
+def test_of_few_values_they_are_those_of_duckdb(answers: Mapping[str, Mapping[Place, Any]]) -> None:
+    truths = _truths("g", {call: f"quantile_disc({name}, {share})" for call, (name, share) in QUANTILES.items()})
+    rows = {place: row for place, row in answers["few"].items() if place[2] != "sums" and row.value is not None}
+    assert len(truths) == 10 * 9 * 9
+    assert {place: row.value for place, row in rows.items()} == pytest.approx(truths)
+    assert all(row.exact for row in rows.values())
+    middles = {(start, key): row.value for (start, key, _), row in answers["again"].items()}
+    assert middles == {(start, key): row.value for (start, key, name), row in rows.items() if name == "v_0_5"}
+
+
+def test_distinct_counts_hold_their_bounds(answers: Mapping[str, Mapping[Place, Any]]) -> None:
+    truths = _truths(
+        "g % 2", {"many": "count(DISTINCT i)", "texts": "count(DISTINCT g)", "valued": "count(DISTINCT v)"}
+    )
+    rows = {place: row for place, row in answers["distinct"].items() if place[2] in DISTINCT}
+    assert rows.keys() == truths.keys()
+    assert not any(row.exact for row in rows.values())
+    assert {row.reason for row in rows.values()} == {"sketched"}
+    held = [row.lower <= truths[place] <= row.upper for place, row in rows.items()]
+    assert sum(held) >= 0.9 * len(held)
+    assert all(row.value == pytest.approx(truths[place], rel=0.1) for place, row in rows.items())
+    assert all(row.value == truths[place] for place, row in rows.items() if place[2] == "texts")
 
 
 def test_what_is_no_number_has_no_quantiles(spark: SparkSession, tmp_path: Path) -> None:
@@ -80,36 +118,6 @@ def test_what_is_no_number_has_no_quantiles(spark: SparkSession, tmp_path: Path)
     asked = network(events.window("3 seconds").agg(middle="median(concat('a', i))").query("texts"))
     with pytest.raises(InvalidNetworkError, match=r"percentile_approx does not take string .*cast it to a number"):
         asked.answers(spark)
-
-
-def test_distinct_counts_hold_their_bounds(spark: SparkSession, tmp_path: Path) -> None:
-    events = _stream(tmp_path)
-    calls = {"many": "approx_count_distinct(i)", "texts": "approx_count_distinct(concat('g', g))"}
-    calls |= {"valued": "approx_count_distinct(v)", "n": "count(*)", "total": "sum(i)"}
-    by_parity = events.window("3 seconds").by(parity="g % 2").agg(**calls)
-    found = network(by_parity.query("q", mode="exact")).answers(spark).toPandas()
-    events_table = _table()  # noqa: F841 - DuckDB reads it by its name
-    truths = duckdb.execute(
-        "SELECT time_bucket(INTERVAL 3 SECOND, ts) AS start, g % 2 AS parity, count(DISTINCT i) AS many,"
-        " count(DISTINCT g) AS texts, count(DISTINCT v) AS valued FROM events_table GROUP BY ALL"
-    ).df()
-    expected = {
-        (row["start"].timestamp(), str(row["parity"]), name): row[name]
-        for row in truths.to_dict("records")
-        for name in ("many", "texts", "valued")
-    }
-    got = {
-        (row.window_start.timestamp(), row.key[0], row.aggregate): row
-        for row in found.itertuples()
-        if row.aggregate in {"many", "texts", "valued"}
-    }
-    assert got.keys() == expected.keys()
-    assert not any(row.exact for row in got.values())
-    assert {row.reason for row in got.values()} == {"sketched"}
-    held = [row.lower <= expected[place] <= row.upper for place, row in got.items()]
-    assert sum(held) >= 0.9 * len(held)
-    assert all(row.value == pytest.approx(expected[place], rel=0.1) for place, row in got.items())
-    assert all(row.value == expected[place] for place, row in got.items() if place[2] == "texts")
 
 
 def test_distinct_counts_are_not_given_from_samples(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.network.aggregate import user_aggregate
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
+from streamshed.network.stream import stream
 from streamshed.spark import local_session
 from streamshed.spark.run import Run, start
 from streamshed.spark.sinks import ParquetSink, Sink
@@ -34,10 +34,6 @@ MISSING = ("missing", "missing_by_v", "missing_nested")
 """These queries."""
 
 MAX_GAP = 3
-MOST_PAIRS, LAST_DROPPING = 8, 6
-
-HELD_SECONDS, HELD_BYTES = 60, 60_000
-"""A join within more time than there is, and memory for a part of its rows."""
 
 LETHAL_FILE, LETHAL_ROW, ROWS_PER_FILE = 3, 250, 400
 """In the middle of a task: where the function stops that is killed, and how many rows a file has."""
@@ -95,42 +91,6 @@ def build(path: Path) -> QueryNetwork:
     )
 
 
-def _sides(path: Path) -> list[Stream]:
-    """The same stream, and another one."""
-    return [
-        stream(
-            name,
-            folder(path / folder_name, "parquet", schema="ts timestamp, v bigint", max_files_per_micro_batch=1),
-            time="ts",
-            watermark="2 seconds",
-        )
-        for name, folder_name in (("events", "in"), ("others", "other"))
-    ]
-
-
-def build_joined(path: Path) -> QueryNetwork:
-    """A network that joins them."""
-    sides = _sides(path)
-    pairs = sides[0].join(sides[1], on="v", within=("3 seconds", "1 second"), basic_window="1 second")
-    held = sides[0].join(
-        sides[1], on="v", within=f"{HELD_SECONDS} s", basic_window="1 second", memory=f"{HELD_BYTES} B", name="held"
-    )
-    return network(
-        held.window("5 seconds").agg(n="count(*)").query("held"),
-        pairs.window("5 seconds").by("events_v").agg(n="count(*)", latest="max(others_ts)").query("by_v", mode="exact"),
-        pairs.filter("events_v = 7").query("sevens", mode="exact"),
-    )
-
-
-def build_missing_pairs(path: Path) -> QueryNetwork:
-    """A network that joins answers of windows, and may miss windows over what it finds."""
-    events, others = _sides(path)
-    counted = events.window("2 seconds").by("v").agg(n="count(*)")
-    pairs = counted.join(others, on="v", within=("3 seconds", "1 second"), basic_window="1 second", name="pairs")
-    asked = pairs.window("2 seconds").agg(n="count(*)", rows="sum(events_n)")
-    return network(asked.query("missing_pairs", mode="subset", max_gap=MOST_PAIRS))
-
-
 def build_mid_task(path: Path) -> QueryNetwork:
     """A network with a function that stops in the middle of a task; some windows may be missing."""
     source = folder(path / "in", "parquet", schema="ts timestamp, id bigint, v bigint", max_files_per_micro_batch=1)
@@ -161,25 +121,6 @@ def kept_shares(micro_batch_id: int) -> Mapping[str, float]:
     return dict.fromkeys(MISSING, share)
 
 
-def run_joined(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
-    """Start the network that joins, or go on with it; nothing is shed for want of time."""
-    with pytest.MonkeyPatch.context() as patch:
-        force_sampling(patch, lambda _: {"held": 0}, work_shares=lambda _: {"held": 1.0})
-        return start(build_joined(path), spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=2)
-
-
-def run_missing_pairs(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
-    """Start the network that joins answers, or go on with it."""
-
-    def kept(micro_batch_id: int) -> Mapping[str, float]:
-        return {"missing_pairs": 0.2 if 1 <= micro_batch_id <= LAST_DROPPING else 1.0}
-
-    with pytest.MonkeyPatch.context() as patch:
-        force_sampling(patch, lambda _: {}, kept_shares=kept)
-        built = build_missing_pairs(path)
-        return start(built, spark, checkpoint=str(checkpoint), sink=sink, trigger="100 ms", partitions=2)
-
-
 def run_it(spark: SparkSession, path: Path, checkpoint: Path, sink: Sink) -> Run:
     """Start the network, or go on with it."""
     with pytest.MonkeyPatch.context() as patch:
@@ -205,8 +146,6 @@ def _kept_by_all(shares: Mapping[int, float], micro_batch_id: int) -> Mapping[st
 
 RUNS: Mapping[str, Callable[[SparkSession, Path, Path, Sink], Run]] = {
     "all": run_it,
-    "joined": run_joined,
-    "missing_pairs": run_missing_pairs,
     "mid_task": run_mid_task,
 }
 """What can be run, by name."""

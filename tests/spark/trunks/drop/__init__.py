@@ -2,9 +2,11 @@
 
 from tests.spark.trunks.numbered_rows import numbered_rows
 from tests.spark.trunks.predicting_files import predicting
-from tests.spark.trunks.trunk import Trunk
+from tests.spark.trunks.trunk import INTERPRETED, Trunk
 
 STEPS, STEP_SECONDS, ROWS_PER_SECOND = 8, 10, 40
 EVENTS = numbered_rows("events", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
 
-TRUNK = Trunk(inputs=(EVENTS,), steps=STEPS, killed_in=2, killed="written", stopped_after=4, sink=predicting)
+TRUNK = Trunk(
+    inputs=(EVENTS,), steps=STEPS, killed_in=2, killed="written", stopped_after=4, session=INTERPRETED, sink=predicting
+)

@@ -1,0 +1,15 @@
+"""Joins of two streams of rows: over a kill and restarts, in part, by weight, by sample, in little memory, and late."""
+
+from tests.spark.trunks.joins.sides import side
+from tests.spark.trunks.trunk import Trunk
+
+CALLS, ALERTS = side("calls"), side("alerts")
+
+TRUNK = Trunk(
+    inputs=(CALLS, ALERTS),
+    steps=7,
+    killed_in=1,
+    killed="unwritten",
+    stopped_after=2,
+    settings={"partitions": 2, "headroom": 1.0},
+)

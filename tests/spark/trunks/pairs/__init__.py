@@ -1,0 +1,12 @@
+"""A join on equal columns in full, as rows and as windows, over a kill and a restart after which none needs its rows.
+
+Where any query asks for rows, Spark runs each join of the network twice: so these are not among the other joins.
+"""
+
+from tests.spark.trunks.joins import ALERTS, CALLS
+from tests.spark.trunks.joins.sides import STEPS
+from tests.spark.trunks.trunk import Trunk
+
+TRUNK = Trunk(
+    inputs=(CALLS, ALERTS), steps=STEPS, killed_in=1, killed="unwritten", stopped_after=3, settings={"partitions": 2}
+)

@@ -1,0 +1,20 @@
+"""Joins of which a side is answers of windows: windows over them dropped, in part, in full, with late rows."""
+
+from tests.spark.trunks.hosted_rows import hosted_rows
+from tests.spark.trunks.trunk import INTERPRETED, Trunk
+
+STEPS, STEP_SECONDS, ROWS_PER_STEP = 6, 30, 66
+CALLS, ALERTS = (
+    hosted_rows(name, seed=seed, steps=STEPS, step_seconds=STEP_SECONDS, rows_per_step=ROWS_PER_STEP)
+    for name, seed in (("calls", 1), ("alerts", 2))
+)
+
+TRUNK = Trunk(
+    inputs=(CALLS, ALERTS),
+    steps=STEPS,
+    killed_in=1,
+    killed="written",
+    stopped_after=2,
+    settings={"partitions": 2},
+    session=INTERPRETED,
+)

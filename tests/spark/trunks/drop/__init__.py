@@ -8,5 +8,12 @@ STEPS, STEP_SECONDS, ROWS_PER_SECOND = 8, 10, 40
 EVENTS = numbered_rows("events", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
 
 TRUNK = Trunk(
-    inputs=(EVENTS,), steps=STEPS, killed_in=2, killed="written", stopped_after=4, session=INTERPRETED, sink=predicting
+    inputs=(EVENTS,),
+    steps=STEPS,
+    killed_in=2,
+    killed="written",
+    stopped_after=4,
+    session=INTERPRETED,
+    on_cluster=True,
+    sink=predicting,
 )

@@ -39,7 +39,7 @@ test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
-	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadgroup --no-loadscope-reorder --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
+	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadscope --no-loadscope-reorder --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
 
 test-elastic: setup ## run the tests of workers that come, go and die, with the machine to themselves
 	$(BIN)/python -m pytest $(ELASTIC_TESTS)

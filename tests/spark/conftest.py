@@ -1,10 +1,12 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.spark.budget import FOLDER, MOST, MOST_ELASTIC, StreamCount, count_streams, note_all_starts
 from tests.spark.sessions import session_for_tests
@@ -12,6 +14,7 @@ from tests.thoroughness import is_thorough
 
 _HERE = Path(__file__).parent
 _TRUNKS = _HERE / "trunks"
+_TRUNKS_BELOW_ROOT = "tests/spark/trunks/"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -21,12 +24,29 @@ def pytest_configure(config: pytest.Config) -> None:
     note_all_starts()
 
 
+class SessionScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """Lets all scenarios of a trunk run in one session, and the tests of each other file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = str(PurePosixPath(file).parent)
+        return folder if folder.startswith(_TRUNKS_BELOW_ROOT) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SessionScheduling:
+    """Divide the tests among sessions."""
+    return SessionScheduling(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what starts Spark."""
+    if item.path.is_relative_to(_HERE):
+        item.add_marker(pytest.mark.spark)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(_HERE):
-            item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group(_session_group(item.path)))
-    # Trunks take longest: what is begun last should be short.
+    """Trunks take longest: what is begun last should be short."""
     items.sort(key=lambda item: not item.path.is_relative_to(_TRUNKS))
 
 
@@ -53,11 +73,6 @@ def _most(config: pytest.Config) -> StreamCount:
     arguments = [Path(argument.partition("::")[0]).absolute() for argument in config.args]
     is_elastic = all(argument.is_relative_to(_HERE / "elastic") for argument in arguments)
     return MOST_ELASTIC if is_elastic else MOST
-
-
-def _session_group(path: Path) -> str:
-    """What runs in one session: all scenarios of a trunk, or the tests of a file."""
-    return str(path.parent if path.is_relative_to(_TRUNKS) else path)
 
 
 @pytest.fixture(scope="session")

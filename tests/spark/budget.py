@@ -33,7 +33,7 @@ class StreamCount:
         return self.runs > most.runs or self.micro_batches > most.micro_batches
 
 
-MOST = StreamCount(runs=60, micro_batches=300)
+MOST = StreamCount(runs=130, micro_batches=750)
 """What `make test` may start, but for `tests/spark/elastic`."""
 
 MOST_ELASTIC = StreamCount(runs=6, micro_batches=80)

@@ -1,0 +1,22 @@
+"""Queries that come, go and change at restarts, and what must be as if the process had not been killed.
+
+It is killed in the middle of a task, by a function of the scenario `mid_task`; where that was not chosen, between the
+computing of answers and the sink.
+"""
+
+from tests.spark.trunks.numbered_rows import numbered_rows
+from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, STEP_SECONDS, STEPS, STOPPED_AFTER
+from tests.spark.trunks.restart.trades import TRADES
+from tests.spark.trunks.trunk import INTERPRETED, Trunk
+
+EVENTS = numbered_rows("events", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
+
+TRUNK = Trunk(
+    inputs=(EVENTS, TRADES),
+    steps=STEPS,
+    killed_in=KILLED_IN,
+    killed="unwritten",
+    stopped_after=STOPPED_AFTER,
+    settings={"max_depth": 2, "unscalable": "keep"},
+    session={**INTERPRETED, "spark.sql.execution.arrow.maxRecordsPerBatch": "50"},
+)

@@ -1,0 +1,165 @@
+"""Windows that were dropped stay so when their queries no longer tolerate gaps: no answer is made of what is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamshed.network.grouping import Aggregate
+from streamshed.network.query import Query
+from tests.spark.trunks.checks import expected_of
+from tests.spark.trunks.numbered_rows import at
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.restart.course import STEP_SECONDS, STOPPED_AFTER
+from tests.spark.trunks.scenario import Scenario, Setting, Shed
+from tests.spark.trunks.windows_of_duckdb import ExactWindows
+
+TOLERANT: dict[str, Any] = {"mode": "subset", "max_gap": 8}
+EXACT: dict[str, Any] = {"mode": "exact"}
+GAPLESS: dict[str, Any] = {"mode": "subset", "max_gap": 0}
+BY_GROUP: dict[str, Any] = {**TOLERANT, "gaps_by": "group"}
+
+Asked = Mapping[str, dict[str, Any]]
+BEFORE: Asked = {
+    "sliding": TOLERANT,
+    "grouped": TOLERANT,
+    "by_group": BY_GROUP,
+    "nested": TOLERANT,
+    "mixed": TOLERANT,
+    "whole": EXACT,
+}
+"""The last two rest on one aggregate, of which one needs all windows."""
+
+OTHERS_TOLERATE_GAPS: Asked = {**BEFORE, "grouped": EXACT, "by_group": GAPLESS, "nested": GAPLESS}
+NONE_TOLERATES_GAPS: Asked = {
+    **BEFORE,
+    "sliding": EXACT,
+    "grouped": GAPLESS,
+    "by_group": EXACT,
+    "nested": EXACT,
+    "mixed": EXACT,
+}
+"""How they are asked after the stop."""
+
+SIZE = 22
+"""Seconds; whenever it is stopped, windows are open."""
+
+KEPT_SHARES = {**dict.fromkeys(BEFORE, 0.15), "by_group": 0.4}
+
+
+def scenario(after: Asked) -> Scenario:
+    """The scenario, with other queries after the stop."""
+
+    def queries(setting: Setting) -> Iterable[Query]:
+        asked = after if setting.start == 2 else BEFORE
+        return [aggregate.query(name, **asked[name]) for name, aggregate in _aggregates(setting).items()]
+
+    return Scenario(
+        queries=queries,
+        shed=lambda step: Shed(kept_shares=KEPT_SHARES if 1 <= step <= STOPPED_AFTER else {}),
+        exact=_exact(),
+    )
+
+
+def _aggregates(setting: Setting) -> Mapping[str, Aggregate]:
+    rows = setting["events"].filter("g < 100")
+    windows = rows.window(f"{SIZE} seconds")
+    short = rows.window("4 seconds", every="2 seconds").by("g")
+    largest, least = short.agg(top="max(id)"), short.agg(least="min(id)")
+    return {
+        "sliding": rows.window("20 seconds", every="5 seconds").agg(value="sum(v)"),
+        "grouped": windows.by(five="v % 5").agg(value="sum(v)"),
+        "by_group": windows.by("g").agg(value="sum(v)"),
+        "nested": largest.window(f"{SIZE} seconds").agg(value="sum(top)"),
+        "mixed": least.window(f"{SIZE} seconds").agg(value="sum(least)"),
+        "whole": least.window(f"{SIZE} seconds").agg(value="max(least)"),
+    }
+
+
+def _exact() -> Mapping[str, ExactWindows]:
+    def short(call: str) -> ExactWindows:
+        return ExactWindows(aggregate="", call=call, size=4, slide=2, by="g")
+
+    def above(call: str, below: ExactWindows) -> ExactWindows:
+        return ExactWindows(aggregate="value", call=call, size=SIZE, below=below)
+
+    return {
+        "sliding": ExactWindows(aggregate="value", call="sum(v)", size=20, slide=5),
+        "grouped": ExactWindows(aggregate="value", call="sum(v)", size=SIZE, by="v % 5"),
+        "by_group": ExactWindows(aggregate="value", call="sum(v)", size=SIZE, by="g"),
+        "nested": above("sum(value)", short("max(id)")),
+        "mixed": above("sum(value)", short("min(id)")),
+        "whole": above("max(value)", short("min(id)")),
+    }
+
+
+SCENARIO = scenario(OTHERS_TOLERATE_GAPS)
+
+
+def _stopped_at(outcome: Outcome) -> datetime:
+    return at(outcome.first_step(2) * STEP_SECONDS)
+
+
+def _dropped_windows(outcome: Outcome, query: str) -> set[datetime]:
+    """When windows start that the last plan before the stop dropped, and that were open then."""
+    definition = outcome.cast.network(1).query(f"{outcome.prefix}.{query}").definition_id
+    drops = outcome.plans()[outcome.last_before(2)].drops.queries
+    size, slide = (20, 5) if query == "sliding" else (SIZE, SIZE)
+    numbers = {
+        number for part, one in drops.items() if part.split(".")[0] == str(definition) for number in one.numbers()
+    }
+    starts = {at(0) + timedelta(seconds=number * slide - at(0).timestamp()) for number in numbers}
+    stopped = _stopped_at(outcome)
+    return {start for start in starts if start < stopped < start + timedelta(seconds=size)}
+
+
+@pytest.mark.parametrize("query", ["sliding", "grouped", "nested", "mixed"])
+def test_what_was_dropped_is_a_gap_and_all_else_is_exact(outcome: Outcome, query: str) -> None:
+    expected, gaps = expected_of(outcome, query), outcome.gaps(query)
+    still_open = _dropped_windows(outcome, query)
+    assert still_open, "no dropped window was open"
+    assert still_open <= gaps.keys()
+    answers = outcome.answers(query, "value")
+    inside = {place: value for place, value in answers.items() if place in expected}
+    assert inside == {place: value for place, value in expected.items() if place[0] not in gaps}
+    assert all(value is None for place, value in answers.items() if place not in expected)
+    assert all(row.exact for row in outcome.rows(query))
+
+
+def test_no_window_is_dropped_that_begins_after_the_stop(outcome: Outcome) -> None:
+    """But such as a plan decided on of which the micro-batch had not ended."""
+    for query in KEPT_SHARES:
+        latest = _stopped_at(outcome) + timedelta(seconds=STEP_SECONDS)
+        assert max(outcome.gaps(query), default=at(0)) < latest, query
+        assert max(start for start, _ in outcome.answers(query, "value")) >= latest, query
+
+
+def test_one_that_needs_all_windows_has_them_beside_one_that_drops_some(outcome: Outcome) -> None:
+    assert outcome.gaps("whole") == {}
+    answers = {place: value for place, value in outcome.answers("whole", "value").items() if value is not None}
+    assert answers == expected_of(outcome, "whole")
+    assert all(row.exact for row in outcome.rows("whole"))
+
+
+def test_groups_whose_windows_were_not_dropped_are_answered(outcome: Outcome, spark: SparkSession) -> None:
+    gaps = {start: row.value_text for start, row in outcome.gaps("by_group").items()}
+    still_open = _dropped_windows(outcome, "by_group")
+    assert still_open, "no dropped window was open"
+    assert still_open <= gaps.keys()
+    hashed = spark.range(13).selectExpr("id", "xxhash64(id, '') & 15 AS cohort")
+    cohorts = {str(row.id): row.cohort for row in hashed.collect()}
+    missing = {start: set(json.loads(text)["cohorts"]) for start, text in gaps.items() if text is not None}
+    assert missing.keys() == gaps.keys()
+    kept = {
+        (start, key): value
+        for (start, key), value in expected_of(outcome, "by_group").items()
+        if cohorts[str(key[0])] not in missing.get(start, set())
+    }
+    assert outcome.answers("by_group", "value") == kept
+    assert any(start in still_open for start, _ in kept)
+    assert all(row.exact for row in outcome.rows("by_group"))

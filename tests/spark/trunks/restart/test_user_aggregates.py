@@ -1,0 +1,101 @@
+"""A class may gain and lose merge and change across restarts; where its states are without rows, its code may not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+import duckdb
+import pytest
+from pyspark.sql import SparkSession
+
+from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.grouping import Aggregate
+from streamshed.network.query import Query
+from streamshed.network.stream import Stream
+from tests.spark.streaming.in_order import InOrder
+from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, seconds_of
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.restart.refusing import refused_message
+from tests.spark.trunks.restart.trades import trades_as_they_came
+from tests.spark.trunks.restart.versions import (
+    InAnyOrder,
+    Otherwise,
+    WithMerge,
+    WithOtherFinal,
+    WithOtherIncr,
+    WithoutMerge,
+    called,
+)
+from tests.spark.trunks.scenario import Scenario, Setting
+
+SIZE, SLIDE = 20, 2
+CHANGING = (WithMerge, WithoutMerge, Otherwise)
+WITHOUT_ROWS = (InAnyOrder, WithOtherFinal, InAnyOrder)
+"""What a class is at each start."""
+
+Told = dict[tuple[float, str | None], str]
+"""By start of the window in seconds, and symbol."""
+
+
+def _changing(trades: Stream, made: type) -> Aggregate:
+    sliding = trades.window(f"{SIZE} seconds", every=f"{SLIDE} seconds").by("g")
+    return sliding.agg(told=called("Changing", made, ["v"]))
+
+
+def _without_rows(trades: Stream, made: type) -> Aggregate:
+    """In one sharing class with the other, rows would be held for this: its key is written otherwise."""
+    sliding = trades.window(f"{SIZE} seconds", every=f"{SLIDE} seconds").by(symbol="upper(g)")
+    return sliding.agg(told=called("WithoutRows", made, ["v"]))
+
+
+def _queries(setting: Setting) -> Iterable[Query]:
+    trades = setting["trades"]
+    return [
+        _changing(trades, CHANGING[setting.start]).query("changing", mode="exact"),
+        _without_rows(trades, WITHOUT_ROWS[setting.start]).query("without_rows", mode="exact"),
+    ]
+
+
+SCENARIO = Scenario(queries=_queries)
+
+
+def _expected(outcome: Outcome) -> Told:
+    """Prices in order, without rows that came when the window had closed."""
+    starts = (
+        f"unnest(generate_series((epoch_us(ts) - {SIZE} * 1000000) // ({SLIDE} * 1000000) + 1,"
+        f" epoch_us(ts) // ({SLIDE} * 1000000))) * {SLIDE} * 1000000"
+    )
+    with duckdb.connect() as database:
+        database.register("trades", trades_as_they_came(outcome))
+        rows = database.execute(
+            "SELECT start, g, list(v ORDER BY ts, CAST(v AS VARCHAR))"
+            f" FROM (SELECT *, {starts} AS start FROM trades)"
+            f" WHERE start + {SIZE} * 1000000 > closed_until GROUP BY ALL"
+        ).fetchall()
+    return {((start - EPOCH_MICROSECONDS) / 1e6, symbol): repr(prices) for start, symbol, prices in rows}
+
+
+def _told(outcome: Outcome, query: str) -> Told:
+    rows = outcome.rows(query)
+    told = {(seconds_of(row.window_start), row.key[0]): str(row.value_text) for row in rows}
+    assert len(told) == len(rows), "a window was answered twice"
+    return told
+
+
+def test_a_class_may_gain_and_lose_merge_and_change_across_restarts(outcome: Outcome) -> None:
+    assert _told(outcome, "changing") == _expected(outcome)
+    assert outcome.rows("changing", kind="late")
+
+
+def test_states_without_rows_outlive_a_restart(outcome: Outcome) -> None:
+    expected = {place: repr(sorted(ast.literal_eval(told))) for place, told in _expected(outcome).items()}
+    assert _told(outcome, "without_rows") == expected
+
+
+@pytest.mark.parametrize("changed", [WithOtherIncr, InOrder])
+def test_states_without_rows_outlive_no_change_of_code(outcome: Outcome, spark: SparkSession, changed: type) -> None:
+    trades = outcome.cast.inputs["trades"].stream(outcome.cast.path)
+    query = _without_rows(trades, changed).query("sliding", mode="exact")
+    message = refused_message(outcome, spark, IncompatibleCheckpointError, query)
+    assert 'query "sliding": the code of tests:WithoutRows(v) has changed' in message

@@ -20,8 +20,6 @@ from streamshed.spark.sinks import memory_sink
 from tests.spark.streaming.files import at, timed_values, write_parquet
 from tests.spark.streaming.harness import QUICK, finish, wait_for_micro_batch
 
-pytestmark = pytest.mark.cluster
-
 VIEW = "answers_about_relations"
 REPLACED_AFTER = 2
 FILES = 4

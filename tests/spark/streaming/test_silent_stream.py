@@ -14,8 +14,6 @@ from streamshed.network.stream import Stream, stream
 from tests.spark.streaming.files import at, timed_values, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, wait_until
 
-pytestmark = pytest.mark.cluster
-
 FILES = 3
 
 

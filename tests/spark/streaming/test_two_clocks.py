@@ -18,8 +18,6 @@ from streamshed.network.stream import Stream, stream
 from tests.spark.streaming.files import at, timed_values, write_parquet
 from tests.spark.streaming.harness import QUICK, Collected, Found, found_in
 
-pytestmark = pytest.mark.cluster
-
 FILES = 3
 YEAR_SECONDS = 366 * 86_400.0
 

@@ -29,11 +29,11 @@ setup: ## create or update .venv (Python, Java and locked packages); PYTHON=/pat
 demo: setup ## watch a network of queries survive a burst (at most four minutes)
 	$(BIN)/streamshed demo
 
-test: setup ## run the tests: doctests, unit and property tests, then those on Spark (at most 20 minutes)
+test: setup ## run the tests: doctests, unit and property tests, then those on Spark
 	@bash scripts/parts.sh test test-pure test-spark test-elastic
 
 test-thorough: export HYPOTHESIS_PROFILE := thorough
-test-thorough: test ## run them with four times as many examples, and those that take long, too (at most three hours)
+test-thorough: test ## run them with four times as many examples, and those that take long, too (hours)
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)

@@ -14,7 +14,8 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.carrier import carrier_frame
-from tests.spark.streaming.files import at, write_lines
+from tests.spark.event_times import at
+from tests.spark.files import write_lines
 
 ROWS = [(at(second), second % 3) for second in range(20)]
 

@@ -25,8 +25,8 @@ from streamshed.network.query import Query
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
+from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS, at
 from tests.spark.run_example import printed_by
-from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, at
 
 ROWS, SPAN_SECONDS = 90, 60
 W1_SECONDS, W2_SECONDS = 9, 4

@@ -15,7 +15,7 @@ from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.value_kind import carried
-from tests.spark.streaming.files import at
+from tests.spark.event_times import at
 
 
 @pytest.mark.parametrize(

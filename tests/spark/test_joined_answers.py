@@ -21,8 +21,8 @@ from streamshed.network.query import Query
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
+from tests.spark.event_times import at
 from tests.spark.joined_sides import COLUMNS, NUMBERS, JoinSpec, SideSpec, Windows, expected, found, windows_in
-from tests.spark.streaming.files import at
 from tests.thoroughness import thorough
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("host", pa.string()), ("n", pa.int64())])

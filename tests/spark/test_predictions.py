@@ -21,7 +21,7 @@ from streamshed.network.sources import rate
 from streamshed.network.stream import stream
 from streamshed.spark import predicting_sink, predictions
 from streamshed.spark.sinks import Sink
-from tests.spark.streaming.files import at, seconds_of
+from tests.spark.event_times import at, seconds_of
 
 WINDOW_SECONDS = 10
 

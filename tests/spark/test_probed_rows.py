@@ -10,7 +10,7 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.sharing.probes import ONE_IN
 from streamshed.spark import query_view
-from tests.spark.streaming.files import EPOCH, at
+from tests.spark.event_times import EPOCH, at
 
 ROWS = 8 * ONE_IN
 """Each of a time of its own, so that about eight are probed."""

@@ -12,8 +12,8 @@ from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.session import LOCAL_CHECKPOINT_SETTINGS, QUERY_SETTINGS, settings_for_queries
-from tests.spark.streaming.files import timed_values, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
+from tests.spark.files import timed_values, write_parquet
+from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
 
 pytestmark = pytest.mark.spark
 

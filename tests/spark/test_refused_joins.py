@@ -13,7 +13,7 @@ from streamshed.network.network import network
 from streamshed.network.query import Query
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
-from tests.spark.streaming.harness import QUICK, Collected
+from tests.spark.harness import QUICK, Collected
 
 DDL = "ts timestamp, host string, port int, v int, note string"
 

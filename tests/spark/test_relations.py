@@ -20,7 +20,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.sharing.instructions import Match
 from streamshed.spark.relation_frame import relation_frame
 from streamshed.spark.sinks import console_sink
-from tests.spark.streaming.files import timed_values, write_parquet
+from tests.spark.files import timed_values, write_parquet
 
 Make = Callable[[SparkSession, Path, str], Relation]
 """Makes a relation of a name, of files in a folder."""

@@ -16,8 +16,9 @@ from streamshed.errors import InvalidNetworkError, UnsheddableQueryError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, write_parquet
-from tests.spark.streaming.harness import Collected
+from tests.spark.event_times import EPOCH_MICROSECONDS
+from tests.spark.files import write_parquet
+from tests.spark.harness import Collected
 
 ROWS = 3000
 SHARES = (0.05, 0.5, 0.99)

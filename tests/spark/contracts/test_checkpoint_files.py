@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.checkpoint_reader import files_of, query_id, rows_by_offsets, watermark_milliseconds
 from streamshed.spark.storage import Storage
-from tests.spark.streaming.files import EPOCH, timed_values, write_parquet
+from tests.spark.event_times import EPOCH
+from tests.spark.files import timed_values, write_parquet
 
 FILES = 4
 COMPACTED = ("spark.sql.streaming.fileSource.log.compactInterval", "3")

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
-from tests.spark.streaming.files import at, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
+from tests.spark.event_times import at
+from tests.spark.files import write_parquet
+from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
 
 FILES, FIRST = 3, 2
 MOST_COMPILED = 20

@@ -27,7 +27,7 @@ from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.retained_rows import whole_words
 from streamshed.spark.sampled_rows import Admission, sampled_rows
 from streamshed.spark.source_frame import folder_frame
-from tests.spark.streaming.files import write_parquet
+from tests.spark.files import write_parquet
 
 RECORDS = "value string, topic string, partition int, offset bigint, timestamp timestamp"
 COLUMNS = "ts timestamp, id bigint"

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.spark.eviction import closing_time
-from tests.spark.streaming.files import timed_values, write_parquet
+from tests.spark.files import timed_values, write_parquet
 
 SLICE = 10_000_000
 FILES = 6

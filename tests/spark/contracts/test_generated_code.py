@@ -17,8 +17,9 @@ from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE
-from tests.spark.streaming.files import at, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, wait_for_micro_batch
+from tests.spark.event_times import at
+from tests.spark.files import write_parquet
+from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
 
 ONCE = {**QUICK, "trigger": "10 minutes"}
 """Settings under which the micro-batch with the row is still the last one when it is looked at."""

@@ -12,8 +12,8 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
-from tests.spark.streaming.files import timed_values, write_parquet
-from tests.spark.streaming.harness import wait_until
+from tests.spark.files import timed_values, write_parquet
+from tests.spark.harness import wait_until
 
 
 def test_plans_are_ready_when_tasks_ask(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

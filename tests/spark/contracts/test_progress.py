@@ -17,7 +17,8 @@ from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.progress import observed, report_of
 from streamshed.spark.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source_frame import streaming_frame
-from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, timed_values, write_parquet
+from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.files import timed_values, write_parquet
 
 SECOND = 1_000_000
 ORDINARY_CLASS = 12345

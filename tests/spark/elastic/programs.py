@@ -15,7 +15,7 @@ from typing import Any, Self
 from streamshed.cli.exit_code import ExitCode
 from tests.spark.elastic.elastic_program import QUICK_JAVA
 from tests.spark.elastic.pace import PACES
-from tests.spark.streaming.harness import PATIENCE_SECONDS
+from tests.spark.harness import PATIENCE_SECONDS
 
 _ROOT = Path(__file__).parents[3]
 _LONGEST = 3000

@@ -21,8 +21,8 @@ from streamshed.network.stream import stream
 from streamshed.spark.input_cut import FILE_PARTS, OPEN_COST
 from streamshed.spark.run import start
 from streamshed.spark.stage_watch import FinishedStage, finished_stages
-from tests.spark.streaming.files import EPOCH_MICROSECONDS
-from tests.spark.streaming.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
+from tests.spark.event_times import EPOCH_MICROSECONDS
+from tests.spark.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
 
 ROWS = 400
 SECONDS_PER_ROW = 0.005

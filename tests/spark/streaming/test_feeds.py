@@ -23,8 +23,9 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark.needs_files import NeedsFile, read_needs
 from streamshed.spark.run import Run
 from streamshed.statistics.load_prior import LoadPrior
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, seconds_of, write_parquet
-from tests.spark.streaming.harness import QUICK, wait_for_micro_batch, wait_until
+from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
+from tests.spark.files import write_parquet
+from tests.spark.harness import QUICK, wait_for_micro_batch, wait_until
 
 UNHURRIED = {**QUICK, "latency": "10 minutes", "larger_micro_batches": True}
 """However long a micro-batch takes, nothing is shed for it."""

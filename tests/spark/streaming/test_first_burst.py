@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
+from tests.spark.event_times import EPOCH_MICROSECONDS, at
+from tests.spark.files import write_parquet
+from tests.spark.harness import Collected, finish, wait_for_micro_batch, wait_until
 from tests.spark.streaming.calibrated import calibrate
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
-from tests.spark.streaming.harness import Collected, finish, wait_for_micro_batch, wait_until
 from tests.spark.streaming.slow_machine import Machine, run_on
 
 TRIGGER_SECONDS = 0.5

@@ -13,8 +13,9 @@ from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.statistics.load_prior import LoadPrior
-from tests.spark.streaming.files import at, timed_values, write_parquet
-from tests.spark.streaming.harness import Collected, finish
+from tests.spark.event_times import at
+from tests.spark.files import timed_values, write_parquet
+from tests.spark.harness import Collected, finish
 
 FILES = 3
 FILE_SECONDS = 20

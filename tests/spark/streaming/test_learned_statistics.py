@@ -18,8 +18,9 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP
 from streamshed.statistics.network_statistics import NetworkStatistics
-from tests.spark.streaming.files import EPOCH, EPOCH_MICROSECONDS, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, finish, wait_until
+from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.files import write_parquet
+from tests.spark.harness import QUICK, Collected, finish, wait_until
 
 ROWS, FILES = 6_000, 3
 

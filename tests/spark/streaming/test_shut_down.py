@@ -18,9 +18,10 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.planning.window_drop.drop_plan import PATIENCE
+from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
+from tests.spark.files import write_parquet
+from tests.spark.harness import Collected, finish
 from tests.spark.streaming.calibrated import calibrate
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, seconds_of, write_parquet
-from tests.spark.streaming.harness import Collected, finish
 from tests.spark.streaming.slow_machine import Machine, run_on
 
 TRIGGER_SECONDS = 0.1

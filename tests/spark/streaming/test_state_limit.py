@@ -23,8 +23,9 @@ from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.input_cut import FILE_PARTS, OPEN_COST, InputCut
 from streamshed.spark.stage_watch import finished_stages
-from tests.spark.streaming.files import EPOCH_MICROSECONDS, at, write_parquet
-from tests.spark.streaming.harness import QUICK, Collected, finish
+from tests.spark.event_times import EPOCH_MICROSECONDS, at
+from tests.spark.files import write_parquet
+from tests.spark.harness import QUICK, Collected, finish
 from tests.spark.streaming.slow_machine import Machine, run_on
 
 STEPS, BUSY_STEPS, STEP_SECONDS, ROWS_PER_FILE = 11, 7, 10, 125

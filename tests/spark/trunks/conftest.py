@@ -12,16 +12,6 @@ from streamshed.spark.standalone_cluster import standalone_cluster
 from tests.spark.trunks.course import go_on, go_on_elsewhere, kill_first
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.trunk import Cast, prefix_of
-from tests.thoroughness import thorough
-
-_THOROUGH = frozenset({"restart", "restart_without_gaps", "time"})
-"""Trunks left to `make test-thorough`: modules in `tests/spark/streaming` check the same guarantees one by one."""
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark tests of trunks that `make test` leaves out."""
-    if item.path.parent.name in _THOROUGH:
-        item.add_marker(thorough)
 
 
 @pytest.fixture(scope="session")

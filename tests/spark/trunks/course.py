@@ -27,7 +27,7 @@ from streamshed.spark.checkpoint_reader import last_committed
 from streamshed.spark.checkpoint_reader import query_id as id_in_checkpoint
 from streamshed.spark.run import Run, start
 from streamshed.spark.storage import Storage
-from tests.spark.streaming.harness import PATIENCE_SECONDS
+from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.trunks.scenario import KILLED
 from tests.spark.trunks.scripted_loop import script, step_of, steps_read
 from tests.spark.trunks.trunk import Cast

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.planning.quantization import STEPS_PER_DECADE, WHOLE
-from tests.spark.streaming.harness import Found
+from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
+from tests.spark.harness import Found
 from tests.spark.trunks.inputs import STEP
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Shed
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from tests.spark.event_times import at
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import at
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("host", pa.string()), ("n", pa.int64()), ("id", pa.int64())])
 DDL = "at timestamp, host string, n bigint, id bigint"

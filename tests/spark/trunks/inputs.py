@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,11 +13,10 @@ from pyarrow import parquet
 
 from streamshed.network.sources import FileFormat, folder
 from streamshed.network.stream import Stream, stream
+from tests.spark.files import appear
 
 STEP = "step"
 """The column of `Input.rows` that tells in which step a row came."""
-
-_age = itertools.count(1_000_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +86,3 @@ class Input:
 
     def _folder(self, path: Path) -> Path:
         return path / "in" / self.name
-
-
-def appear(path: Path, write: Callable[[Path], None]) -> None:
-    """Let a file appear at once, newer than all before it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}")
-    write(draft)
-    age = next(_age)
-    os.utime(draft, (age, age))
-    draft.rename(path)

@@ -20,7 +20,7 @@ from streamshed.spark.history import History
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.storage import Storage
 from streamshed.statistics.network_statistics import NetworkStatistics
-from tests.spark.streaming.harness import Found, found_in
+from tests.spark.harness import Found, found_in
 from tests.spark.trunks.course import PLANS, PLANS_WHEN_KILLED, answers_of, before_start
 from tests.spark.trunks.scenario import Scenario, Shed
 from tests.spark.trunks.scripted_loop import step_of, steps_read

@@ -19,7 +19,7 @@ from streamshed.planning.window_drop.runs import runs_of
 from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.spark.checkpoint_reader import files_of
 from streamshed.spark.storage import Storage
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS
+from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.scenario import NOTHING_SHED, Shed
 from tests.spark.trunks.trunk import Cast
 
@@ -93,8 +93,8 @@ def script(patch: pytest.MonkeyPatch, cast: Cast, start: int = 0) -> None:
             droppable = {one.query: one for one in droppable_queries(self._network)}
             kept = {name: shed.kept_shares.get(name, 1.0) for name in droppable}
             drops = advanced_drops(droppable, kept, upcoming.windows)
-            for query, starts in shed.dropped.items():
-                drops = with_dropped(drops, droppable[query], starts)
+            for query in droppable.keys() & shed.dropped.keys():
+                drops = with_dropped(drops, droppable[query], shed.dropped[query])
             return replace(changed, drops=drops, kept_shares=kept)
 
     patch.setattr("streamshed.spark.domain_run.ControlLoop", ScriptedLoop)

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, at
+from tests.spark.event_times import EPOCH_MICROSECONDS, at
 
 Answers = dict[tuple[datetime, tuple[str | None, ...]], float | None]
 """By the start of a window and the key."""

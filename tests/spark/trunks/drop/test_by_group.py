@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.network.query import Query
+from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.cohorts import COHORTS, longest_run, missed_by_window
 from tests.spark.trunks.drop import ROWS_PER_SECOND, STEP_SECONDS, STEPS
-from tests.spark.trunks.numbered_rows import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.watched_function import rows_handed, watched

@@ -10,12 +10,12 @@ import pytest
 
 from streamshed.network.query import Query
 from streamshed.planning.quantization import sampling_rate_of
+from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     test_no_gap_is_longer_than_allowed,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
 from tests.spark.trunks.drop import ROWS_PER_SECOND, STEP_SECONDS, STEPS
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.watched_function import rows_handed, watched

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from streamshed.answering.predicted_answers import predicted_answers
 from streamshed.answering.predicted_query import PredictedQuery
 from streamshed.network.query import Query
+from tests.spark.event_times import seconds_of
 from tests.spark.trunks.drop import ROWS_PER_SECOND
-from tests.spark.trunks.numbered_rows import seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.predicting_files import answers_beside, predictions
 from tests.spark.trunks.scenario import Scenario, Setting, Shed

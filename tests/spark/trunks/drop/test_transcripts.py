@@ -14,9 +14,9 @@ from streamshed.network.network import network
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.spark import query_view
+from tests.spark.event_times import instants, seconds_of
 from tests.spark.trunks.drop import STEP_SECONDS, STEPS
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import instants, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.transcripts import transcript as texts

@@ -10,8 +10,8 @@ import pandas as pd
 
 from streamshed.network.node import Node
 from streamshed.network.query import Query
+from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import STEP
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import network
 from streamshed.network.query import Query
 from streamshed.spark.run import start
-from tests.spark.streaming.harness import Collected
+from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Setting
 

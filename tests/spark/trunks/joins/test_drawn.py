@@ -15,13 +15,13 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
 from streamshed.planning.quantization import code_of
-from tests.spark.streaming.harness import Found
+from tests.spark.event_times import seconds_of
+from tests.spark.harness import Found
 from tests.spark.trunks.checks import test_a_window_is_answered_once_and_exactly  # noqa: F401
 from tests.spark.trunks.joins.drawing import levels, rates, variances, with_rates
 from tests.spark.trunks.joins.pairs import all_pairs, each_pair, pairs_told
 from tests.spark.trunks.joins.restarting import start_once_more
 from tests.spark.trunks.joins.sides import ROOMS, STEP_SECONDS, WATERMARK_SECONDS
-from tests.spark.trunks.numbered_rows import seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.windows_of_duckdb import ExactWindows

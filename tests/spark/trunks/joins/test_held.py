@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from streamshed.network.query import Query
+from tests.spark.event_times import seconds_of
 from tests.spark.trunks.joins import TRUNK
 from tests.spark.trunks.joins.pairs import all_pairs, each_pair, pairs_told
-from tests.spark.trunks.numbered_rows import seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 

@@ -10,6 +10,7 @@ import pytest
 
 from streamshed.network.query import Query
 from streamshed.statistics.network_statistics import NetworkStatistics
+from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import test_a_window_is_answered_once_and_exactly  # noqa: F401
 from tests.spark.trunks.joins import TRUNK
 from tests.spark.trunks.joins.pairs import each_pair, pairs_told
@@ -24,7 +25,6 @@ from tests.spark.trunks.joins.valued import (
     valued,
     valued_pairs,
 )
-from tests.spark.trunks.numbered_rows import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.windows_of_duckdb import ExactWindows

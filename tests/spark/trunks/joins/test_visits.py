@@ -21,12 +21,12 @@ from streamshed.joins.fragments import Fragments
 from streamshed.network.join_condition import overlap
 from streamshed.network.query import Query
 from streamshed.spark.join_rows import fragments_of
+from tests.spark.event_times import at, instants
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.joins import TRUNK
 from tests.spark.trunks.joins.drawing import with_rates
 from tests.spark.trunks.joins.pairs import all_pairs, micro_batches
 from tests.spark.trunks.joins.sides import LAST_SECOND, STEP_SECONDS, WATERMARK_SECONDS, evenly, tags_of
-from tests.spark.trunks.numbered_rows import at, instants
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.thoroughness import thorough

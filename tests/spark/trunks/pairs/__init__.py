@@ -3,9 +3,13 @@
 Where any query asks for rows, Spark runs each join of the network twice: so these are not among the other joins.
 """
 
-from tests.spark.trunks.joins import ALERTS, CALLS
-from tests.spark.trunks.joins.sides import STEPS
+from tests.spark.trunks.joins.sides import STEPS, side
 from tests.spark.trunks.trunk import Trunk
+
+FAR_AHEAD_STEP = 2
+"""The step in which both sides have a row of the year 2038: all goes on as without them."""
+
+CALLS, ALERTS = (side(name, FAR_AHEAD_STEP) for name in ("calls", "alerts"))
 
 TRUNK = Trunk(
     inputs=(CALLS, ALERTS), steps=STEPS, killed_in=1, killed="unwritten", stopped_after=3, settings={"partitions": 2}

@@ -11,10 +11,13 @@ from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.query import Query
-from tests.spark.trunks.checks import test_a_window_is_answered_once_and_exactly  # noqa: F401
+from tests.spark.event_times import at
+from tests.spark.trunks.checks import (
+    check_unreadable_rows_are_counted,
+    test_a_window_is_answered_once_and_exactly,  # noqa: F401
+)
 from tests.spark.trunks.joins.pairs import all_pairs
 from tests.spark.trunks.joins.restarting import start_once_more
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.pairs import TRUNK
 from tests.spark.trunks.pairs.matched import LAST_WITH_ROWS, SAME, WITHIN_SECONDS, matched
@@ -89,8 +92,20 @@ def test_rows_are_offered_to_each_join_and_once_beside(outcome: Outcome) -> None
         if stream.joined is not None
         for side in (stream.joined.left, stream.joined.right)
     ]
-    rows = sum(outcome.table(name).num_rows for name in [*sides, "calls"])
-    assert outcome.journal.offered_rows.sum() == rows
+    inputs = outcome.cast.inputs
+    rows = {
+        name: sum(inputs[name].rows_in_file(outcome.cast.path, step) for step in range(TRUNK.steps))
+        for name in ("calls", "alerts")
+    }
+    assert rows["calls"] > outcome.table("calls").num_rows
+    assert outcome.journal.offered_rows.sum() == sum(rows[name] for name in [*sides, "calls"])
+
+
+def test_rows_far_ahead_are_set_aside_on_both_sides(outcome: Outcome) -> None:
+    """They join nothing, though they would have had each other: the other tests tell."""
+    aside = {(row["stream"], row["reason"]) for row in outcome.set_aside()}
+    assert aside == {(name, "event time is too far ahead of the clock") for name in ("calls", "alerts")}
+    check_unreadable_rows_are_counted(outcome)
 
 
 def test_a_join_cannot_wait_longer_after_a_restart(outcome: Outcome, spark: SparkSession) -> None:

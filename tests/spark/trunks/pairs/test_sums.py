@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.network.query import Query
+from tests.spark.event_times import at
 from tests.spark.trunks.joins.sides import STEP_SECONDS, WATERMARK_SECONDS
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.pairs import TRUNK
 from tests.spark.trunks.pairs.asked import (

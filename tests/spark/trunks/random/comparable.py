@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.exactness.comparison import Answer
 from tests.spark.exactness.oracle import Place
-from tests.spark.streaming.harness import Found
-from tests.spark.trunks.numbered_rows import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.harness import Found
 
 
 def microseconds_of(instant: datetime) -> int:

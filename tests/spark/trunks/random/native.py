@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.exactness.oracle import Expected, Place
 from tests.spark.exactness.specification import (
     AggregateSpec,
@@ -28,7 +29,6 @@ from tests.spark.exactness.specification import (
     Sql,
     Step,
 )
-from tests.spark.trunks.numbered_rows import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.trunks.random.arrivals import WATERMARK_SECONDS
 
 # These rules move filters below the watermark, which would then not see all rows of the stream.

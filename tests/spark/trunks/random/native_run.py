@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from tests.spark.event_times import EPOCH
 from tests.spark.exactness.oracle import Expected, Place
-from tests.spark.trunks.inputs import appear
-from tests.spark.trunks.numbered_rows import EPOCH
+from tests.spark.files import appear
 from tests.spark.trunks.random.arrivals import empty_row
 from tests.spark.trunks.random.native import native_answers
 from tests.spark.trunks.random.read_rows import rows_read, steps_by_micro_batch

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from streamshed.network.query import Query
 from streamshed.network.window import WindowSpecification
+from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, rows_difference
 from tests.spark.exactness.oracle import Oracle, Place
 from tests.spark.exactness.specification import QuerySpec
-from tests.spark.streaming.harness import Found
+from tests.spark.harness import Found
 from tests.spark.trunks.inputs import STEP
-from tests.spark.trunks.numbered_rows import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.random.comparable import answer_of, place_of
 from tests.spark.trunks.random.native_run import NativeAnswers

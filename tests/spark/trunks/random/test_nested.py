@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from streamshed.network.query import AnswerMode, Query
 from streamshed.network.relation import relation
+from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.exactness.nesting import (
     SECOND,
     AddedKind,
@@ -28,7 +29,6 @@ from tests.spark.exactness.nesting import (
 from tests.spark.exactness.tables import SPAN_SECONDS
 from tests.spark.trunks.cohorts import longest_run
 from tests.spark.trunks.inputs import STEP, Input
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.random.arrivals import SETTINGS, STEP_SECONDS, STEPS, last_rows
 from tests.spark.trunks.random.comparable import microseconds_of

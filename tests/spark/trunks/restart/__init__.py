@@ -9,10 +9,13 @@ from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, STEP_S
 from tests.spark.trunks.restart.trades import TRADES
 from tests.spark.trunks.trunk import INTERPRETED, Trunk
 
-EVENTS = numbered_rows("events", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
+EVENTS, APART = (
+    numbered_rows(name, steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND, clock=clock)
+    for name, clock in (("events", "time"), ("apart", "apart"))
+)
 
 TRUNK = Trunk(
-    inputs=(EVENTS, TRADES),
+    inputs=(EVENTS, TRADES, APART),
     steps=STEPS,
     killed_in=KILLED_IN,
     killed="unwritten",

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from streamshed.errors import StreamshedError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.query import Query
-from tests.spark.streaming.harness import QUICK, Collected
+from tests.spark.harness import QUICK
+from tests.spark.trunks.course import AnswerFiles
 from tests.spark.trunks.outcome import Outcome
 
 
@@ -35,7 +36,8 @@ def message_of_refusal(
 ) -> str:
     """Start a network, and return why it is refused; fails where something runs, or is written down."""
     before = _written(outcome.cast.checkpoint)
-    usual: dict[str, Any] = {"checkpoint": str(outcome.cast.checkpoint), "sink": Collected(), "unscalable": "keep"}
+    sink = AnswerFiles(outcome.cast, 0)
+    usual: dict[str, Any] = {"checkpoint": str(outcome.cast.checkpoint), "sink": sink, "unscalable": "keep"}
     with pytest.raises(error) as refused:
         asked.start(spark, **QUICK, **{**usual, **settings})
     assert not spark.streams.active

@@ -12,8 +12,8 @@ import pytest
 
 from streamshed.network.node import Node
 from streamshed.network.query import Query
+from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import expected_of
-from tests.spark.trunks.numbered_rows import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import STEP_SECONDS
 from tests.spark.trunks.restart.trades import LATE_FROM

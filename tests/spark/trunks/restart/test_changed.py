@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 
 from streamshed.network.query import Query
-from tests.spark.trunks.numbered_rows import at, seconds_of
+from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import SECONDS, STEP_SECONDS
 from tests.spark.trunks.scenario import Scenario, Setting

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.grouping import Aggregate
 from streamshed.network.query import Query
+from streamshed.network.stream import Stream
+from tests.spark.event_times import at
 from tests.spark.trunks.checks import expected_of
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import STEP_SECONDS, STOPPED_AFTER
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
@@ -46,28 +47,38 @@ NONE_TOLERATES_GAPS: Asked = {
 }
 """How they are asked after the stop."""
 
+STREAMS = {"events": OTHERS_TOLERATE_GAPS, "apart": NONE_TOLERATES_GAPS}
+"""One stream for each; of one that is alone on its clock, no query tolerates gaps any more."""
+
 SIZE = 22
 """Seconds; whenever it is stopped, windows are open."""
 
 KEPT_SHARES = {**dict.fromkeys(BEFORE, 0.15), "by_group": 0.4}
 
 
-def scenario(after: Asked) -> Scenario:
-    """The scenario, with other queries after the stop."""
+STILL_OPEN = float(SIZE * 2)
+"""When a window begins that is open at the stop, and dropped of all queries over windows as long as it."""
 
-    def queries(setting: Setting) -> Iterable[Query]:
+
+def _queries(setting: Setting) -> Iterable[Query]:
+    for stream, after in STREAMS.items():
         asked = after if setting.start == 2 else BEFORE
-        return [aggregate.query(name, **asked[name]) for name, aggregate in _aggregates(setting).items()]
+        for name, aggregate in _aggregates(setting[stream]).items():
+            yield aggregate.query(f"{stream}.{name}", **asked[name])
 
-    return Scenario(
-        queries=queries,
-        shed=lambda step: Shed(kept_shares=KEPT_SHARES if 1 <= step <= STOPPED_AFTER else {}),
-        exact=_exact(),
+
+def _shed(step: int) -> Shed:
+    if not 1 <= step <= STOPPED_AFTER:
+        return Shed()
+    queries = [f"{stream}.{name}" for stream in STREAMS for name in ("grouped", "nested", "mixed")]
+    return Shed(
+        kept_shares={f"{stream}.{name}": share for stream in STREAMS for name, share in KEPT_SHARES.items()},
+        dropped={query: [STILL_OPEN] for query in queries} if step == STOPPED_AFTER else {},
     )
 
 
-def _aggregates(setting: Setting) -> Mapping[str, Aggregate]:
-    rows = setting["events"].filter("g < 100")
+def _aggregates(events: Stream) -> Mapping[str, Aggregate]:
+    rows = events.filter("g < 100")
     windows = rows.window(f"{SIZE} seconds")
     short = rows.window("4 seconds", every="2 seconds").by("g")
     largest, least = short.agg(top="max(id)"), short.agg(least="min(id)")
@@ -81,47 +92,56 @@ def _aggregates(setting: Setting) -> Mapping[str, Aggregate]:
     }
 
 
-def _exact() -> Mapping[str, ExactWindows]:
+def _exact(stream: str) -> Mapping[str, ExactWindows]:
     def short(call: str) -> ExactWindows:
-        return ExactWindows(aggregate="", call=call, size=4, slide=2, by="g")
+        return ExactWindows(aggregate="", call=call, size=4, slide=2, by="g", stream=stream)
 
     def above(call: str, below: ExactWindows) -> ExactWindows:
-        return ExactWindows(aggregate="value", call=call, size=SIZE, below=below)
+        return ExactWindows(aggregate="value", call=call, size=SIZE, below=below, stream=stream)
 
     return {
-        "sliding": ExactWindows(aggregate="value", call="sum(v)", size=20, slide=5),
-        "grouped": ExactWindows(aggregate="value", call="sum(v)", size=SIZE, by="v % 5"),
-        "by_group": ExactWindows(aggregate="value", call="sum(v)", size=SIZE, by="g"),
+        "sliding": ExactWindows(aggregate="value", call="sum(v)", size=20, slide=5, stream=stream),
+        "grouped": ExactWindows(aggregate="value", call="sum(v)", size=SIZE, by="v % 5", stream=stream),
+        "by_group": ExactWindows(aggregate="value", call="sum(v)", size=SIZE, by="g", stream=stream),
         "nested": above("sum(value)", short("max(id)")),
         "mixed": above("sum(value)", short("min(id)")),
         "whole": above("max(value)", short("min(id)")),
     }
 
 
-SCENARIO = scenario(OTHERS_TOLERATE_GAPS)
+SCENARIO = Scenario(
+    queries=_queries,
+    shed=_shed,
+    exact={f"{stream}.{name}": exact for stream in STREAMS for name, exact in _exact(stream).items()},
+)
 
 
-def _stopped_at(outcome: Outcome) -> datetime:
-    return at(outcome.first_step(2) * STEP_SECONDS)
+STOPPED = at((STOPPED_AFTER + 1) * STEP_SECONDS)
+"""Up to when rows had come that a micro-batch was planned for before the stop."""
 
 
-def _dropped_windows(outcome: Outcome, query: str) -> set[datetime]:
-    """When windows start that the last plan before the stop dropped, and that were open then."""
-    definition = outcome.cast.network(1).query(f"{outcome.prefix}.{query}").definition_id
-    drops = outcome.plans()[outcome.last_before(2)].drops.queries
-    size, slide = (20, 5) if query == "sliding" else (SIZE, SIZE)
+def _dropped_windows(outcome: Outcome, stream: str, name: str) -> set[datetime]:
+    """When windows start that the last plan before the stop dropped, and that were open then.
+
+    Its micro-batch may have been run again after the stop.
+    """
+    definition = outcome.cast.network(1).query(f"{outcome.prefix}.{stream}.{name}").definition_id
+    clock = "time" if stream == "events" else stream
+    drops = outcome.plans(clock)[outcome.micro_batch_of(STOPPED_AFTER, clock)].drops.queries
+    size, slide = (20, 5) if name == "sliding" else (SIZE, SIZE)
     numbers = {
         number for part, one in drops.items() if part.split(".")[0] == str(definition) for number in one.numbers()
     }
     starts = {at(0) + timedelta(seconds=number * slide - at(0).timestamp()) for number in numbers}
-    stopped = _stopped_at(outcome)
-    return {start for start in starts if start < stopped < start + timedelta(seconds=size)}
+    return {start for start in starts if start < STOPPED < start + timedelta(seconds=size)}
 
 
-@pytest.mark.parametrize("query", ["sliding", "grouped", "nested", "mixed"])
-def test_what_was_dropped_is_a_gap_and_all_else_is_exact(outcome: Outcome, query: str) -> None:
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("name", ["sliding", "grouped", "nested", "mixed"])
+def test_what_was_dropped_is_a_gap_and_all_else_is_exact(outcome: Outcome, stream: str, name: str) -> None:
+    query = f"{stream}.{name}"
     expected, gaps = expected_of(outcome, query), outcome.gaps(query)
-    still_open = _dropped_windows(outcome, query)
+    still_open = _dropped_windows(outcome, stream, name)
     assert still_open, "no dropped window was open"
     assert still_open <= gaps.keys()
     answers = outcome.answers(query, "value")
@@ -131,24 +151,28 @@ def test_what_was_dropped_is_a_gap_and_all_else_is_exact(outcome: Outcome, query
     assert all(row.exact for row in outcome.rows(query))
 
 
-def test_no_window_is_dropped_that_begins_after_the_stop(outcome: Outcome) -> None:
-    """But such as a plan decided on of which the micro-batch had not ended."""
-    for query in KEPT_SHARES:
-        latest = _stopped_at(outcome) + timedelta(seconds=STEP_SECONDS)
+@pytest.mark.parametrize("stream", STREAMS)
+def test_no_window_is_dropped_that_begins_after_the_stop(outcome: Outcome, stream: str) -> None:
+    latest = STOPPED + timedelta(seconds=STEP_SECONDS)
+    for query in (f"{stream}.{name}" for name in KEPT_SHARES):
         assert max(outcome.gaps(query), default=at(0)) < latest, query
         assert max(start for start, _ in outcome.answers(query, "value")) >= latest, query
 
 
-def test_one_that_needs_all_windows_has_them_beside_one_that_drops_some(outcome: Outcome) -> None:
-    assert outcome.gaps("whole") == {}
-    answers = {place: value for place, value in outcome.answers("whole", "value").items() if value is not None}
-    assert answers == expected_of(outcome, "whole")
-    assert all(row.exact for row in outcome.rows("whole"))
+@pytest.mark.parametrize("stream", STREAMS)
+def test_one_that_needs_all_windows_has_them_beside_one_that_drops_some(outcome: Outcome, stream: str) -> None:
+    query = f"{stream}.whole"
+    assert outcome.gaps(query) == {}
+    answers = {place: value for place, value in outcome.answers(query, "value").items() if value is not None}
+    assert answers == expected_of(outcome, query)
+    assert all(row.exact for row in outcome.rows(query))
 
 
-def test_groups_whose_windows_were_not_dropped_are_answered(outcome: Outcome, spark: SparkSession) -> None:
-    gaps = {start: row.value_text for start, row in outcome.gaps("by_group").items()}
-    still_open = _dropped_windows(outcome, "by_group")
+@pytest.mark.parametrize("stream", STREAMS)
+def test_groups_whose_windows_were_not_dropped_are_answered(outcome: Outcome, spark: SparkSession, stream: str) -> None:
+    query = f"{stream}.by_group"
+    gaps = {start: row.value_text for start, row in outcome.gaps(query).items()}
+    still_open = _dropped_windows(outcome, stream, "by_group")
     assert still_open, "no dropped window was open"
     assert still_open <= gaps.keys()
     hashed = spark.range(13).selectExpr("id", "xxhash64(id, '') & 15 AS cohort")
@@ -157,9 +181,9 @@ def test_groups_whose_windows_were_not_dropped_are_answered(outcome: Outcome, sp
     assert missing.keys() == gaps.keys()
     kept = {
         (start, key): value
-        for (start, key), value in expected_of(outcome, "by_group").items()
+        for (start, key), value in expected_of(outcome, query).items()
         if cohorts[str(key[0])] not in missing.get(start, set())
     }
-    assert outcome.answers("by_group", "value") == kept
+    assert outcome.answers(query, "value") == kept
     assert any(start in still_open for start, _ in kept)
-    assert all(row.exact for row in outcome.rows("by_group"))
+    assert all(row.exact for row in outcome.rows(query))

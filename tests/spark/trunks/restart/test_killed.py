@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from streamshed.network.aggregate import user_aggregate
 from streamshed.network.query import Query
-from tests.spark.streaming.harness import Found
-from tests.spark.streaming.in_order import InOrder, Merges
+from tests.spark.event_times import at, seconds_of
+from tests.spark.harness import Found
+from tests.spark.in_order import InOrder, Merges
 from tests.spark.trunks.checks import (
     test_no_gap_is_longer_than_allowed,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
-from tests.spark.trunks.numbered_rows import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.some_windows import some_dropped
 from tests.spark.trunks.scenario import Scenario, Setting

@@ -11,10 +11,10 @@ import pytest
 from streamshed.network.query import Query
 from streamshed.planning.window_drop.open_windows import QueryDrops
 from streamshed.spark.plan_row import PlanRow
+from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import (
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
-from tests.spark.trunks.numbered_rows import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, SECONDS, STEP_SECONDS
 from tests.spark.trunks.restart.deadly import DeadlyFunction

@@ -31,7 +31,7 @@ from streamshed.network.relation import relation
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.sinks import parquet_sink
-from tests.spark.streaming.harness import Collected
+from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.refusing import beside_the_others, message_of_refusal, refused_message
 from tests.spark.trunks.scenario import Scenario, Setting
@@ -96,9 +96,9 @@ def _nested(outcome: Outcome) -> QueryNetwork:
 
 
 def _with_another_stream(outcome: Outcome) -> QueryNetwork:
-    trades = next(one for one in outcome.network.streams if one.name != "events")
-    counts = trades.window("10 seconds").agg(n="count(*)").query("r")
-    return network(_of(_events(outcome, name="others")), counts, max_depth=outcome.network.depth)
+    unchanged = [one for one in outcome.network.streams if one.name != "events"]
+    counts = [one.window("10 seconds").agg(n="count(*)").query(f"count_{one.name}") for one in unchanged]
+    return network(_of(_events(outcome, name="others")), *counts, max_depth=outcome.network.depth)
 
 
 def _with_one_stream_more(outcome: Outcome) -> QueryNetwork:

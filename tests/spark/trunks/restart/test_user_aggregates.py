@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,8 +12,9 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.grouping import Aggregate
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
-from tests.spark.streaming.in_order import InOrder
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, seconds_of
+from tests.spark.event_times import seconds_of
+from tests.spark.in_order import InOrder
+from tests.spark.prices_in_order import SIZE, SLIDE, Lists, prices_in_windows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.refusing import refused_message
 from tests.spark.trunks.restart.trades import trades_as_they_came
@@ -29,13 +29,9 @@ from tests.spark.trunks.restart.versions import (
 )
 from tests.spark.trunks.scenario import Scenario, Setting
 
-SIZE, SLIDE = 20, 2
 CHANGING = (WithMerge, WithoutMerge, Otherwise)
 WITHOUT_ROWS = (InAnyOrder, WithOtherFinal, InAnyOrder)
 """What a class is at each start."""
-
-Told = dict[tuple[float, str | None], str]
-"""By start of the window in seconds, and symbol."""
 
 
 def _changing(trades: Stream, made: type) -> Aggregate:
@@ -60,23 +56,11 @@ def _queries(setting: Setting) -> Iterable[Query]:
 SCENARIO = Scenario(queries=_queries)
 
 
-def _expected(outcome: Outcome) -> Told:
-    """Prices in order, without rows that came when the window had closed."""
-    starts = (
-        f"unnest(generate_series((epoch_us(ts) - {SIZE} * 1000000) // ({SLIDE} * 1000000) + 1,"
-        f" epoch_us(ts) // ({SLIDE} * 1000000))) * {SLIDE} * 1000000"
-    )
-    with duckdb.connect() as database:
-        database.register("trades", trades_as_they_came(outcome))
-        rows = database.execute(
-            "SELECT start, g, list(v ORDER BY ts, CAST(v AS VARCHAR))"
-            f" FROM (SELECT *, {starts} AS start FROM trades)"
-            f" WHERE start + {SIZE} * 1000000 > closed_until GROUP BY ALL"
-        ).fetchall()
-    return {((start - EPOCH_MICROSECONDS) / 1e6, symbol): repr(prices) for start, symbol, prices in rows}
+def _expected(outcome: Outcome) -> Lists:
+    return prices_in_windows(trades_as_they_came(outcome), SIZE, SLIDE, price="v", symbol="g")
 
 
-def _told(outcome: Outcome, query: str) -> Told:
+def _told(outcome: Outcome, query: str) -> Lists:
     rows = outcome.rows(query)
     told = {(seconds_of(row.window_start), row.key[0]): str(row.value_text) for row in rows}
     assert len(told) == len(rows), "a window was answered twice"
@@ -98,4 +82,4 @@ def test_states_without_rows_outlive_no_change_of_code(outcome: Outcome, spark: 
     trades = outcome.cast.inputs["trades"].stream(outcome.cast.path)
     query = _without_rows(trades, changed).query("sliding", mode="exact")
     message = refused_message(outcome, spark, IncompatibleCheckpointError, query)
-    assert 'query "sliding": the code of tests:WithoutRows(v) has changed' in message
+    assert 'query "sliding": the code of tests:WithoutRows(bigint) has changed' in message

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamshed.network.sources import FileFormat
+from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import STEP, Input
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import SECONDS, STEP_SECONDS, STEPS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamshed.network.aggregate import AggregateCall, user_aggregate
 from streamshed.network.function import FunctionReference
-from tests.spark.streaming.in_order import InOrder
+from tests.spark.in_order import InOrder
 
 
 class WithMerge(InOrder):

@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import binom, t
 
 from streamshed.planning.quantization import WHOLE
-from tests.spark.streaming.harness import Found
+from tests.spark.event_times import seconds_of
+from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows
-from tests.spark.trunks.numbered_rows import seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CONFIDENCE
 

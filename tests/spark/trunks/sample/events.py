@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from tests.spark.event_times import instants
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import instants
 
 STEPS, STEP_SECONDS, ROWS_PER_STEP = 5, 60, 24_000
 SCHEMA = "id bigint, ts timestamp, v bigint, x double, w double, g bigint, rare bigint"

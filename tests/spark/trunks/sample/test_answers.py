@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from scipy.stats import binom
 
 from streamshed.network.query import Query
+from tests.spark.event_times import seconds_of
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
-from tests.spark.trunks.numbered_rows import seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CODES, CONFIDENCE, RATES, SHED_STEPS
 from tests.spark.trunks.sample.estimates import Asked, check_answers

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.network.query import Query
-from tests.spark.streaming.harness import Found
+from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS

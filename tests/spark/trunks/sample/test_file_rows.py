@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.network.query import Query
+from tests.spark.event_times import instants
 from tests.spark.trunks.drawn_rows import FILE_ROW, DrawnRows, drawn_rows
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import instants
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CODES
 from tests.spark.trunks.sample.estimates import Asked, check_answers

@@ -15,7 +15,7 @@ from streamshed.network.query import Query
 from streamshed.planning.quantization import STEPS_PER_DECADE, sampling_rate_of
 from streamshed.planning.query_rates import SizedRate
 from streamshed.sharing.gating import STEP
-from tests.spark.streaming.harness import Found
+from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS

@@ -15,10 +15,10 @@ from streamshed.network.node import Node
 from streamshed.network.query import Query
 from streamshed.network.relation import relation
 from streamshed.network.stream import Stream
+from tests.spark.event_times import seconds_of
+from tests.spark.files import write_parquet
 from tests.spark.joined_sides import JoinSpec, SideSpec, Windows, expected
-from tests.spark.streaming.files import write_parquet
 from tests.spark.trunks.hosted_rows import HOSTS
-from tests.spark.trunks.numbered_rows import seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Setting
 from tests.spark.trunks.watched_function import watched

@@ -15,7 +15,7 @@ from streamshed.network.network import network
 from streamshed.network.query import Query
 from streamshed.spark.run import start
 from streamshed.spark.sinks import console_sink
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, seconds_of
+from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.sides import STEP_SECONDS

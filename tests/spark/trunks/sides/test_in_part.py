@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.network.query import Query
+from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
+from tests.spark.harness import Found
 from tests.spark.joined_sides import JoinSpec, SideSpec, Windows, expected, found
-from tests.spark.streaming.harness import Found
 from tests.spark.trunks.hosted_rows import hosted_rows
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.sides import ROWS_PER_STEP, STEP_SECONDS, STEPS, TRUNK

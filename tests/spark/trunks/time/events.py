@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from tests.spark.event_times import instants
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import instants
 from tests.spark.trunks.time.steps import BAD_STEP, FAR_AHEAD_STEP, STEP_SECONDS, STEPS
 
 ROWS_PER_SECOND = 20

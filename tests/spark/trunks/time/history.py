@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 
 from streamshed.network.sources import FileFormat
+from tests.spark.event_times import at
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.time.steps import STEP_SECONDS, STEPS
 from tests.spark.trunks.time.texts import SCHEMA, TIMED, write_lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from tests.spark.trunks.numbered_rows import at
+from tests.spark.event_times import at
 
 STEPS, STEP_SECONDS = 6, 10
 

@@ -11,9 +11,9 @@ import pytest
 
 from streamshed.network.query import Query
 from streamshed.network.sources import FileFormat
+from tests.spark.event_times import at
 from tests.spark.trunks.checks import check_unreadable_rows_are_counted
 from tests.spark.trunks.inputs import STEP, Input
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.time.events import NUMBERS, ROWS_PER_STEP, TIMELESS_PLACE

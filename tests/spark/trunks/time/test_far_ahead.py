@@ -8,12 +8,12 @@ import pytest
 
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
+from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     check_unreadable_rows_are_counted,
     test_no_gap_is_longer_than_allowed,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.time.events import FAR_AHEAD_PLACE

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from streamshed.network.query import Query
 from streamshed.network.sources import FileFormat
+from tests.spark.event_times import at
 from tests.spark.trunks.checks import check_unreadable_rows_are_counted
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.time.history import ROWS_PER_STEP, lines_with_time

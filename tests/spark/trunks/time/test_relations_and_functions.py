@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from streamshed.network.query import Query
 from streamshed.network.relation import relation
 from streamshed.spark.sinks import memory_sink
+from tests.spark.event_times import at
 from tests.spark.trunks.inputs import STEP
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.time.steps import STEP_SECONDS, STEPS

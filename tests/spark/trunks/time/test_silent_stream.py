@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamshed.network.query import Query
+from tests.spark.event_times import at
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.time.events import ROWS_PER_SECOND

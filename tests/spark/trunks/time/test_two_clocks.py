@@ -16,9 +16,9 @@ from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
 from streamshed.network.network import network
 from streamshed.network.query import Query
 from streamshed.spark.run import start
-from tests.spark.streaming.harness import Collected
+from tests.spark.event_times import at
+from tests.spark.harness import Collected
 from tests.spark.trunks.checks import check_unreadable_rows_are_counted
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.time.events import ROWS_PER_STEP as EVENTS_PER_STEP

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamshed.network.sources import FileFormat
+from tests.spark.event_times import at
 from tests.spark.trunks.inputs import Input
-from tests.spark.trunks.numbered_rows import at
 from tests.spark.trunks.time.events import YEAR_2038
 from tests.spark.trunks.time.steps import BAD_STEP, FAR_AHEAD_STEP, STEP_SECONDS, STEPS
 

@@ -10,8 +10,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import STEP, Input
-from tests.spark.trunks.numbered_rows import EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.time.steps import STEP_SECONDS, STEPS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +18,8 @@ from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, console_sink, query_view
-from tests.spark.streaming.files import at, write_parquet
+from tests.spark.event_times import at
+from tests.spark.files import write_parquet
 
 ROWS = [
     (at(1), 5, Decimal("1.25"), "a", True, date(2024, 2, 1), 0.5, b"\x00\xff"),
@@ -38,24 +41,46 @@ SCHEMA = pa.schema(
 )
 
 
-@pytest.fixture
-def events(tmp_path: Path) -> Stream:
-    columns = zip(*ROWS, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    write_parquet(tmp_path / "in" / "0.parquet", pa.Table.from_arrays(arrays, schema=SCHEMA))
-    return stream("events", folder(tmp_path / "in", "parquet"), time="ts")
+@dataclass(frozen=True)
+class Answered:
+    """A network, and what it answered: computed once."""
+
+    network: QueryNetwork
+    answers: DataFrame
+
+    def view(self, name: str) -> DataFrame:
+        return query_view(self.answers, self.network, name)
 
 
-def _view(spark: SparkSession, queries: QueryNetwork, name: str = "q") -> DataFrame:
-    return query_view(answers(queries, spark), queries, name)
-
-
-def test_keys_and_aggregates_have_names_and_types(spark: SparkSession, events: Stream) -> None:
+def _network(events: Stream) -> QueryNetwork:
     windowed = events.window("10 seconds").by("s", "flag", day="d", odd="v % 2 = 1", at="ts", raw="raw")
     calls = {"n": "count(*)", "total": "sum(v)", "paid": "sum(money)", "mean": "avg(money)"}
     extremes = {"first": "min(ts)", "most": "max(money)", "word": "max(s)", "least": "min(x)", "blob": "max(raw)"}
-    view = _view(spark, network(windowed.agg(**calls, **extremes).query("q")))
-    types = {name: kind for name, kind in view.dtypes if not name.endswith(("_lower", "_upper"))}
+    tumbling = events.window("10 seconds")
+    return network(
+        windowed.agg(**calls, **extremes).query("typed"),
+        tumbling.agg(n="count(v)", total="sum(v)").query("keyless"),
+        tumbling.agg(n="count(*)", paid="sum(money)").query("counted"),
+        events.filter("v > 5").map(half="v / 2").query("large"),
+        events.query("others"),
+        events.map(Exact="v").query("clashing"),
+    )
+
+
+@pytest.fixture(scope="module")
+def answered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answered]:
+    path = tmp_path_factory.mktemp("views")
+    columns = zip(*ROWS, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    write_parquet(path / "0.parquet", pa.Table.from_arrays(arrays, schema=SCHEMA))
+    queries = _network(stream("events", folder(path, "parquet"), time="ts"))
+    rows = answers(queries, spark).persist()
+    yield Answered(queries, rows)
+    rows.unpersist()
+
+
+def test_keys_and_aggregates_have_names_and_types(answered: Answered) -> None:
+    types = {name: kind for name, kind in answered.view("typed").dtypes if not name.endswith(("_lower", "_upper"))}
     assert types == {
         "window_start": "timestamp",
         "window_end": "timestamp",
@@ -76,7 +101,10 @@ def test_keys_and_aggregates_have_names_and_types(spark: SparkSession, events: S
         "blob": "binary",
         "exact": "boolean",
     }
-    rows = {row["at"]: row for row in view.toArrow().to_pylist()}
+
+
+def test_keys_and_aggregates_have_values_of_their_types(answered: Answered) -> None:
+    rows = {row["at"]: row for row in answered.view("typed").toArrow().to_pylist()}
     assert len(rows) == len(ROWS)
     first = rows[at(1)]
     assert (first["s"], first["flag"], first["day"], first["odd"]) == ("a", True, date(2024, 2, 1), True)
@@ -89,16 +117,14 @@ def test_keys_and_aggregates_have_names_and_types(spark: SparkSession, events: S
     assert rows[at(11)]["s"] == ""
 
 
-def test_without_keys_there_is_a_row_per_window(spark: SparkSession, events: Stream) -> None:
-    view = _view(spark, network(events.window("10 seconds").agg(n="count(v)", total="sum(v)").query("q")))
-    rows = view.orderBy("window_start").toArrow().to_pylist()
+def test_without_keys_there_is_a_row_per_window(answered: Answered) -> None:
+    rows = answered.view("keyless").orderBy("window_start").toArrow().to_pylist()
     assert [(row["window_start"], row["n"], row["total"]) for row in rows] == [(at(0), 2, 12), (at(10), 1, 2**62)]
     assert (rows[0]["n_lower"], rows[0]["n_upper"], rows[0]["total_lower"]) == (2.0, 2.0, 12.0)
 
 
-def test_estimates_are_rounded_to_the_type_and_keep_their_bounds(spark: SparkSession, events: Stream) -> None:
-    queries = network(events.window("10 seconds").agg(n="count(*)", paid="sum(money)").query("q"))
-    sampled = answers(queries, spark).withColumns(
+def test_estimates_are_rounded_to_the_type_and_keep_their_bounds(answered: Answered) -> None:
+    sampled = answered.answers.withColumns(
         {
             "value": F.col("value") + 0.6,
             "value_text": F.lit(None).cast("string"),
@@ -106,27 +132,27 @@ def test_estimates_are_rounded_to_the_type_and_keep_their_bounds(spark: SparkSes
             "exact": F.lit(False),
         }
     )
-    [first, _] = query_view(sampled, queries, "q").orderBy("window_start").collect()
+    [first, _] = query_view(sampled, answered.network, "counted").orderBy("window_start").collect()
     assert (first.n, first.paid, first.exact) == (4, Decimal("-1.65"), False)
     assert (first.n_lower, first.paid_lower) == (1.0, -4.25)
 
 
-def test_rows_of_set_valued_queries_have_their_columns(spark: SparkSession, events: Stream) -> None:
-    queries = network(events.filter("v > 5").map(half="v / 2").query("q"), events.query("others"))
-    view = _view(spark, queries)
+def test_rows_of_set_valued_queries_have_their_columns(answered: Answered) -> None:
+    view = answered.view("large")
     assert view.columns == [*SCHEMA.names, "half", "sampling_rate", "exact"]
     assert dict(view.dtypes)["half"] == "double"
-    [row] = view.where("v = 7").toArrow().to_pylist()
+    rows = view.toArrow().to_pylist()
+    [row] = [row for row in rows if row["v"] == 7]
     assert [row[name] for name in SCHEMA.names] == list(ROWS[1])
     assert (row["half"], row["sampling_rate"], row["exact"]) == (3.5, 1.0, True)
-    assert view.count() == 2
+    assert len(rows) == 2
 
 
 def test_streams_parsed_from_text_have_the_types_of_their_schema(spark: SparkSession, tmp_path: Path) -> None:
     source = folder(tmp_path, "json", schema="ts timestamp, v int, tags array<string>")
     events = stream("events", source, time="ts")
     queries = network(events.window("1 minute").by("v", "tags").agg(most="max(ts)").query("q"))
-    assert dict(_view(spark, queries).dtypes) == {
+    assert dict(query_view(answers(queries, spark), queries, "q").dtypes) == {
         "window_start": "timestamp",
         "window_end": "timestamp",
         "v": "int",
@@ -138,23 +164,18 @@ def test_streams_parsed_from_text_have_the_types_of_their_schema(spark: SparkSes
     }
 
 
-def test_an_unknown_query_is_refused_with_a_near_miss(spark: SparkSession, events: Stream) -> None:
-    queries = network(events.window("1 minute").agg(n="count(*)").query("packets"))
-    with pytest.raises(InvalidNetworkError, match=r'no query "packet".*did you mean "packets"'):
-        _view(spark, queries, "packet")
+def test_an_unknown_query_is_refused_with_a_near_miss(answered: Answered) -> None:
+    with pytest.raises(InvalidNetworkError, match=r'no query "count".*did you mean "counted"'):
+        answered.view("count")
 
 
-def test_two_columns_of_one_name_are_refused(spark: SparkSession, events: Stream) -> None:
-    queries = network(events.map(Exact="v").query("q"))
+def test_two_columns_of_one_name_are_refused(answered: Answered) -> None:
     with pytest.raises(InvalidNetworkError, match='two columns "exact": rename that column before the query'):
-        _view(spark, queries)
+        answered.view("clashing")
 
 
-def test_the_console_shows_the_latest_windows(
-    spark: SparkSession, events: Stream, capsys: pytest.CaptureFixture[str]
-) -> None:
-    queries = network(events.window("10 seconds").agg(n="count(*)").query("counted"))
-    console_sink(1).write(answers(queries, spark), "", 0)
+def test_the_console_shows_the_latest_windows(answered: Answered, capsys: pytest.CaptureFixture[str]) -> None:
+    console_sink(1).write(answered.answers.where("query = 'counted'"), "", 0)
     shown = capsys.readouterr().out
     assert "counted" in shown
     assert str(datetime(2024, 1, 1, 0, 0, 20, tzinfo=UTC).replace(tzinfo=None)) in shown

@@ -45,6 +45,7 @@ class CarrierClock:
         self._first_event: dict[str, int] = {}
         self._longest_to_drain: int | None = None
         self._shown_before_draining = 0
+        self._shows_drained = last is not None and last.drained_at is not None
         self._unread: set[str] = set()
         self._begun_at_seconds: float | None = None
         self._now_seconds = 0.0
@@ -53,8 +54,8 @@ class CarrierClock:
         """Take in the events of a finished micro-batch.
 
         Args:
-            report: What was read, and the event times of what was kept of it; these may be the carriers', so while
-                draining only `offered` counts.
+            report: What was read, and the event times of what was kept of it; these may be the carriers', so of a
+                micro-batch that was planned while draining only `offered` counts.
             offered: Event times of all rows that were read, shed ones included, of the streams that tell.
         """
         bounds = offered or {}
@@ -62,7 +63,7 @@ class CarrierClock:
         latest = {name: bound.last for name, bound in bounds.items()}
         first = {n: t for n, t in report.earliest_event.items() if n in report.readable and not self._has_shown(n, t)}
         self._first_event = {**first, **earliest, **self._first_event}
-        told = {} if self._longest_to_drain is not None else report.latest_event
+        told = {} if self._shows_drained else report.latest_event
         told = {name: instant for name, instant in told.items() if name in report.readable}
         for name, instant in {**told, **latest}.items():
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
@@ -82,7 +83,7 @@ class CarrierClock:
             active: Streams that are known to have rows in it; if none of those before could be read, that is no sign
                 of life.
         """
-        self._now_seconds = now_seconds
+        self._now_seconds, self._shows_drained = now_seconds, self._longest_to_drain is not None
         if self._begun_at_seconds is None:
             self._begun_at_seconds = now_seconds
         for name in self._streams:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier_clock import CarrierClock
@@ -26,19 +28,27 @@ def told(clock: CarrierClock, number: int, readable: dict[str, int], unreadable:
     clock.advance(now, set(offered))
     shown = {name: clock.interval(name)["carrier_time"] for name in offered}
     carried = {name: instant for name, instant in shown.items() if instant is not None}
-    report = MicroBatchReport(
+    earliest = {name: min(carried.get(name, at(number)), readable.get(name, at(number))) for name in offered}
+    clock.observe(
+        replace(a_report(number, {**carried, **readable}, offered), earliest_event=earliest, readable=set(readable))
+    )
+
+
+def a_report(number: int, latest: dict[str, int], offered: dict[str, int] | None = None) -> MicroBatchReport:
+    """The report of a micro-batch of which each stream's latest event is known."""
+    rows = dict.fromkeys(latest, 10) if offered is None else offered
+    return MicroBatchReport(
         micro_batch_id=number,
-        started_at_seconds=now,
+        started_at_seconds=START + STEP * number,
         processing_seconds=0.5,
-        offered_rows=offered,
-        admitted_rows=offered,
-        earliest_event={name: min(carried.get(name, at(number)), readable.get(name, at(number))) for name in offered},
-        latest_event={**carried, **readable},
-        readable=set(readable),
+        offered_rows=rows,
+        admitted_rows=rows,
+        earliest_event=latest,
+        latest_event=latest,
+        readable=set(latest),
         watermark=0,
         state_rows=0,
     )
-    clock.observe(report)
 
 
 def at(number: int) -> int:
@@ -124,6 +134,30 @@ def test_before_the_first_number_there_is_none() -> None:
     for number in range(100):
         told(clock, number, {}, ("a",))
     assert clock.interval("a") == {"carrier_from": None, "carrier_until": None, "carrier_time": None}
+
+
+def test_rows_of_the_micro_batch_before_draining_count() -> None:
+    """It was planned before; its report is there only when the next one is planned."""
+    clock = CarrierClock([a_stream("a")])
+    told(clock, 0, {"a": at(0)})
+    clock.advance(START + STEP, {"a"})
+    clock.drain(10 * SECOND)
+    clock.observe(a_report(1, {"a": at(1)}))
+    clock.advance(START + 2 * STEP)
+    assert until(clock, "a") == at(1)
+    drained_at = clock.drained_at
+    assert drained_at is not None
+    clock.observe(a_report(2, {"a": drained_at + SECOND}))
+    clock.advance(START + 3 * STEP)
+    assert until(clock, "a") == at(1), "this is the carrier's time"
+    assert clock.drained_at == drained_at
+
+
+def test_what_a_carrier_showed_while_draining_is_no_event_after_a_restart() -> None:
+    clock = CarrierClock([a_stream("a")], a_plan({"a": 40 * SECOND}, drained_at=900 * SECOND), 900 * SECOND)
+    clock.observe(a_report(4, {"a": 901 * SECOND}))
+    clock.advance(START)
+    assert clock.latest_event == {"a": 40 * SECOND}
 
 
 def a_plan(latest: dict[str, int], drained_at: int | None = None) -> PlanRow:

@@ -11,8 +11,10 @@ BIN := .venv/bin
 PURE_TESTS := src/streamshed tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
+# A thorough run of these measures times, and has the machine to itself.
+APART := $(if $(filter thorough,$(HYPOTHESIS_PROFILE)),--ignore=$(ELASTIC_TESTS))
 # Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB, with the programs that it starts.
-# Trunks come first, whole: what is begun last should be short.
+# The elastic course and trunks come first, whole: what is begun last should be short.
 SPARK_SESSIONS ?= 3
 BENCHMARKS ?= throughput overhead burst
 BENCH_FOLDER ?= out/bench
@@ -30,18 +32,19 @@ demo: setup ## watch a network of queries survive a burst (at most four minutes)
 	$(BIN)/streamshed demo
 
 test: setup ## run the tests: doctests, unit and property tests, then those on Spark
-	@bash scripts/parts.sh test test-pure test-spark test-elastic
+	@bash scripts/parts.sh test test-pure test-spark
 
 test-thorough: export HYPOTHESIS_PROFILE := thorough
-test-thorough: test ## run them with four times as many examples, and those that take long, too (hours)
+test-thorough: setup ## run them with four times as many examples, and those that take long, too (hours)
+	@bash scripts/parts.sh test-thorough test-pure test-spark test-elastic
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
-	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadscope --no-loadscope-reorder --ignore=$(ELASTIC_TESTS) $(SPARK_TESTS)
+	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadscope --no-loadscope-reorder $(APART) $(SPARK_TESTS)
 
-test-elastic: setup ## run the tests of workers that come, go and die, with the machine to themselves
+test-elastic: setup ## run those of workers that come, go and die alone: a thorough run measures times
 	$(BIN)/python -m pytest $(ELASTIC_TESTS)
 
 lint: setup ## check style, format, types and the direction of dependencies

@@ -33,11 +33,8 @@ class StreamCount:
         return self.runs > most.runs or self.micro_batches > most.micro_batches
 
 
-MOST = StreamCount(runs=130, micro_batches=750)
-"""What `make test` may start, but for `tests/spark/elastic`."""
-
-MOST_ELASTIC = StreamCount(runs=6, micro_batches=80)
-"""What `tests/spark/elastic` may start."""
+MOST = StreamCount(runs=64, micro_batches=330)
+"""What `make test` may start."""
 
 
 def note_start(checkpoint: str) -> None:

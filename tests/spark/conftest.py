@@ -8,13 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.spark.budget import FOLDER, MOST, MOST_ELASTIC, StreamCount, count_streams, note_all_starts
+from tests.spark.budget import FOLDER, MOST, count_streams, note_all_starts
 from tests.spark.sessions import session_for_tests
 from tests.thoroughness import is_thorough
 
 _HERE = Path(__file__).parent
-_TRUNKS = _HERE / "trunks"
-_TRUNKS_BELOW_ROOT = "tests/spark/trunks/"
+_WHOLE = ("tests/spark/elastic/", "tests/spark/trunks/")
+"""What lies below these runs in one session, folder by folder; all else file by file. The longest comes first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,12 +25,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class SessionScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Lets all scenarios of a trunk run in one session, and the tests of each other file."""
+    """Lets all scenarios of a trunk run in one session, so those of the elastic course, and the tests of each file."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        folder = str(PurePosixPath(file).parent)
-        return folder if folder.startswith(_TRUNKS_BELOW_ROOT) else file
+        return str(PurePosixPath(file).parent) if file.startswith(_WHOLE) else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -46,33 +45,27 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Trunks take longest: what is begun last should be short."""
-    items.sort(key=lambda item: not item.path.is_relative_to(_TRUNKS))
+    """What is begun last should be short."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in _WHOLE])
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail where more streams were started than may be."""
     if hasattr(session.config, "workerinput"):
         return
-    count, most = count_streams(Path(os.environ[FOLDER])), _most(session.config)
-    if count.exceeds(most) and not is_thorough():
+    count = count_streams(Path(os.environ[FOLDER]))
+    if count.exceeds(MOST) and not is_thorough():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many streams were started, and how many may be."""
-    count, most = count_streams(Path(os.environ[FOLDER])), _most(config)
+    count = count_streams(Path(os.environ[FOLDER]))
     terminalreporter.write_line(
-        f"streams started: {count.runs} of at most {most.runs}, micro-batches: {count.micro_batches} of at most"
-        f" {most.micro_batches} (tests/spark/budget.py)",
-        red=count.exceeds(most),
+        f"streams started: {count.runs} of at most {MOST.runs}, micro-batches: {count.micro_batches} of at most"
+        f" {MOST.micro_batches} (tests/spark/budget.py)",
+        red=count.exceeds(MOST),
     )
-
-
-def _most(config: pytest.Config) -> StreamCount:
-    arguments = [Path(argument.partition("::")[0]).absolute() for argument in config.args]
-    is_elastic = all(argument.is_relative_to(_HERE / "elastic") for argument in arguments)
-    return MOST_ELASTIC if is_elastic else MOST
 
 
 @pytest.fixture(scope="session")

@@ -19,3 +19,10 @@ def test_each_row_as_often_as_any_other() -> None:
     assert isinstance(counts, np.ndarray)
     assert abs(counts.mean() / 4000 - 0.1) < 0.005
     assert np.abs(counts / 4000 - 0.1).max() < 0.025
+
+
+@given(times=st.lists(st.integers(0, 50), min_size=1, max_size=60), seed=st.integers(0, 5))
+def test_the_same_rows_whenever_they_come(times: list[int], seed: int) -> None:
+    rows = np.sort(np.array(times, np.int64))
+    first, again = (chosen_rows(rows, 0.5, salt=7, seed=seed) for _ in range(2))
+    assert first.tolist() == again.tolist()

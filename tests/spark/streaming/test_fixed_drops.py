@@ -23,7 +23,7 @@ def sizes(rows: int, window: int) -> DropRunSizes:
 @pytest.mark.parametrize(
     ("network_over", "place", "run_sizes"),
     [
-        (nested_network, DropPlace.MIDDLE, sizes(10_000, INNER * OUTER)),
+        pytest.param(nested_network, DropPlace.MIDDLE, sizes(10_000, INNER * OUTER), marks=thorough),
         pytest.param(nested_network, DropPlace.OUTPUT, sizes(10_000, INNER * OUTER), marks=thorough),
         (fork_network, DropPlace.SPLIT, sizes(400, INNER)),
     ],

@@ -180,11 +180,12 @@ def _await_program(cast: Cast, process: subprocess.Popen[bytes], has_come: Calla
 
 
 def go_on(cast: Cast, spark: SparkSession) -> None:
-    """Start the trunk again, stop it after a step, and start it once more to run to its end."""
+    """Start the trunk again and run it to its end; where it is to be stopped meanwhile, start it once more."""
     spark = spark.newSession()
     for name, value in cast.trunk.session.items():
         spark.conf.set(name, value)
-    for number, last in ((1, cast.trunk.stopped_after), (2, cast.trunk.steps - 1)):
+    lasts = [step for step in (cast.trunk.stopped_after, cast.trunk.steps - 1) if step is not None]
+    for number, last in enumerate(lasts, start=1):
         _note_start(cast, number)
         sink = AnswerFiles(cast, last)
         with started(cast, spark, number, sink) as run:

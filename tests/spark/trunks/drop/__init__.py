@@ -12,7 +12,6 @@ TRUNK = Trunk(
     steps=STEPS,
     killed_in=2,
     killed="written",
-    stopped_after=4,
     session=INTERPRETED,
     on_cluster=True,
     sink=predicting,

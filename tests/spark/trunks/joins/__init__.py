@@ -4,12 +4,13 @@ from tests.spark.trunks.joins.sides import side
 from tests.spark.trunks.trunk import Trunk
 
 CALLS, ALERTS = side("calls"), side("alerts")
+STOPPED_AFTER = 2
 
 TRUNK = Trunk(
     inputs=(CALLS, ALERTS),
     steps=7,
     killed_in=1,
     killed="unwritten",
-    stopped_after=2,
+    stopped_after=STOPPED_AFTER,
     settings={"partitions": 2, "headroom": 1.0},
 )

@@ -4,13 +4,20 @@ Where any query asks for rows, Spark runs each join of the network twice: so the
 """
 
 from tests.spark.trunks.joins.sides import STEPS, side
-from tests.spark.trunks.trunk import Trunk
+from tests.spark.trunks.trunk import INTERPRETED, Trunk
 
+STOPPED_AFTER = 3
 FAR_AHEAD_STEP = 2
 """The step in which both sides have a row of the year 2038: all goes on as without them."""
 
 CALLS, ALERTS = (side(name, FAR_AHEAD_STEP) for name in ("calls", "alerts"))
 
 TRUNK = Trunk(
-    inputs=(CALLS, ALERTS), steps=STEPS, killed_in=1, killed="unwritten", stopped_after=3, settings={"partitions": 2}
+    inputs=(CALLS, ALERTS),
+    steps=STEPS,
+    killed_in=1,
+    killed="unwritten",
+    stopped_after=STOPPED_AFTER,
+    settings={"partitions": 2},
+    session=INTERPRETED,
 )

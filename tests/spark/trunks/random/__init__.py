@@ -12,7 +12,6 @@ TRUNK = Trunk(
     steps=STEPS,
     killed_in=1,
     killed="written",
-    stopped_after=2,
     settings={"unscalable": "keep"},
     session={"spark.sql.codegen.wholeStage": "true"},
 )

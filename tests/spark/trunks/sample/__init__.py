@@ -5,7 +5,7 @@ The process is killed and the run stopped among micro-batches that shed.
 
 from streamshed.planning.quantization import sampling_rate_of
 from tests.spark.trunks.sample.events import STEPS, events
-from tests.spark.trunks.trunk import Trunk
+from tests.spark.trunks.trunk import INTERPRETED, Trunk
 
 CODES = (0, 16, 40, 28, 0)
 """By step, the code of the rate at which most queries are sampled."""
@@ -19,6 +19,6 @@ TRUNK = Trunk(
     steps=STEPS,
     killed_in=1,
     killed="written",
-    stopped_after=2,
     settings={"confidence": CONFIDENCE},
+    session=INTERPRETED,
 )

@@ -15,6 +15,5 @@ TRUNK = Trunk(
     killed_in=1,
     killed="written",
     stopped_after=2,
-    settings={"partitions": 2},
     session=INTERPRETED,
 )

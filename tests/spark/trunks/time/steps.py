@@ -9,7 +9,7 @@ from tests.spark.event_times import at
 
 STEPS, STEP_SECONDS = 6, 10
 
-KILLED_IN, STOPPED_AFTER = 1, 3
+KILLED_IN = 1
 
 FAR_AHEAD_STEP = KILLED_IN
 """The step in which rows of the year 2038 come."""

@@ -17,14 +17,14 @@ from streamshed.spark import answers, query_view
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.time.numbers import CLOCK, NUMBERED, NUMBERS_PER_STEP
-from tests.spark.trunks.time.steps import STEPS, STOPPED_AFTER
+from tests.spark.trunks.time.steps import STEPS
 from tests.spark.trunks.trunk import prefixed
 
 SIZE, SLIDE, MAX_GAP = 100, 25, 3
 CODES = {0: 10, 1: 22, 2: 10}
 """Codes of the rates at which the rows of a step are kept."""
 
-LAST_DROPPING = STOPPED_AFTER
+LAST_DROPPING = 3
 """From the first step to this one windows are dropped."""
 
 WHOLE_QUERIES = [("all", "true", SLIDE), ("odd", "v % 2 = 1", SIZE)]

@@ -20,8 +20,7 @@ from streamshed.spark.run import start
 from tests.spark.trunks.course import AnswerFiles
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
-from tests.spark.trunks.time.steps import STOPPED_AFTER
-from tests.spark.trunks.time.trades import CLOCK, TRADES, trades_as_they_came
+from tests.spark.trunks.time.trades import TRADES, trades_as_they_came
 from tests.spark.trunks.trunk import prefixed
 
 SIZE, SLIDE = 20, 5
@@ -60,11 +59,10 @@ def _by_symbol(trades: Stream) -> Query:
 
 
 def _queries(setting: Setting) -> Iterable[Query]:
-    """Windows in time beside them are gone after the stop. On the other clock nobody asks for windows of rows."""
+    """On the other clock nobody asks for windows of rows."""
     trades, then = setting["trades"], setting["then"]
-    in_time = trades.window("20 seconds").agg(n="count(*)", first="min(price)").query("in_time")
     other_clock = then.window("20 seconds").agg(n="count(*)", total="sum(v)").query("other_clock")
-    return [_by_symbol(trades), other_clock, *([in_time] if setting.start < 2 else [])]
+    return [_by_symbol(trades), other_clock]
 
 
 SCENARIO = Scenario(queries=_queries)
@@ -117,12 +115,6 @@ def test_late_rows_are_counted(outcome: Outcome) -> None:
     late = sum(_is_late(row) for row in rows)
     assert late > 1
     assert sum(row.rows_used for row in outcome.rows("by_symbol", kind="late")) == late
-
-
-def test_a_query_beside_them_goes_and_they_stay(outcome: Outcome) -> None:
-    last = max(row.micro_batch_id for row in outcome.rows("in_time"))
-    assert 0 < last <= outcome.readers("trades", CLOCK)[STOPPED_AFTER + 1]
-    assert max(row.micro_batch_id for row in outcome.rows("by_symbol")) > last
 
 
 def test_batch_mode_answers_as_duckdb_does(outcome: Outcome, spark: SparkSession) -> None:

@@ -1,7 +1,7 @@
 """Joins of two streams of rows: over a kill and restarts, in part, by weight, by sample, in little memory, and late."""
 
 from tests.spark.trunks.joins.sides import side
-from tests.spark.trunks.trunk import Trunk
+from tests.spark.trunks.trunk import INTERPRETED, Trunk
 
 CALLS, ALERTS = side("calls"), side("alerts")
 STOPPED_AFTER = 2
@@ -13,4 +13,5 @@ TRUNK = Trunk(
     killed="unwritten",
     stopped_after=STOPPED_AFTER,
     settings={"partitions": 2, "headroom": 1.0},
+    session=INTERPRETED,
 )

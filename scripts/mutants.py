@@ -3,6 +3,7 @@
     .venv/bin/python scripts/mutants.py             all faults of scripts/mutants.toml
     .venv/bin/python scripts/mutants.py NAME...     these
     .venv/bin/python scripts/mutants.py --pure      those that tests without Spark find
+    .venv/bin/python scripts/mutants.py --passed    `make test` has passed: not without any fault first
 
 Each fault names the tests of `make test` (without the elastic part) that are to find it. They run on a copy of the
 sources: first unchanged, when all must pass, then with the fault, when one must fail. The table of results goes to
@@ -112,12 +113,13 @@ def tried(tree: Path, mutant: Mutant) -> Result:
     return Result(mutant, finder, time.monotonic() - begun)
 
 
-def chosen_mutants() -> list[Mutant]:
-    """The faults that the command line names."""
+def chosen_mutants() -> tuple[list[Mutant], bool]:
+    """The faults that the command line names, and whether tests are run without any fault first."""
     parser = argparse.ArgumentParser(description="Plant deliberate faults, and see that tests find them.")
     parser.add_argument("names", nargs="*", help="faults; without any, all")
     parser.add_argument("--pure", action="store_true", help="those that tests without Spark find")
     parser.add_argument("--spark", action="store_true", help="those that tests on Spark find")
+    parser.add_argument("--passed", action="store_true", help="do not run the tests without any fault first")
     arguments = parser.parse_args()
     every = mutants()
     unknown = set(arguments.names) - {mutant.name for mutant in every}
@@ -126,18 +128,18 @@ def chosen_mutants() -> list[Mutant]:
     chosen = [mutant for mutant in every if not arguments.names or mutant.name in arguments.names]
     if arguments.pure or arguments.spark:
         chosen = [mutant for mutant in chosen if mutant.needs_spark is arguments.spark]
-    return chosen
+    return chosen, not arguments.passed
 
 
 def main() -> int:
     """Try the faults, and tell of each as soon as it is done."""
-    chosen = chosen_mutants()
+    chosen, first_without = chosen_mutants()
     with tempfile.TemporaryDirectory(prefix="mutants_") as folder:
         tree = Path(folder)
         copied(tree)
         for mutant in chosen:
             (tree / "src" / "streamshed" / mutant.path).write_text(planted(tree, mutant), encoding="utf-8")
-        for tests in dict.fromkeys(mutant.tests for mutant in chosen):
+        for tests in dict.fromkeys(mutant.tests for mutant in chosen if first_without):
             if (failed := run_tests(tree, tests)) is not None:
                 raise SystemExit(f"without any fault, {failed} fails")
         sys.stdout.write("| fault | where | found by | seconds |\n|---|---|---|---|\n")

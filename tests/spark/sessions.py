@@ -60,3 +60,18 @@ def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | Non
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+INTERPRETED: Mapping[str, str] = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings without generated code: of few rows it costs more than it saves."""
+
+
+def interpreting(spark: SparkSession) -> SparkSession:
+    """A session beside another one that generates no code."""
+    session = spark.newSession()
+    for name, value in INTERPRETED.items():
+        session.conf.set(name, value)
+    return session

@@ -27,6 +27,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS, at
 from tests.spark.run_example import printed_by
+from tests.spark.sessions import interpreting
 
 ROWS, SPAN_SECONDS = 90, 60
 W1_SECONDS, W2_SECONDS = 9, 4
@@ -274,9 +275,10 @@ def _read_again() -> QueryNetwork:
 @pytest.fixture(scope="module")
 def answered(spark: SparkSession) -> pa.Table:
     """What one network of all these joins answers."""
-    inputs = {name: spark.createDataFrame(rows, DDL) for name, rows in (("calls", CALLS), ("alerts", ALERTS))}
+    session = interpreting(spark)
+    inputs = {name: session.createDataFrame(rows, DDL) for name, rows in (("calls", CALLS), ("alerts", ALERTS))}
     queries = network(*_of_conditions(), *_of_several_joins(), *_of_nothing(), *_read_again().queries)
-    return answers(queries, spark, {**inputs, "nothing": inputs["calls"].limit(0)}).toArrow()
+    return answers(queries, session, {**inputs, "nothing": inputs["calls"].limit(0)}).toArrow()
 
 
 @pytest.mark.parametrize("kind", CONDITIONS)

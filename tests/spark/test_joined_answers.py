@@ -23,6 +23,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
 from tests.spark.event_times import at
 from tests.spark.joined_sides import COLUMNS, NUMBERS, JoinSpec, SideSpec, Windows, expected, found, windows_in
+from tests.spark.sessions import interpreting
 from tests.thoroughness import thorough
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("host", pa.string()), ("n", pa.int64())])
@@ -171,7 +172,7 @@ def queries() -> QueryNetwork:
 @pytest.fixture(scope="module")
 def answered(spark: SparkSession, queries: QueryNetwork) -> pa.Table:
     """What one network of two joins answers."""
-    return _answered(queries, INPUTS, spark)
+    return _answered(queries, INPUTS, interpreting(spark))
 
 
 def test_answers_are_joined_with_answers_as_duckdb_joins_them(

@@ -17,6 +17,7 @@ from streamshed.spark import answers, query_view
 from streamshed.spark.internal_names import TIME
 from streamshed.spark.join_sums import join_sums
 from streamshed.spark.join_work import JoinSums
+from tests.spark.sessions import interpreting
 from tests.spark.trunks.inputs import STEP
 from tests.spark.trunks.joins import ALERTS, CALLS
 from tests.spark.trunks.joins.sides import DDL
@@ -50,8 +51,8 @@ def _inputs(spark: SparkSession) -> dict[str, DataFrame]:
 
 def test_batch_mode_answers_as_duckdb_does(spark: SparkSession) -> None:
     every = (*SUMMED, *AS_ROWS)
-    queries = network(*(asked.query(_pairs()) for asked in every))
-    found = answers(queries, spark, _inputs(spark)).cache()
+    queries, session = network(*(asked.query(_pairs()) for asked in every)), interpreting(spark)
+    found = answers(queries, session, _inputs(session)).cache()
     for asked in every:
         view = query_view(found, queries, asked.name).toArrow()
         assert_alike(asked, answered(asked, view), asked.expected(CALLS.rows, ALERTS.rows))

@@ -22,7 +22,7 @@ from tests.spark.exactness.specification import NetworkSpec
 from tests.spark.exactness.tables import make_tables
 from tests.thoroughness import chosen, share_of
 
-NETWORKS_PER_JOB = int(os.environ.get("EXACTNESS_NETWORKS", share_of(40)))
+NETWORKS_PER_JOB = int(os.environ.get("EXACTNESS_NETWORKS", share_of(24)))
 FIRST_SEED = int(os.environ.get("EXACTNESS_SEED", "0"))
 JOBS: dict[str, dict[str, int]] = {
     "two streams": {"events": 300, "others": 200},

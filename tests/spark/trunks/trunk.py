@@ -19,12 +19,6 @@ Value = TypeVar("Value")
 SETTINGS: Mapping[str, Any] = {"trigger": "100 ms", "partitions": 1}
 """A micro-batch follows the other, and state is in one piece."""
 
-INTERPRETED: Mapping[str, str] = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Settings of a session without generated code: of few rows it would cost more than it saves."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trunk:

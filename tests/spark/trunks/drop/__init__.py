@@ -1,8 +1,9 @@
 """Windows dropped: what is delivered is exact, the rest are gaps, and none is longer than allowed."""
 
+from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.numbered_rows import numbered_rows
 from tests.spark.trunks.predicting_files import predicting
-from tests.spark.trunks.trunk import INTERPRETED, Trunk
+from tests.spark.trunks.trunk import Trunk
 
 STEPS, STEP_SECONDS, ROWS_PER_SECOND = 8, 10, 40
 EVENTS = numbered_rows("events", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)

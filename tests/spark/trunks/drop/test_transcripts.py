@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from datetime import UTC
 
 import pyarrow as pa
 import pytest
@@ -13,8 +12,8 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import network
 from streamshed.network.query import Query
 from streamshed.network.stream import Stream
-from streamshed.spark import query_view
 from tests.spark.event_times import instants, seconds_of
+from tests.spark.sessions import interpreting
 from tests.spark.trunks.drop import STEP_SECONDS, STEPS
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
@@ -82,18 +81,16 @@ def test_batch_mode_says_what_the_transcripts_say_of_windows_that_missed_no_row(
 ) -> None:
     """It knows no late rows, and drops no windows."""
     queries = network(*_asked(INPUT.stream(outcome.cast.path)))
-    answers = queries.answers(spark).persist()
-    try:
-        for told in ALL:
-            rows = query_view(answers, queries, told.name).collect()
-            windows = {seconds_of(row.window_start.replace(tzinfo=UTC)): (row.n, row.total) for row in rows}
-            missing = _windows_of_late_rows(told)
-            expected = {start: row for start, row in told.answers.items() if start not in missing}
-            assert {start: windows[start] for start in expected} == expected, told.name
-            beside = windows.keys() - expected.keys() - missing.keys() - set(told.gaps)
-            assert {windows[start] for start in beside} <= {(0, None)}, told.name
-    finally:
-        answers.unpersist()
+    values: dict[str, dict[float, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
+    for row in queries.answers(interpreting(spark)).toArrow().to_pylist():
+        values[row["query"]][seconds_of(row["window_start"])][row["aggregate"]] = row["value"]
+    for told in ALL:
+        windows = {start: (row["n"], row["total"]) for start, row in values[told.name].items()}
+        missing = _windows_of_late_rows(told)
+        expected = {start: row for start, row in told.answers.items() if start not in missing}
+        assert {start: windows[start] for start in expected} == expected, told.name
+        beside = windows.keys() - expected.keys() - missing.keys() - set(told.gaps)
+        assert {windows[start] for start in beside} <= {(0.0, None)}, told.name
 
 
 def _windows_of_late_rows(told: Transcript) -> Counter[float]:

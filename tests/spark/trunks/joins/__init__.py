@@ -1,7 +1,8 @@
 """Joins of two streams of rows: over a kill and restarts, in part, by weight, by sample, in little memory, and late."""
 
+from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.joins.sides import side
-from tests.spark.trunks.trunk import INTERPRETED, Trunk
+from tests.spark.trunks.trunk import Trunk
 
 CALLS, ALERTS = side("calls"), side("alerts")
 STOPPED_AFTER = 2

@@ -3,8 +3,9 @@
 Where any query asks for rows, Spark runs each join of the network twice: so these are not among the other joins.
 """
 
+from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.joins.sides import STEPS, side
-from tests.spark.trunks.trunk import INTERPRETED, Trunk
+from tests.spark.trunks.trunk import Trunk
 
 STOPPED_AFTER = 3
 FAR_AHEAD_STEP = 2

@@ -4,10 +4,11 @@ It is killed in the middle of a task, by a function of the scenario `mid_task`; 
 computing of answers and the sink.
 """
 
+from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.numbered_rows import numbered_rows
 from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, STEP_SECONDS, STEPS, STOPPED_AFTER
 from tests.spark.trunks.restart.trades import TRADES
-from tests.spark.trunks.trunk import INTERPRETED, Trunk
+from tests.spark.trunks.trunk import Trunk
 
 EVENTS, APART = (
     numbered_rows(name, steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND, clock=clock)

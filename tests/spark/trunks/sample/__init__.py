@@ -4,8 +4,9 @@ The process is killed and the run stopped among micro-batches that shed.
 """
 
 from streamshed.planning.quantization import sampling_rate_of
+from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.sample.events import STEPS, events
-from tests.spark.trunks.trunk import INTERPRETED, Trunk
+from tests.spark.trunks.trunk import Trunk
 
 CODES = (0, 16, 40, 28, 0)
 """By step, the code of the rate at which most queries are sampled."""

@@ -1,7 +1,8 @@
 """Joins of which a side is answers of windows: windows over them dropped, in part, in full, with late rows."""
 
+from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.hosted_rows import hosted_rows
-from tests.spark.trunks.trunk import INTERPRETED, Trunk
+from tests.spark.trunks.trunk import Trunk
 
 STEPS, STEP_SECONDS, ROWS_PER_STEP = 6, 30, 66
 CALLS, ALERTS = (

@@ -15,7 +15,7 @@ from streamshed.planning.demand import Demand
 from streamshed.planning.hoeffding import hoeffding_rates
 from streamshed.planning.least_error import equal_error_rates, least_error_rates
 from streamshed.planning.quantization import SMALLEST, STEPS_PER_DECADE, sampling_rate_of
-from streamshed.planning.work_tree import Vector, WorkTree
+from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
 from tests.property.planning.trees import GOALS, demands, trees
 
 Policy = Callable[[WorkTree, Sequence[Demand], float], Vector]
@@ -104,3 +104,17 @@ def test_a_goal_takes_nothing_from_a_higher_priority(policy: Policy, data: st.Da
     for one, rate in zip(known, rates, strict=True):
         if rate > 0:
             assert all(rates[i] == 1 for i, other in enumerate(known) if other.priority > one.priority)
+
+
+@every_policy
+@pytest.mark.parametrize("heavy", [0, 1])
+def test_where_one_goal_fits_it_is_that_of_the_heavier_query(policy: Policy, heavy: int) -> None:
+    nodes = [WorkNode(name=f"n{query}", parent=None, seconds=1.0, query=query) for query in range(2)]
+    goal = ErrorGoal(0.1, 0.95)
+    asked = [
+        Demand(query=f"q{query}", coefficient=1e-3, goal=goal, weight=3.0 if query == heavy else 1.0)
+        for query in range(2)
+    ]
+    rate = asked[heavy].goal_rate
+    rates = policy(WorkTree(tuple(nodes)), asked, 1.01 * rate)
+    assert rates[heavy] >= rate > rates[1 - heavy]

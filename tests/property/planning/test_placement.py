@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.placement import Sampler, costly_samplers, samplers
+from streamshed.planning.placement import Sampler, costly_samplers, edge_rates, samplers
 from streamshed.planning.work_tree import Vector, WorkTree
 from tests.property.planning.trees import COSTS, trees
 
@@ -99,3 +99,9 @@ def test_the_child_that_asks_for_most_has_no_sampler(drawn: tuple[WorkTree, Vect
 def test_samplers_that_cost_nothing_are_placed_as_if_they_did_not_count(drawn: tuple[WorkTree, Vector]) -> None:
     tree, rates = drawn
     assert costly_samplers(tree, rates, [0.0] * len(tree.nodes)).seconds == pytest.approx(tree.load_seconds(rates))
+
+
+@given(given_rates=trees_and_rates())
+def test_edge_rates_are_those_of_the_samplers(given_rates: tuple[WorkTree, Vector]) -> None:
+    tree, rates = given_rates
+    assert edge_rates(tree, rates) == {one.node: one.sampling_rate for one in samplers(tree, rates)}

@@ -15,7 +15,7 @@ from tests.spark.event_times import at
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
 
-FILES, FIRST = 2, 1
+FILES, FIRST = 3, 2
 MOST_COMPILED = 20
 """Per micro-batch: code that has the watermark in it is another one each time, and is that of few stages of many."""
 

@@ -1,4 +1,4 @@
-"""The course of a trunk: started, killed, started again, stopped, started again, and run to its end."""
+"""The course of a trunk: started, killed, started again, perhaps stopped and started once more, and run to its end."""
 
 from __future__ import annotations
 

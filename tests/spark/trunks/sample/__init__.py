@@ -1,6 +1,6 @@
 """Answers from samples: whole, then about a third, a twentieth and an eighth of the rows, then whole again.
 
-The process is killed and the run stopped among micro-batches that shed.
+The process is killed among micro-batches that shed.
 """
 
 from streamshed.planning.quantization import sampling_rate_of

@@ -101,10 +101,8 @@ def _sketches(whole: bytes | None, sampled: Sequence[dict[str, Any]] | None) -> 
 def _quantile(share: float, sketches: Sequence[tuple[float, Any]], kept_rate: float, confidence: float) -> _Quantile:
     if not sketches:
         return _Quantile()
-    points = [(value, weight * count) for weight, sketch in sketches for value, count in sketch]
-    values, weights = (np.array(column, np.float64) for column in zip(*points, strict=True))
-    order = np.argsort(values, kind="stable")
-    values, ranks = values[order], np.cumsum(weights[order])
+    values = np.unique([value for _, sketch in sketches for value, _ in sketch])
+    ranks = np.sum([weight * _ranks(sketch, values) for weight, sketch in sketches], axis=0)
     total = float(ranks[-1])
     sketched = sum(
         weight * sketch.n * sketch.normalized_rank_error(False)
@@ -136,6 +134,14 @@ def _quantile(share: float, sketches: Sequence[tuple[float, Any]], kept_rate: fl
         is_sketched=sketched > 0,
         kept_rows=float(sum(sketch.n for _, sketch in sketches)),
     )
+
+
+def _ranks(sketch: Any, values: Doubles) -> Doubles:
+    """How many of a sketch's rows have at most each of some ascending values.
+
+    Its iterator gives all values that are kept, but its weights are wrong where levels are empty, as after merges.
+    """
+    return np.array(sketch.get_cdf(values, True)[:-1], np.float64) * float(sketch.n)
 
 
 _NEARLY = 1 - 1e-9

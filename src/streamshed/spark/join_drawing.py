@@ -9,11 +9,11 @@ from streamshed.joins.drawn import DRAWN
 from streamshed.joins.side import Side
 from streamshed.network.join_shedding import COHORTS, JOIN_SIDES
 from streamshed.network.join_source import JoinSource
-from streamshed.network.stream import IdentityKind, Stream
+from streamshed.network.stream import Stream
 from streamshed.planning.quantization import SMALLEST, STEPS_PER_DECADE
-from streamshed.spark.internal_names import DRAW_CODE
+from streamshed.spark.internal_names import CHANCE, DRAW_CODE
 from streamshed.spark.plan_columns import Plan, with_plan
-from streamshed.spark.sampled_rows import as_uniform, row_hash
+from streamshed.spark.sampled_rows import as_uniform, row_hash, told_apart
 
 _BYTE = 256
 
@@ -26,7 +26,7 @@ def sampled_side_of(join: JoinSource) -> Side | None:
 def drawn_rows(rows: DataFrame, stream: Stream, join: str, plan: Plan) -> DataFrame:
     """Give each row the column `DRAWN`, and let those leave that do not pass the rate in force.
 
-    What a row draws is hashed from its identity, and another thing for each join; where rows have none, it is chance.
+    What a row draws is hashed from its identity, or is chance where it has none, and is another thing for each join.
     Every row draws, whether any is shed or not: a later micro-batch may have a smaller rate. The partition adds the
     rate, and looks for itself which rows pass.
 
@@ -36,13 +36,12 @@ def drawn_rows(rows: DataFrame, stream: Stream, join: str, plan: Plan) -> DataFr
         join: The name of the joined stream.
         plan: Tells `DRAW_CODE`.
     """
-    if stream.identity.kind is IdentityKind.NONE:
-        u, cohort = F.rand(), F.floor(F.rand() * COHORTS)
-    else:
-        hashed = row_hash(rows, stream, salt=f"join {join}")
-        # The lowest bits are no part of u.
-        u, cohort = as_uniform(hashed), hashed.bitwiseAND(F.lit(COHORTS - 1))
+    apart = told_apart(rows, stream)
+    hashed = row_hash(apart, stream, salt=f"join {join}")
+    # The lowest bits are no part of u.
+    u, cohort = as_uniform(hashed), hashed.bitwiseAND(F.lit(COHORTS - 1))
     level = F.least(F.floor(F.coalesce(F.log10(u), F.lit(-float(_BYTE))) * -float(STEPS_PER_DECADE)), F.lit(SMALLEST))
-    drawn = with_plan(rows, plan, (DRAW_CODE,)).withColumn(DRAWN, (level * _BYTE + cohort).cast("int"))
+    drawn = with_plan(apart, plan, (DRAW_CODE,)).withColumn(DRAWN, (level * _BYTE + cohort).cast("int"))
     passes = F.shiftright(DRAWN, 8) >= F.col(DRAW_CODE)
-    return drawn.where(F.when(F.col(DRAW_CODE) > 0, passes).otherwise(F.lit(True))).drop(DRAW_CODE)
+    passing = drawn.where(F.when(F.col(DRAW_CODE) > 0, passes).otherwise(F.lit(True)))
+    return passing.drop(DRAW_CODE, CHANCE)

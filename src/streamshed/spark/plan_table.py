@@ -11,7 +11,6 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from streamshed.network.stream import IdentityKind
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
@@ -71,7 +70,6 @@ class Told:
 
     name: str
     gating: Gating
-    is_reproducible: bool
     grid: SliceGrid
     has_one_grid: bool
     delay: int
@@ -83,7 +81,7 @@ class Told:
         plan, drops, opened = row.streams[self.name], row.drops, row.open - self.delay
         if self.is_side:
             plan, drops = plan.all_of_it, NOTHING_DROPPED if self.side_drops is None else self.side_drops.told(drops)
-        values = plan_values(plan, opened, self.gating, drops, is_reproducible=self.is_reproducible)
+        values = plan_values(plan, opened, self.gating, drops)
         carried = opened if plan.carrier_from is None else max(opened, plan.carrier_from)
         return {
             **dict(zip(_PLAN_NAMES, values, strict=True)),
@@ -104,7 +102,6 @@ def told_of(work: StreamWork, *, is_side: bool = False, side_drops: SideDrops | 
     return Told(
         name=work.stream.name,
         gating=work.gating,
-        is_reproducible=work.stream.identity.kind is not IdentityKind.NONE,
         grid=common_grid(work.classes),
         has_one_grid=has_one_grid(work.classes),
         delay=delay_of_stream(work.stream),
@@ -170,7 +167,6 @@ def plan_values(
     gating: Gating,
     drops: WindowDrops = NOTHING_DROPPED,
     *,
-    is_reproducible: bool = True,
     place: Callable[[RetainedRows | None, Gating], RetainedRows | None] | None = None,
 ) -> tuple[object, ...]:
     """Return a row of `PLAN_SCHEMA`.
@@ -180,13 +176,12 @@ def plan_values(
         opened: The watermark of the micro-batch before, microseconds.
         gating: Where the stream's intakes are.
         drops: Which windows are dropped.
-        is_reproducible: Whether a row is in the same samples at every look.
         place: Changes what is done with rows of dropped windows; None: it ends directly behind the source.
     """
     sized = plan.sized_intakes(gating)
     codes = plan.codes(gating)
     found = gates(gating, codes, sized)
-    retained = retained_rows(gating, codes, drops, by_rate=is_reproducible and not sized)
+    retained = retained_rows(gating, codes, drops, by_rate=not sized)
     retained = retained if place is None else place(retained, gating)
     by_size = plan.sized if sized else None
     return (

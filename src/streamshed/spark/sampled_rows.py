@@ -25,6 +25,7 @@ from streamshed.spark.file_rows import file_path
 from streamshed.spark.group_cohort import group_cohort
 from streamshed.spark.internal_names import (
     BY_LEVEL,
+    CHANCE,
     CODES_BY_SIZE,
     CORRUPT,
     FILE_PATH,
@@ -114,7 +115,7 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
     if SUMS in rows.columns:
         reason = F.coalesce(reason, F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)))
-    timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason}).drop(NOW)
+    timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason}).drop(NOW, CHANCE)
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed
     return timed.withColumn(FILE_PATH, F.when(F.col(UNREADABLE).isNotNull(), file_path(rows)))
@@ -174,6 +175,7 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     names += [*_SIZED] if admission.samples and admission.size_columns else []
     names += [RETAINED] if admission.whole_words else []
     rows = with_plan(source, admission.plan, names)
+    rows = told_apart(rows, stream) if admission.samples else rows
     if not admission.samples:
         rows = rows.withColumns(_passing_all())
     elif is_known_before_parsing(stream):
@@ -203,7 +205,7 @@ def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFram
     rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
     rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
     stays = (rate >= 1) | (F.xxhash64(stream_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
-    if admission.samples and stream.identity.kind is not IdentityKind.NONE:
+    if admission.samples:
         stays |= uniform(slotted, stream) < rate
     kept = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
     words = [F.get(F.col(RETAINED)[RETAINED_WORDS], F.col(place)) for place in places]
@@ -282,32 +284,29 @@ def _is_early(stream: Stream, admission: Admission) -> bool:
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Keep the rows that anybody takes, and tell each what it passes."""
     if not admission.size_columns:
-        return _leveled(rows.where(_kept(rows, stream, F.col(SAMPLING_RATE))), stream, F.col(SAMPLING_RATE), F.lit(0))
+        return _leveled(rows.where(_kept(rows, stream, F.col(SAMPLING_RATE))), stream, F.lit(0))
     # Not a column of its own: it is computed where it is asked for, which is nowhere while nothing is shed.
     size = row_size(admission.size_columns)
     rate = F.get(RATES_BY_SIZE, size)
     kept = rows.where(_kept(rows, stream, rate))
     codes = F.coalesce(F.get(CODES_BY_SIZE, size), SAMPLING_CODES)
     coded = kept.withColumn(SAMPLING_CODES, F.when(F.col(SAMPLING_CODES).isNotNull(), codes))
-    return _leveled(coded, stream, rate, size).drop(*_SIZED)
+    return _leveled(coded, stream, size).drop(*_SIZED)
 
 
 def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:
     return F.when(F.col(SAMPLING_RATE) < 1.0, uniform(rows, stream) < rate).otherwise(F.lit(True))
 
 
-def _leveled(rows: DataFrame, stream: Stream, rate: Column, size: Column) -> DataFrame:
+def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
     """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down.
 
     Args:
         rows: The rows.
         stream: Theirs.
-        rate: With which they were kept.
         size: How large they are.
     """
-    # Where rows have no identity, the number that let it pass is gone: another one of those that would have.
-    u = uniform(rows, stream) * (rate if stream.identity.kind is IdentityKind.NONE else F.lit(1.0))
-    code = F.floor(F.log10(u) * -float(STEPS_PER_DECADE))
+    code = F.floor(F.log10(uniform(rows, stream)) * -float(STEPS_PER_DECADE))
     level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), FIRST_LEVEL), F.lit(LEVELS - 1)).cast("int")
     passed = F.get(F.get(BY_LEVEL, size), level)
     return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), passed)).drop(BY_LEVEL, FIRST_LEVEL)
@@ -327,23 +326,36 @@ def _delivered(stream: Stream) -> frozenset[str]:
 
 def uniform(rows: DataFrame, stream: Stream) -> Column:
     """A number in [0, 1) that is each row's own: the same at every reading, where rows have an identity."""
-    if stream.identity.kind is IdentityKind.NONE:
-        return F.rand()
     return as_uniform(row_hash(rows, stream, salt=stream.name))
 
 
-def row_hash(rows: DataFrame, stream: Stream, *, salt: str) -> Column:
-    """Return 64 bits that are each row's own, of a stream whose rows have an identity.
+def told_apart(rows: DataFrame, stream: Stream) -> DataFrame:
+    """Give rows without identity a random number in its stead: the same wherever one asks for it.
 
     Args:
-        rows: With what identifies them.
+        rows: As the source delivers them.
+        stream: Theirs.
+    """
+    if stream.identity.kind is not IdentityKind.NONE:
+        return rows
+    return rows.withColumn(CHANCE, F.rand())
+
+
+def row_hash(rows: DataFrame, stream: Stream, *, salt: str) -> Column:
+    """Return 64 bits that are each row's own.
+
+    Args:
+        rows: With what identifies them, or `told_apart`.
         stream: Theirs.
         salt: Each use has another one.
     """
-    if stream.identity.kind is IdentityKind.FILE_ROW:
-        identity = [file_path(rows), F.col(FILE_ROW)]
-    else:
-        identity = [F.col(f"`{name}`") for name in stream.identity.columns]
+    match stream.identity.kind:
+        case IdentityKind.FILE_ROW:
+            identity = [file_path(rows), F.col(FILE_ROW)]
+        case IdentityKind.NONE:
+            identity = [F.col(CHANCE)]
+        case IdentityKind.COLUMNS:
+            identity = [F.col(f"`{name}`") for name in stream.identity.columns]
     return F.xxhash64(F.lit(salt), *identity)
 
 

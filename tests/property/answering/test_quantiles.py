@@ -39,6 +39,15 @@ def _sketch(values: npt.ArrayLike) -> bytes:
     return bytes(sketch.serialize())
 
 
+def _merged(slices: Sequence[npt.ArrayLike]) -> bytes:
+    """What comes of the sketches of slices that are merged one by one, written and read again."""
+    merged = kll_doubles_sketch(SKETCH_SIZE)
+    for values in slices:
+        merged.merge(kll_doubles_sketch.deserialize(_sketch(values)))
+        merged = kll_doubles_sketch.deserialize(merged.serialize())
+    return bytes(merged.serialize())
+
+
 def _window(*slices: tuple[float, npt.ArrayLike]) -> dict[str, Any]:
     """The partials of a window of slices, each of rows kept with a rate of its own; of rate 1 there is one at most."""
     return together(*(kept(rate, values) for rate, values in slices)) | {
@@ -122,6 +131,44 @@ def test_of_samples_the_bounds_hold_as_often_as_they_say(share: float, rows: int
     held = np.mean([(one["lower"] or -np.inf) <= truth <= (one["upper"] or np.inf) for one in answers])
     assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
     assert all((one["exact"], one["reason"]) == (False, SAMPLED) for one in answers)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 3000), min_size=1, max_size=12),
+    share=SHARES,
+    seed=st.integers(0, 2**32 - 1),
+    shift=st.floats(0, 3),
+)
+def test_of_merged_sketches_it_has_the_rank_that_was_asked_for(
+    sizes: list[int], share: float, seed: int, shift: float
+) -> None:
+    """Whichever levels of the sketch merging has emptied."""
+    chance = np.random.default_rng(seed)
+    slices = [chance.normal(shift * number, 1, size) for number, size in enumerate(sizes)]
+    values = np.concatenate(slices)
+    [answer] = _answers(share, kept(1.0, values) | {"sketch": _merged(slices), "sampled_sketches": []})
+    off = 3 * kll_doubles_sketch.get_normalized_rank_error(SKETCH_SIZE, False) + 1 / len(values)
+    below, up_to = np.mean(values < answer["value"]), np.mean(values <= answer["value"])
+    assert below - off <= share <= up_to + off
+    assert answer["lower"] <= answer["value"] <= answer["upper"]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_of_merged_sketches_of_samples_the_bounds_hold_as_often_as_they_say(share: float) -> None:
+    """Ten slices, of each other one about a half of the rows."""
+    chance = np.random.default_rng(11)
+    slices = [chance.normal(0 if number < 5 else 3, 1, 2000) for number in range(10)]
+    rate, repeats = 0.487, share_of(300)
+    truth = float(np.quantile(np.concatenate(slices), share, method="inverted_cdf"))
+    windows = []
+    for _ in range(repeats):
+        whole, sampled = slices[::2], [values[chance.random(len(values)) < rate] for values in slices[1::2]]
+        usual = together(kept(1.0, np.concatenate(whole)), kept(rate, np.concatenate(sampled)))
+        of_sample = [{"weight": 1 / rate, "sketch": _merged(sampled)}]
+        windows.append(usual | {"sketch": _merged(whole), "sampled_sketches": of_sample})
+    answers = _answers(share, *windows)
+    held = np.mean([one["lower"] <= truth <= one["upper"] for one in answers])
+    assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
 
 
 def test_of_few_rows_kept_it_says_so_and_bounds_only_what_it_knows() -> None:

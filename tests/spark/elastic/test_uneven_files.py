@@ -23,10 +23,11 @@ from streamshed.spark.run import start
 from streamshed.spark.stage_watch import FinishedStage, finished_stages
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
+from tests.spark.sessions import interpreting
 
 ROWS = 400
 SECONDS_PER_ROW = 0.005
-DIVISIBLE = 7
+DIVISIBLE = 5
 INDIVISIBLE = 5
 FILES = DIVISIBLE + INDIVISIBLE
 GROUPS = 16
@@ -93,6 +94,7 @@ class Course:
 
 @pytest.fixture(scope="module")
 def course(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    spark = interpreting(spark)
     path = tmp_path_factory.mktemp("uneven")
     watched = path / "in"
     watched.mkdir()

@@ -93,9 +93,30 @@ def test_rows_nobody_wants_are_kept_with_probability_0() -> None:
     assert len(told.words[0]) == len(whole_words(alone))
 
 
-def test_where_samples_are_not_the_same_at_every_look_rows_that_anybody_samples_stay() -> None:
+def test_where_rates_differ_by_size_rows_that_anybody_samples_stay() -> None:
     gating = work().gating
     codes = [32 if intake in intakes_of("sampled") else 0 for intake in range(gating.intake_count)]
     told = retained_rows(gating, codes, drops(subset=((0, 0),), other=((0, 1),)), by_rate=False)
     assert told is not None
     assert set(told.rates) == {1.0}
+
+
+def test_rows_behind_a_shared_aggregate_are_needed_by_any_query_that_rests_on_it() -> None:
+    rows = rows_of("packets")
+    inner = rows.window("5 seconds").by("value").agg(n="count(*)")
+    most, least = (
+        inner.window("10 seconds").agg(answer=f"{fold}(n)").query(fold, mode="subset", max_gap=9)
+        for fold in ("max", "min")
+    )
+    shared = stream_work(rows, network(most, least).foundation.queries)
+    assert shared.gating.intake_count == 1
+    window = WindowSpecification(10 * SECOND, 10 * SECOND)
+    dropped = WindowDrops(
+        queries={
+            str(query.definition_id): QueryDrops(coin=GapCoin(1, 9, window, 10), dropped=(run,))
+            for query, run in ((most, (0, 1)), (least, (1, 2)))
+        }
+    )
+    told = retained_rows(shared.gating, [0], dropped)
+    assert told is not None
+    assert (told.base, told.step, told.rates) == (0, 10 * SECOND, (1.0, 0.0, 1.0))

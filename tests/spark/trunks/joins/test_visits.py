@@ -29,7 +29,6 @@ from tests.spark.trunks.joins.pairs import all_pairs, micro_batches
 from tests.spark.trunks.joins.sides import LAST_SECOND, STEP_SECONDS, WATERMARK_SECONDS, evenly, tags_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
-from tests.thoroughness import thorough
 
 WITHIN_SECONDS = (5, 3)
 """So visits are copied to partitions, each of which has a part of the calls."""
@@ -152,7 +151,6 @@ def test_visits_have_all_their_partners_where_all_were_drawn(
     assert {visit: sums[visit] for visit in whole.index} == whole.calls.to_dict()
 
 
-@thorough  # after a stop, a row without identity was seen to have pairs twice: not understood yet
 def test_a_visit_is_there_with_all_of_its_partners_or_with_none(visits: pd.DataFrame, came: Counter[int]) -> None:
     drawn = visits[visits.most < 1]
     assert {visit: n for visit, n in came.items() if visit in drawn.index} == {
@@ -173,7 +171,6 @@ def test_answers_of_drawn_visits_say_for_how_many_they_stand(outcome: Outcome, v
         assert not row.exact
 
 
-@thorough  # after a stop, a row without identity was seen to have pairs twice: not understood yet
 def test_no_visit_has_more_than_its_partners(visits: pd.DataFrame, came: Counter[int]) -> None:
     """Those of an hour ago have none."""
     assert came.keys() <= set(visits.index)

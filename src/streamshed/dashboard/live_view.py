@@ -113,7 +113,7 @@ def query_cells(query: QuerySoFar) -> Sequence[str]:
     if query.latest_window_until is not None:
         latest = str(query.latest_window_until)
     else:
-        latest = "–" if end is None else datetime.fromtimestamp(end, UTC).strftime("%H:%M:%S")
+        latest = "–" if end is None else datetime.fromtimestamp(end % 86_400, UTC).strftime("%H:%M:%S")
     gaps = count_text(query.gaps)
     if query.predictions:
         gaps += f" ({count_text(query.predictions)} predicted)"

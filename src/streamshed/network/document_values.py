@@ -9,6 +9,7 @@ from streamshed.network.byte_size import parse_byte_size
 from streamshed.network.document_problem import Place
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import given_options
+from streamshed.network.local_path import local_path
 from streamshed.network.numbering import parse_window_length
 
 
@@ -89,4 +90,5 @@ def path_in(folder: Path, path: str) -> str:
         >>> path_in(Path("/flows"), "../data/packets"), path_in(Path("/flows"), "s3a://flows/packets")
         ('/data/packets', 's3a://flows/packets')
     """
-    return path if "://" in path else os.path.normpath(folder.absolute() / path)
+    local = local_path(path)
+    return path if local is None else os.path.normpath(folder.absolute() / local)

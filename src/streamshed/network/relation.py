@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from urllib.parse import unquote, urlsplit
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.footer import parquet_columns
 from streamshed.network.given import given_options
+from streamshed.network.local_path import local_path
 from streamshed.network.names import check_name
 from streamshed.network.relation_options import check_options
 from streamshed.network.sources import DataFrameSource, FileFormat, file_format
@@ -113,7 +113,7 @@ def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, .
         return parse_schema(schema)
     if kind is FileFormat.TEXT:
         return (Column("value", "string"),)
-    local = _local_path(path)
+    local = local_path(path)
     if local is None:
         return None
     if not os.path.exists(local):  # noqa: PTH110 - a path is text here
@@ -126,13 +126,6 @@ def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, .
             " there? (schema=...)"
         )
     return parquet_columns(local)
-
-
-def _local_path(path: str) -> str | None:
-    """The path of a local file, also where it is given as a URI; None for files elsewhere."""
-    if path.startswith("file://"):
-        return unquote(urlsplit(path).path)
-    return None if "://" in path else path
 
 
 def _entries(path: str) -> Sequence[str]:

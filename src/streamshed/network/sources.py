@@ -11,6 +11,7 @@ from streamshed.network.columns import Column, duplicate_names, format_schema, p
 from streamshed.network.footer import parquet_columns
 from streamshed.network.given import given_options, is_a, is_whole_number
 from streamshed.network.join_source import JoinSource
+from streamshed.network.local_path import local_path
 
 
 class FileFormat(StrEnum):
@@ -27,7 +28,7 @@ class FolderSource:
     """A folder whose new files are read as they appear; made by `folder`.
 
     Attributes:
-        path: The folder.
+        path: The folder; a URI of a folder of this machine becomes its path.
         format: How its files are read.
         schema: The columns as DDL; None: those of the first Parquet footer.
         options: Spark's reader options, sorted by name.
@@ -41,6 +42,8 @@ class FolderSource:
     max_files_per_micro_batch: int | None = None
 
     def __post_init__(self) -> None:
+        local = local_path(self.path)
+        object.__setattr__(self, "path", self.path if local is None else local)
         object.__setattr__(self, "format", file_format(self.format))
         object.__setattr__(self, "options", tuple(sorted(self.options)))
         limit = self.max_files_per_micro_batch

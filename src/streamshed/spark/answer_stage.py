@@ -26,6 +26,7 @@ from streamshed.spark.nested_windows import Nested, ending_of
 from streamshed.spark.plan_client import PlanClient
 from streamshed.spark.running_task import micro_batch_id, partition_id, query_id
 from streamshed.spark.set_aside import SetAside
+from streamshed.spark.valid_texts import valid_texts
 from streamshed.spark.window_sums import window_sums
 from streamshed.statistics.measured import WindowSums, summed
 
@@ -188,4 +189,4 @@ def _flat(partials: DataFrame, nested: Nested) -> DataFrame:
     closes, is_answer = F.unix_micros("closes"), F.col("kind") == ANSWER
     ends = F.when(is_answer, ending_of(nested, F.col("definition_id"), F.col("window_start"), closes)).otherwise(closes)
     ends = (ends if nested else closes).alias("window_end")
-    return partials.select(ends, *[name for name in partials.columns if name != "closes"])
+    return valid_texts(partials.select(ends, *[name for name in partials.columns if name != "closes"]))

@@ -1,16 +1,47 @@
-"""The event times of a Parquet file some rows of which are too far ahead to be believed."""
+"""The event times that the footer of a Parquet file tells of, and which of them are believed.
+
+All are whole microseconds since the epoch, in years that no `datetime` reaches, too.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NANOSECONDS = {"milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
+
+
+def events_in_footer(metadata: parquet.FileMetaData, time: str) -> list[tuple[int, int]] | None:
+    """Return the first and the last event time, or number, of each row group; None: the footer does not tell them.
+
+    Args:
+        metadata: The footer.
+        time: The column of event times, in whatever case.
+    """
+    names = [metadata.schema.column(index).path.lower() for index in range(metadata.num_columns)]
+    if time.lower() not in names:
+        return None
+    column = names.index(time.lower())
+    kind = json.loads(metadata.schema.column(column).logical_type.to_json())
+    is_number = kind["Type"] in {"None", "Int"} and metadata.schema.column(column).physical_type in {"INT32", "INT64"}
+    if not is_number and kind["Type"] != "Timestamp":
+        return None
+    found = []
+    for group in range(metadata.num_row_groups):
+        told = metadata.row_group(group).column(column).statistics
+        if told is None or not told.has_min_max:
+            return None
+        first, last = int(told.min_raw), int(told.max_raw)
+        if is_number and max(abs(first), abs(last)) > LARGEST_NUMBER:
+            return None
+        factor = MICROSECONDS_PER_NUMBER * 1_000 if is_number else _NANOSECONDS[kind["timeUnit"]]
+        found.append((first * factor // 1_000, last * factor // 1_000))
+    return found or None
 
 
 def believed_events(path: str, time: str, furthest: int) -> tuple[int, int] | None:
@@ -24,26 +55,16 @@ def believed_events(path: str, time: str, furthest: int) -> tuple[int, int] | No
         furthest: Later ones do not count, microseconds.
     """
     with parquet.ParquetFile(path) as file:
-        metadata = file.metadata
-        names = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
+        names = [file.metadata.schema.column(index).path for index in range(file.metadata.num_columns)]
         column = [name.lower() for name in names].index(time.lower())
         found: list[tuple[int, int]] = []
-        for group in range(metadata.num_row_groups):
-            statistics = metadata.row_group(group).column(column).statistics
-            first, last = instant_of(statistics.min), instant_of(statistics.max)
+        for group, (first, last) in enumerate(events_in_footer(file.metadata, time) or ()):
+            believed = last
             if last > furthest >= first:
-                last = _latest(file.read_row_group(group, columns=[names[column]]).column(0), furthest)
-            if last <= furthest:
-                found.append((first, last))
+                believed = _latest(file.read_row_group(group, columns=[names[column]]).column(0), furthest)
+            if believed <= furthest:
+                found.append((first, believed))
     return (min(first for first, _ in found), max(last for _, last in found)) if found else None
-
-
-def instant_of(bound: datetime | int) -> int:
-    """Return what a footer says of an event time, or a number, in microseconds."""
-    if isinstance(bound, int):
-        return bound * MICROSECONDS_PER_NUMBER
-    elapsed = bound.replace(tzinfo=UTC) - _EPOCH
-    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 
 def _latest(instants: pa.ChunkedArray, furthest: int) -> int:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from streamshed.spark.partition_offsets import PartitionOffsets, partition_offsets, rows_by_partition
+from streamshed.spark.partition_offsets import partition_offsets, rows_by_partition
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
-
-
-@dataclass(frozen=True)
-class SourceFiles:
-    """The files of one file source in one micro-batch, as URIs."""
-
-    source_index: int
-    paths: tuple[str, ...]
 
 
 def query_id(checkpoint: Storage) -> str:
@@ -49,34 +42,48 @@ def next_watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int
     return 0 if text is None else int(_header(text).get("nextBatchWatermarkMs", 0))
 
 
-def files_of(checkpoint: Storage, micro_batch_id: int) -> tuple[SourceFiles, ...]:
-    """Return the files that each file source contributes to a micro-batch; sources without are left out.
+def files_of(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, tuple[str, ...]]:
+    """Return the files that each file source contributes to a micro-batch, as URIs; sources without are left out.
 
     A file source numbers the entries of its own log, which gets none from a micro-batch without new files; the
     offsets of a micro-batch say up to which entry it reads.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        places: Of the sources, by whose numbers files are returned.
     """
-    until = _log_offsets(checkpoint, micro_batch_id)
-    since = _log_offsets(checkpoint, micro_batch_id - 1)
-    found = []
-    for index, last in until.items():
-        entries = range(since.get(index, -1) + 1, last + 1)
-        log = checkpoint.below(f"sources/{index}")
-        paths = tuple(path for entry in entries for path in _paths(log, entry))
-        if paths:
-            found.append(SourceFiles(index, paths))
-    return tuple(found)
+    until = _log_offsets(_offsets(checkpoint, micro_batch_id, places))
+    since = _log_offsets(_offsets(checkpoint, micro_batch_id - 1, places))
+    found = {}
+    for source, last in until.items():
+        entries = range(since.get(source, -1) + 1, last + 1)
+        log = checkpoint.below(f"sources/{source}")
+        if paths := tuple(path for entry in entries for path in _paths(log, entry)):
+            found[source] = paths
+    return found
 
 
-def rows_by_offsets(checkpoint: Storage, micro_batch_id: int) -> tuple[int, ...]:
-    """Return how many rows each source that counts its offsets by partition (Kafka) contributes, in order.
+def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, int]:
+    """Return how many rows each source that counts its offsets by partition (Kafka) contributes to a micro-batch.
 
-    Such an offset is {topic: {partition: next offset}}; sources of other kinds are left out.
+    Such an offset is {topic: {partition: next offset}}; sources of other kinds, and those of which the offset before is
+    not there, are left out.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        places: Of the sources, by whose numbers rows are returned.
     """
-    until = _offsets(checkpoint, micro_batch_id)
-    since = _offsets(checkpoint, micro_batch_id - 1)
-    if len(until) != len(since):
-        return ()
-    return tuple(sum(rows_by_partition(before, after)) for before, after in zip(since, until, strict=True))
+    since = _offsets(checkpoint, micro_batch_id - 1, places)
+    until = _offsets(checkpoint, micro_batch_id, places)
+    pairs = {
+        source: (before, after)
+        for source, offset in until.items()
+        if (before := partition_offsets(since.get(source))) is not None
+        and (after := partition_offsets(offset)) is not None
+    }
+    return {source: sum(rows_by_partition(before, after)) for source, (before, after) in pairs.items()}
 
 
 def _header(text: str) -> dict[str, Any]:
@@ -84,13 +91,17 @@ def _header(text: str) -> dict[str, Any]:
     return header
 
 
-def _log_offsets(checkpoint: Storage, micro_batch_id: int) -> dict[int, int]:
-    """The latest entry that each file source reads in a micro-batch, by the source's index."""
-    lines = (checkpoint.read_text(f"offsets/{micro_batch_id}") or "").splitlines()[2:]
-    offsets = {index: _parsed(line) for index, line in enumerate(lines)}
+def _offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, Any]:
+    """What is written of each source's offset; nothing of a micro-batch that is not there."""
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return {} if text is None else places.by_source(list(map(_parsed, text.splitlines()[2:])))
+
+
+def _log_offsets(offsets: Mapping[int, Any]) -> dict[int, int]:
+    """The latest entry of its log that each file source reads."""
     return {
-        index: int(offset["logOffset"])
-        for index, offset in offsets.items()
+        source: int(offset["logOffset"])
+        for source, offset in offsets.items()
         if isinstance(offset, dict) and "logOffset" in offset
     }
 
@@ -100,11 +111,6 @@ def _paths(log: Storage, entry: int) -> tuple[str, ...]:
     text = log.read_text(str(entry)) or log.read_text(f"{entry}.compact") or ""
     files = [json.loads(line) for line in text.splitlines()[1:] if line]
     return tuple(file["path"] for file in files if file["batchId"] == entry)
-
-
-def _offsets(checkpoint: Storage, micro_batch_id: int) -> list[PartitionOffsets]:
-    lines = (checkpoint.read_text(f"offsets/{micro_batch_id}") or "").splitlines()[2:]
-    return [offset for line in lines if (offset := partition_offsets(_parsed(line))) is not None]
 
 
 def _parsed(line: str) -> Any:

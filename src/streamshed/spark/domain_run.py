@@ -16,6 +16,7 @@ from streamshed.answering.answering import Answering
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
+from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.partly_joinable import partly_joinable
@@ -43,7 +44,7 @@ from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
-from streamshed.spark.manifest import FILE, Manifest, Wanted, continued, read_manifest
+from streamshed.spark.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
@@ -60,6 +61,7 @@ from streamshed.spark.seen_before import seen_until
 from streamshed.spark.side_answers import compiled_sides, side_admissions, side_works
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
+from streamshed.spark.source_places import SourcePlaces, source_places
 from streamshed.spark.stage_watch import StageWatch
 from streamshed.spark.storage import Storage
 from streamshed.spark.unseen_windows import unseen_windows
@@ -199,7 +201,6 @@ class DomainRun:
 
     def start(self, client: PlanClient) -> None:
         """Start the streaming query, whose tasks ask `client` for its plans."""
-        self._folder.write_text(FILE, self.manifest.to_json())
         summaries = new_summaries(self._spark)
         unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._watermark())
         compiled = replace(self._compiled(client), missing=self._planner.missing | unseen.keys())
@@ -216,6 +217,7 @@ class DomainRun:
             unseen=unseen,
             has_cohorts=drops_windows or bool(compiled.missing),
         )
+        self._place_sources(source_places(answers, self._sources))
         self._writer = MicroBatchWriter(
             self._sink,
             lambda: query_id(self._spark_folder),
@@ -232,6 +234,17 @@ class DomainRun:
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
+
+    def _place_sources(self, places: SourcePlaces) -> None:
+        """Write down whose rows Spark's sources bring; offsets of an earlier run are taken for theirs."""
+        if self._before is not None and self._before.places != places:
+            raise IncompatibleCheckpointError(
+                f'the network reads the sources of the clock "{self.domain.clock}" in another order than the checkpoint'
+                f" was made with: {NEW_CHECKPOINT}"
+            )
+        self.manifest = replace(self.manifest, places=places)
+        self._folder.write_text(FILE, self.manifest.to_json())
+        self._planner.places = places
 
     def give_up(self) -> None:
         """Stop the query in the midst of a micro-batch, which is run again after a restart."""
@@ -292,7 +305,13 @@ class DomainRun:
     def _seen_until(self) -> dict[str, int]:
         interval = self._settings.control.trigger_interval_seconds
         step = 0 if self.domain.is_numbered else round(interval * 1e6)
-        return seen_until(self._spark_folder, self._folder.below("plans"), self.domain, least_step=step)
+        return seen_until(
+            self._spark_folder,
+            self._folder.below("plans"),
+            self.domain,
+            SourcePlaces() if self._before is None else self._before.places,
+            least_step=step,
+        )
 
     def _watermark(self) -> int:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]
@@ -361,7 +380,7 @@ class DomainRun:
     def _last_report(self) -> MicroBatchReport | None:
         if self._query is None:
             return None
-        return last_report(self._query, self.domain.sources, readings_of=self._readings())
+        return last_report(self._query, self.domain.sources, self.manifest.places, self._readings())
 
     def _readings(self) -> Mapping[str, int]:
         """How often each source is read: for itself, and once for each join, whose shuffled rows Spark reads again."""

@@ -58,12 +58,12 @@ def as_long(column: Column, kind: T.DataType) -> Column:
 def as_text(column: Column, kind: T.DataType) -> Column:
     """A value of any type as text that determines it; null stays null.
 
-    Numbers in their shortest exact form, times as numbers (see `as_long`), binary in hexadecimal, arrays and structs
-    as their escaped and joined elements.
+    Text as Python reads it, with U+FFFD for bytes that are no UTF-8, numbers in their shortest exact form, times as
+    numbers (see `as_long`), binary in hexadecimal, arrays and structs as their escaped and joined elements.
     """
     match kind:
         case T.StringType():
-            return column.cast("string")
+            return F.make_valid_utf8(column).cast("string")
         case T.FloatType() | T.DoubleType():
             return (column + F.lit(0.0).cast(kind)).cast("string")
         case T.BinaryType():

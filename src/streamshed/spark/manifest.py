@@ -17,13 +17,14 @@ from streamshed.network.stream import Stream
 from streamshed.network.window import WindowSpecification
 from streamshed.sharing.sharing_class import Member, SharingClass
 from streamshed.spark.slice_folding import Merging, StateKeys
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.state_layout import StateLayout
 from streamshed.spark.storage import Storage
 from streamshed.spark.unseen_windows import ALWAYS, WholeSince, whole_since
 
 FILE = "manifest.json"
-_VERSION = 6
-_NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
+_VERSION = 7
+NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 
 
 Types = Mapping[int, Mapping[str, str]]
@@ -95,6 +96,7 @@ class Manifest:
             not these; and what their states are told apart by.
         whole_since: Of its queries, and of the aggregates below them, from when on windows are whole; see there.
         seen_until: Per stream, an event time that no row is later than that was read before the last start.
+        places: Of Spark's sources, to which it ties offsets.
     """
 
     streams: tuple[tuple[str, str], ...]
@@ -107,6 +109,7 @@ class Manifest:
     states: StateKeys = field(default_factory=dict)
     whole_since: WholeSince = field(default_factory=dict)
     seen_until: Mapping[str, int] = field(default_factory=dict)
+    places: SourcePlaces = field(default_factory=SourcePlaces)
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
@@ -123,6 +126,7 @@ class Manifest:
                 "states": {str(definition_id): dict(keys) for definition_id, keys in self.states.items()},
                 "whole_since": {str(definition_id): instant for definition_id, instant in self.whole_since.items()},
                 "seen_until": dict(self.seen_until),
+                "sources": {"streams": self.places.streams, "lines": self.places.lines},
             },
             indent=1,
         )
@@ -137,7 +141,7 @@ class Manifest:
         document = json.loads(text)
         if document.get("version") != _VERSION:
             raise IncompatibleCheckpointError(
-                f"the checkpoint has format {document.get('version')}, this release reads {_VERSION}: {_NEW_CHECKPOINT}"
+                f"the checkpoint has format {document.get('version')}, this release reads {_VERSION}: {NEW_CHECKPOINT}"
             )
         return cls(
             streams=tuple((name, kind) for name, kind in document["streams"]),
@@ -150,6 +154,9 @@ class Manifest:
             states={int(definition_id): keys for definition_id, keys in document.get("states", {}).items()},
             whole_since={int(definition_id): instant for definition_id, instant in document["whole_since"].items()},
             seen_until=document["seen_until"],
+            places=SourcePlaces(
+                streams=tuple(map(tuple, document["sources"]["streams"])), lines=tuple(document["sources"]["lines"])
+            ),
         )
 
 
@@ -193,7 +200,7 @@ def refuse_lost_clocks(folder: Storage, network: QueryNetwork) -> None:
     if lost:
         raise IncompatibleCheckpointError(
             f'the checkpoint holds streams of the clock "{lost[0]}", which the network no longer has, but the streams'
-            f" of a checkpoint are fixed: {_NEW_CHECKPOINT}"
+            f" of a checkpoint are fixed: {NEW_CHECKPOINT}"
         )
 
 
@@ -225,7 +232,7 @@ def continued(
         )
     problems = [*_stream_problems(before.streams, streams), *_bound_problems(before, network)]
     problems += [
-        f'the network now needs the state family "{family}", which the checkpoint was not made with: {_NEW_CHECKPOINT};'
+        f'the network now needs the state family "{family}", which the checkpoint was not made with: {NEW_CHECKPOINT};'
         f' reserve=["{family}"] at the first start lets such queries come later'
         for family in before.layout.missing(wanted.layout)
     ]
@@ -288,7 +295,7 @@ def _stream_problems(before: Sequence[tuple[str, str]], now: Sequence[tuple[str,
     lost = [f'stream "{name}" is gone' for name in old if name not in new]
     come = [f'stream "{name}" is new' for name in new if name not in old]
     changed = [f'stream "{n}" was a {old[n]} and is a {new[n]}' for n in new if n in old and old[n] != new[n]]
-    return [f"{problem}, but a checkpoint's streams are fixed: {_NEW_CHECKPOINT}" for problem in lost + come + changed]
+    return [f"{problem}, but a checkpoint's streams are fixed: {NEW_CHECKPOINT}" for problem in lost + come + changed]
 
 
 def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
@@ -302,10 +309,10 @@ def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
         )
         problems.append(
             f"{why}, but the checkpoint was made for {before.max_depth}, which fixes the number of stages:"
-            f" {_NEW_CHECKPOINT}; max_depth={network.depth} at the first start lets such queries come later"
+            f" {NEW_CHECKPOINT}; max_depth={network.depth} at the first start lets such queries come later"
         )
     if network.joins != before.joins:
-        problems.append(f"joins was {before.joins} and is {network.joins}: {_NEW_CHECKPOINT}")
+        problems.append(f"joins was {before.joins} and is {network.joins}: {NEW_CHECKPOINT}")
     return problems
 
 
@@ -314,7 +321,7 @@ def _type_problems(before: Types, now: Types, network: QueryNetwork) -> list[str
     named = {definition_id: f'query "{name}"' for definition_id, name in names.items()}
     return [
         f"{named.get(definition_id, 'a side of a join')}: {what} was {before[definition_id][what]} and is {found}, as a"
-        f" column of a relation has changed its type: cast it back, e.g. in a map, or {_NEW_CHECKPOINT}"
+        f" column of a relation has changed its type: cast it back, e.g. in a map, or {NEW_CHECKPOINT}"
         for definition_id, types in now.items()
         if definition_id in before
         for what, found in types.items()
@@ -327,7 +334,7 @@ def _state_problems(before: StateKeys, now: StateKeys, network: QueryNetwork) ->
     return [
         f'query "{names[definition_id]}": the code of {aggregate} has changed, or the Python that compiles it, and the'
         f" checkpoint holds states that it has made, without the rows, as order_matters was false: put the code back,"
-        f" give the class another name, or {_NEW_CHECKPOINT}"
+        f" give the class another name, or {NEW_CHECKPOINT}"
         for definition_id, keys in before.items()
         if definition_id in names
         for aggregate, key in keys.items()

@@ -27,6 +27,7 @@ from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.share_codes import share_codes, sized_shares
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
 from streamshed.spark.written_plans import KEPT_PLANS, WrittenPlans
@@ -80,6 +81,8 @@ class MicroBatchPlanner:
         self._last_started: float | None = None
         self.joined: Mapping[str, JoinOutcome] = {}
         """What came of the joins of the micro-batch that was recorded last."""
+        self.places = SourcePlaces()
+        """Of the sources, once the query is laid out."""
         self._lock = threading.Lock()
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
@@ -142,7 +145,7 @@ class MicroBatchPlanner:
 
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
         now = self._clock()
-        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self._sizes, now)
+        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
         self._upcoming[micro_batch_id] = upcoming
         last = self._plans.row(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
@@ -309,7 +312,7 @@ class MicroBatchPlanner:
             plan = self._plans.row(report.micro_batch_id)
             planned_at = None if plan is None else plan.decided_at_seconds
             upcoming = upcoming_rows(
-                self._checkpoint, report.micro_batch_id, self._facts.sources, self._sizes, planned_at
+                self._checkpoint, report.micro_batch_id, self._facts.sources, self.places, self._sizes, planned_at
             )
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         self._rows_left = dict(report.rows_left)

@@ -6,19 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamshed.network.sources import FolderSource, RateSource
 from streamshed.network.stream import Stream
 from streamshed.spark.backlog import rows_left
 from streamshed.spark.set_apart import UNREADABLE_CLASS
+from streamshed.spark.source_places import SourceMismatchError, SourcePlaces
 
-_CARRIER_SOURCE = "RatePerMicroBatchStream[rowsPerBatch=1,"
+_ONCE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -78,17 +79,13 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
 
 
 def last_report(
-    query: StreamingQuery,
-    streams: Sequence[Stream],
-    *,
-    readings: int = 1,
-    readings_of: Mapping[str, int] | None = None,
+    query: StreamingQuery, streams: Sequence[Stream], places: SourcePlaces, readings: Mapping[str, int] = _ONCE
 ) -> MicroBatchReport | None:
     """Return the report of the micro-batch that finished last; None before the first; see `report_of`."""
     progress = query.lastProgress
     if progress is None:
         return None
-    return report_of(json.loads(_json(progress)), streams, readings=readings, readings_of=readings_of)
+    return report_of(json.loads(_json(progress)), streams, places, readings)
 
 
 def _json(progress: Any) -> str:
@@ -97,32 +94,32 @@ def _json(progress: Any) -> str:
 
 
 def report_of(
-    progress: Mapping[str, Any],
-    streams: Sequence[Stream],
-    *,
-    readings: int = 1,
-    readings_of: Mapping[str, int] | None = None,
+    progress: Mapping[str, Any], streams: Sequence[Stream], places: SourcePlaces, readings: Mapping[str, int] = _ONCE
 ) -> MicroBatchReport:
     """Translate a progress report of Spark.
 
     Args:
         progress: The report, from its JSON.
         streams: The streams of the time domain, in order.
-        readings: How often a micro-batch reads each row: Spark counts it as often.
-        readings_of: The same of streams of which it is another number.
+        places: Of their sources.
+        readings: How often a micro-batch reads each row of a stream, if not once: Spark counts it as often.
+
+    Raises:
+        SourceMismatchError: It tells of more sources, or of fewer.
     """
     metrics = progress.get("observedMetrics") or {}
     seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
     times = progress.get("eventTime") or {}
-    sources = _sources(progress["sources"], streams)
-    times_read = {stream.name: readings for stream in streams} | dict(readings_of or {})
-    offered = {
-        stream.name: int(sources[stream.name]["numInputRows"]) // times_read[stream.name]
-        if stream.name in sources
-        else 0
-        for stream in streams
-    }
-    left = {name: rows_left(source) for name, source in sources.items()}
+    sources = _sources(progress, places)
+    offered = {stream.name: 0 for stream in streams}
+    left: dict[str, int] = {}
+    for source, names in zip(sources, places.streams, strict=True):
+        rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
+        waiting = rows_left(source)
+        for name in names:
+            offered[name] += rows
+            if waiting is not None:
+                left[name] = left.get(name, 0) + waiting
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
     readable = {name for name, found in seen.items() if found.get("latest_event") is not None}
     if alone is not None and _has_readable(times, offered[alone]):
@@ -138,7 +135,7 @@ def report_of(
         readable=readable,
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
-        rows_left={name: rows for name, rows in left.items() if rows is not None},
+        rows_left=left,
         state_seconds=_state_seconds(progress),
         state_written_rows=_state_metric(progress, "rocksdbPutCount"),
         state_written_bytes=_state_metric(progress, "rocksdbTotalBytesWritten"),
@@ -183,34 +180,20 @@ def _metric(stream_index: int) -> str:
     return f"streamshed_{stream_index}"
 
 
-def _sources(sources: Sequence[Mapping[str, Any]], streams: Sequence[Stream]) -> dict[str, Mapping[str, Any]]:
-    """Match sources with streams: folders by their path, generators by their kind, the rest in order."""
-    left = [source for source in sources if _CARRIER_SOURCE not in source["description"]]
-    found: dict[str, Mapping[str, Any]] = {}
-    for stream in sorted(streams, key=lambda stream: -_specificity(stream)):
-        match = next((source for source in left if _is_of(source["description"], stream)), None)
-        if match is not None:
-            left.remove(match)
-            found[stream.name] = match
-    return found
-
-
-def _specificity(stream: Stream) -> int:
-    return len(stream.source.path) + 1 if isinstance(stream.source, FolderSource) else 0
-
-
-def _is_of(description: str, stream: Stream) -> bool:
-    match stream.source:
-        case FolderSource() as source:
-            return description.rstrip("]").rstrip("/").endswith(source.path.rstrip("/").lstrip("."))
-        case RateSource():
-            return description.startswith("RateStream")
-        case _:
-            return True
+def _sources(progress: Mapping[str, Any], places: SourcePlaces) -> Sequence[Mapping[str, Any]]:
+    sources: Sequence[Mapping[str, Any]] = progress["sources"]
+    if len(sources) != len(places.streams):
+        raise SourceMismatchError(
+            f"Spark reports {len(sources)} sources, but the network's plan reads {len(places.streams)}"
+        )
+    return sources
 
 
 def _instant(text: str) -> int:
-    """Microseconds since the epoch of an ISO time; one without zone is in UTC, which our sessions use."""
-    instant = datetime.fromisoformat(text.replace(" ", "T"))
-    elapsed = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
-    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+    """Microseconds since the epoch of a time in UTC, of whatever year.
+
+    Example:
+        >>> _instant("1970-01-01T00:00:01.500Z"), _instant("55970-01-01 00:00:00")
+        (1500000, 1704075408000000000)
+    """
+    return int(np.datetime64(text.removesuffix("Z"), "us").astype(np.int64))

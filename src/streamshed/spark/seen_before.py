@@ -10,6 +10,7 @@ from streamshed.network.stream import Stream
 from streamshed.spark.checkpoint_reader import last_committed, next_watermark_milliseconds
 from streamshed.spark.event_times import GUESSED_STEPS
 from streamshed.spark.plan_row import PlanRow
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, upcoming_rows
 
@@ -20,7 +21,9 @@ _NOT_NOTED = 3
 """Of so many micro-batches at the end of a run the last plan may not know which event times they brought."""
 
 
-def seen_until(checkpoint: Storage, plans: Storage, domain: TimeDomain, *, least_step: int) -> dict[str, int]:
+def seen_until(
+    checkpoint: Storage, plans: Storage, domain: TimeDomain, places: SourcePlaces, *, least_step: int
+) -> dict[str, int]:
     """Return, per stream, the latest instant at which a window may start that misses rows if its query is added now.
 
     That is an event time that no row of finished micro-batches is later than, as far as one can tell.
@@ -36,6 +39,7 @@ def seen_until(checkpoint: Storage, plans: Storage, domain: TimeDomain, *, least
         checkpoint: Spark's checkpoint.
         plans: What was planned.
         domain: The time domain.
+        places: Of its sources, in the run before.
         least_step: How far event time goes in a micro-batch at least, as far as one can tell, microseconds.
 
     Returns:
@@ -50,7 +54,9 @@ def seen_until(checkpoint: Storage, plans: Storage, domain: TimeDomain, *, least
     now_seconds = planned[-1].decided_at_seconds if planned else None
     streams = domain.sources
     recent = range(max(0, last + 1 - _NOT_NOTED), last + 1)
-    reads = [upcoming_rows(checkpoint, micro_batch_id, streams, RowSizes(), now_seconds) for micro_batch_id in recent]
+    reads = [
+        upcoming_rows(checkpoint, micro_batch_id, streams, places, RowSizes(), now_seconds) for micro_batch_id in recent
+    ]
     watermark = next_watermark_milliseconds(checkpoint, last) * 1000
     found = {}
     for stream in streams:

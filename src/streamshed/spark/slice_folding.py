@@ -16,6 +16,7 @@ from streamshed.answering.output import Output
 from streamshed.answering.user_folding import Folding, Foldings, folded
 from streamshed.answering.user_methods import UserMethods, UserShape
 from streamshed.sharing.sharing_class import Member, SharingClass
+from streamshed.spark.valid_texts import valid_text
 
 StateKeys = Mapping[int, Mapping[str, str]]
 """By `Query.definition_id` and aggregate, what its states are told apart by; see `UserMethods.state_key`."""
@@ -99,14 +100,14 @@ def with_folded(slices: DataFrame, foldings: Foldings) -> DataFrame:
     """
     if not foldings:
         return slices
-    kind = slices.schema["collected"].dataType.simpleString()
+    kind = slices.schema["collected"].dataType
 
     def of_chunk(class_ids: pa.Array, collected: pa.Array) -> pa.Array:
         return folded(foldings, class_ids, collected)
 
     of_chunk.__annotations__ = dict.fromkeys(("class_ids", "collected", "return"), pa.Array)
     make: Any = arrow_udf
-    put_together = make(of_chunk, returnType=kind)
-    class_id, collected = F.col("class_id"), F.col("collected")
+    put_together = make(of_chunk, returnType=kind.simpleString())
+    class_id, collected = F.col("class_id"), valid_text(F.col("collected"), kind)
     pieces: Column = put_together(class_id, F.when(class_id.isin(*foldings), collected))
     return slices.withColumn("collected", F.coalesce(pieces, collected))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from typing import assert_never
-from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -18,6 +17,9 @@ from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Stream
 from streamshed.spark.file_rows import NUMBERED, found_in_files, numbered
 from streamshed.spark.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
+
+_PATTERN = "*?[]{}\\"
+"""What makes a path a pattern to Spark."""
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -54,10 +56,14 @@ def _no_source(stream: Stream) -> InvalidNetworkError:
 
 
 def _check_folder(path: str, stream: Stream) -> None:
-    local = unquote(urlsplit(path).path) if path.startswith("file:") else path
-    if "://" in local or os.path.isdir(local):
+    if "://" in path:
         return
-    problem = "is a file, not a folder" if os.path.exists(local) else "does not exist"
+    if not os.path.isdir(path):
+        problem = "is a file, not a folder" if os.path.exists(path) else "does not exist"
+    elif signs := [sign for sign in _PATTERN if sign in os.path.abspath(path)]:
+        problem = f'has "{signs[0]}" in its path, which makes it a pattern to Spark: rename it'
+    else:
+        return
     raise SourceUnavailableError(f'stream "{stream.name}": the folder "{path}" {problem}')
 
 

@@ -22,6 +22,7 @@ from streamshed.spark.internal_names import SUMS, TIME, UNREADABLE
 from streamshed.spark.relation_frame import relation_frame
 from streamshed.spark.unfused import unfused
 from streamshed.spark.user_function import guarded_call
+from streamshed.spark.valid_texts import valid_text
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,9 @@ def _column(instruction: Define | Test | Call, line: StraightLine) -> Column:
         case Test():
             return F.coalesce(_guarded(instruction, reaches), F.lit(False))
         case Call():
-            return guarded_call(instruction, line.pass_all(()) if reaches is None else reaches, line.costs)
+            kinds = {field.name: field.dataType for field in line.rows.schema.fields}
+            arguments = [valid_text(F.col(quoted(name)), kinds[name]) for name in instruction.arguments]
+            return guarded_call(instruction, arguments, line.pass_all(()) if reaches is None else reaches, line.costs)
         case _:
             assert_never(instruction)
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
-from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource
+from streamshed.network.local_path import local_path
+from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import Stream
 from streamshed.spark.backlog import waiting_rows
-from streamshed.spark.believed_events import believed_events, instant_of
-from streamshed.spark.checkpoint_reader import SourceFiles, files_of, rows_by_offsets
+from streamshed.spark.believed_events import believed_events, events_in_footer
+from streamshed.spark.checkpoint_reader import files_of, rows_by_offsets
 from streamshed.spark.far_ahead import furthest_event
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 
 _TYPICAL_ROW_BYTES = 150.0
@@ -71,6 +70,7 @@ def upcoming_rows(
     checkpoint: Storage,
     micro_batch_id: int,
     streams: Sequence[Stream],
+    places: SourcePlaces,
     sizes: RowSizes,
     now_seconds: float | None,
 ) -> dict[str, StreamRows]:
@@ -82,20 +82,23 @@ def upcoming_rows(
         checkpoint: Spark's.
         micro_batch_id: Which.
         streams: The streams whose rows come from outside.
+        places: Of their sources.
         sizes: What is known of rows of text.
         now_seconds: When the micro-batch was planned: event times that are too far ahead of that do not count, as their
             rows are set aside; None: all count.
     """
-    found = files_of(checkpoint, micro_batch_id)
-    folders = {stream.name: stream.source for stream in streams if isinstance(stream.source, FolderSource)}
-    by_stream = {stream.name: stream for stream in streams}
-    counted = _counted_rows(checkpoint, micro_batch_id, streams)
-    in_folders = {
-        name: _in_folder(by_stream[name], source, _paths_below(found, source.path), sizes, now_seconds)
-        for name, source in folders.items()
-        if "://" not in source.path
-    }
-    return {**counted, **in_folders}
+    files = files_of(checkpoint, micro_batch_id, places)
+    counts = rows_by_offsets(checkpoint, micro_batch_id, places)
+    found = {}
+    for stream in streams:
+        sources, source = places.sources_of(stream.name), stream.source
+        if isinstance(source, FolderSource):
+            if "://" not in source.path:
+                paths = [local_path(path) or path for number in sources for path in files.get(number, ())]
+                found[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds)
+        elif sources and counts.keys() >= set(sources):
+            found[stream.name] = StreamRows(sum(counts[number] for number in sources))
+    return found
 
 
 def _in_folder(
@@ -103,26 +106,6 @@ def _in_folder(
 ) -> StreamRows:
     coming = _rows(stream, source, paths, sizes, furthest_event(stream, now_seconds))
     return replace(coming, waiting=waiting_rows(source, paths, coming.rows))
-
-
-def _counted_rows(checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream]) -> dict[str, StreamRows]:
-    """Rows of brokers, whose offsets count them: matched with the DataFrames in order, if as many, or twice so."""
-    frames = [stream.name for stream in streams if isinstance(stream.source, DataFrameSource)]
-    counts = rows_by_offsets(checkpoint, micro_batch_id)
-    if not frames or len(counts) not in {len(frames), 2 * len(frames)}:
-        return {}
-    return {name: StreamRows(rows) for name, rows in zip(frames, counts, strict=False)}
-
-
-def _paths_below(found: Sequence[SourceFiles], folder: str) -> list[str]:
-    """The files in a folder, each once, though it may be read twice: for aggregates, and for rows themselves."""
-    root = os.path.realpath(folder)
-    paths = dict.fromkeys(_local(path) for source in found for path in source.paths)
-    return [path for path in paths if os.path.realpath(path).startswith(root + os.sep)]
-
-
-def _local(path: str) -> str:
-    return unquote(urlsplit(path).path) if path.startswith("file:") else path
 
 
 def _rows(
@@ -147,27 +130,24 @@ def _believed(path: str, time: str, events: EventBounds, furthest: int | None) -
     return None if found is None else EventBounds(*found)
 
 
-@lru_cache(maxsize=4096)
 def _footer(path: str, time: str) -> StreamRows | None:
+    """What the footer of a file tells; None: there is none."""
     try:
-        metadata = parquet.read_metadata(path)
+        written = os.stat(path)
+        return _read_footer(path, time, written.st_size, written.st_mtime_ns)
     except (OSError, pa.ArrowInvalid):
         return None
-    names = [metadata.schema.column(index).path.lower() for index in range(metadata.num_columns)]
-    if time.lower() not in names:
+
+
+@lru_cache(maxsize=4096)
+def _read_footer(path: str, time: str, _size: int, _modified_at: int) -> StreamRows:
+    """The same, kept for as long as the file is not written anew."""
+    metadata = parquet.read_metadata(path)
+    events = events_in_footer(metadata, time)
+    if events is None:
         return StreamRows(metadata.num_rows)
-    column = names.index(time.lower())
-    groups = [metadata.row_group(index).column(column).statistics for index in range(metadata.num_row_groups)]
-    if not groups or any(group is None or not group.has_min_max for group in groups):
-        return StreamRows(metadata.num_rows)
-    if not isinstance(groups[0].min, datetime | int):
-        return StreamRows(metadata.num_rows)
-    first, last = (
-        instant_of(bound) for bound in (min(group.min for group in groups), max(group.max for group in groups))
-    )
-    if isinstance(groups[0].min, int) and max(abs(first), abs(last)) > LARGEST_NUMBER * MICROSECONDS_PER_NUMBER:
-        return StreamRows(metadata.num_rows)
-    return StreamRows(metadata.num_rows, events=EventBounds(first, last))
+    bounds = EventBounds(min(first for first, _ in events), max(last for _, last in events))
+    return StreamRows(metadata.num_rows, events=bounds)
 
 
 def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:

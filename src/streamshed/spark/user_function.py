@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,13 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.accumulators import Accumulator
 from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from streamshed.errors import StreamshedError
-from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call
 from streamshed.spark.call_costs import CallCosts, timed
 
@@ -26,14 +24,17 @@ class UserFunctionError(StreamshedError, ValueError):
     """A user's function returned what cannot be a column."""
 
 
-def guarded_call(call: Call, reaches: Column, costs: Accumulator[CallCosts] | None = None) -> Column:
+def guarded_call(
+    call: Call, arguments: Sequence[Column], reaches: Column, costs: Accumulator[CallCosts] | None = None
+) -> Column:
     """Return the column of a user's function.
 
     Spark evaluates a Python function for every row, whatever CASE stands around it; so the function is wrapped, and
     is handed only the rows for which `reaches` is true. Where no row of a chunk does, it is not called.
 
     Args:
-        call: Which function, of what.
+        call: Which function.
+        arguments: Of what.
         reaches: Which rows it is to see.
         costs: Told how long it takes; None: nobody is.
     """
@@ -44,7 +45,7 @@ def guarded_call(call: Call, reaches: Column, costs: Accumulator[CallCosts] | No
     guarded = reaching_rows_only(function, call.function.name, schema.field(0).type)
     make: Any = arrow_udf
     vectorized = make(guarded, returnType=call.returns)
-    column: Column = vectorized(reaches, *[F.col(quoted(argument)) for argument in call.arguments])
+    column: Column = vectorized(reaches, *arguments)
     return column
 
 

@@ -12,10 +12,13 @@ from pyspark.sql import functions as F
 
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.checkpoint_reader import files_of, query_id, rows_by_offsets, watermark_milliseconds
+from streamshed.spark.source_places import SourceMismatchError, SourcePlaces
 from streamshed.spark.storage import Storage
 from tests.spark.event_times import EPOCH
 from tests.spark.files import timed_values, write_parquet
 
+PLACES = SourcePlaces(streams=(("s",), ()), lines=(0, 1))
+OF_BROKERS = SourcePlaces(streams=(("packets",), ("files",), ("flows",), ()), lines=(0, 1, 2, 3, 0))
 FILES = 4
 COMPACTED = ("spark.sql.streaming.fileSource.log.compactInterval", "3")
 """So many entries Spark puts together into one file of its log: one less than there are."""
@@ -33,7 +36,7 @@ def test_files_and_watermark_of_each_micro_batch_are_known_while_it_runs(spark: 
 
     def look(rows: DataFrame, number: int) -> None:
         watermarks[number] = watermark_milliseconds(checkpoint, number)
-        told[number] = [_path(uri) for source in files_of(checkpoint, number) for uri in source.paths]
+        told[number] = [_path(uri) for uris in files_of(checkpoint, number, PLACES).values() for uri in uris]
         read[number] = [_path(row.file) for row in rows.where("file IS NOT NULL").collect()]
 
     files = spark.readStream.schema("ts timestamp, v bigint").option("maxFilesPerTrigger", 1).parquet(str(folder))
@@ -70,8 +73,8 @@ def test_of_a_checkpoint_that_is_not_there_nothing_is_known(tmp_path: Path) -> N
     nowhere = Storage.at(str(tmp_path))
     assert query_id(nowhere) == ""
     assert watermark_milliseconds(nowhere, 7) == 0
-    assert files_of(nowhere, 7) == ()
-    assert rows_by_offsets(nowhere, 7) == ()
+    assert files_of(nowhere, 7, PLACES) == {}
+    assert rows_by_offsets(nowhere, 7, PLACES) == {}
 
 
 @pytest.fixture
@@ -82,17 +85,24 @@ def brokers(tmp_path: Path) -> Storage:
     before = [{"packets": {"0": 100, "1": 40}}, {"logOffset": 3}, {"flows": {"0": 7}}]
     after = [{"packets": {"0": 130, "1": 40, "2": 5}}, {"logOffset": 3}, {"flows": {"0": 9}, "new": {"0": 2}}]
     for number, offsets in ((4, before), (5, after)):
-        storage.write_text(f"offsets/{number}", "\n".join([*header, *map(json.dumps, offsets), "12"]))
+        storage.write_text(
+            f"offsets/{number}", "\n".join([*header, *map(json.dumps, offsets), "12", json.dumps(offsets[0])])
+        )
     return storage
 
 
 def test_offsets_of_brokers_count_rows(brokers: Storage) -> None:
-    assert rows_by_offsets(brokers, 5) == (35, 4)
+    assert rows_by_offsets(brokers, 5, OF_BROKERS) == {0: 35, 2: 4}
 
 
 def test_without_the_offsets_before_nothing_is_counted(brokers: Storage) -> None:
-    assert rows_by_offsets(brokers, 4) == ()
+    assert rows_by_offsets(brokers, 4, OF_BROKERS) == {}
 
 
 def test_a_log_without_new_entries_brings_no_files(brokers: Storage) -> None:
-    assert files_of(brokers, 5) == ()
+    assert files_of(brokers, 5, OF_BROKERS) == {}
+
+
+def test_offsets_of_another_plan_are_refused(brokers: Storage) -> None:
+    with pytest.raises(SourceMismatchError, match="offsets of 5 sources, but the network's plan reads 2"):
+        rows_by_offsets(brokers, 5, PLACES)

@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.network.sources import folder, rate
+from streamshed.network.sources import FolderSource, folder, rate
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.progress import observed, report_of
 from streamshed.spark.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source_frame import streaming_frame
+from streamshed.spark.source_places import SourceMismatchError, SourcePlaces, source_places
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.files import timed_values, write_parquet
 
@@ -30,24 +32,32 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
         write_parquet(tmp_path / "aa" / f"{number}.parquet", timed_values([number, 0], [1, 1]))
     # A source of the carrier's kind, which is not to be taken for the carrier.
     frame = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 7).load()
+    (tmp_path / "link").symlink_to(tmp_path / "aa")
+    reader = spark.readStream.schema("ts timestamp, v int").option("maxFilesPerTrigger", 1)
+    both = reader.parquet(str(tmp_path / "a")).unionByName(reader.parquet(f"file://{tmp_path}/aa"))
     streams = [
         stream("frame", frame, time="timestamp"),
-        stream("long", folder(tmp_path / "aa", "parquet", max_files_per_micro_batch=1), time="ts"),
-        stream("short", folder(f"{tmp_path}/a/", "parquet", max_files_per_micro_batch=1), time="ts"),
+        stream("both", both, time="ts"),
+        stream("long", _one_by_one(f"{tmp_path}/a/.././/link"), time="ts"),
+        stream("short", _one_by_one(f"{tmp_path}/a/"), time="ts"),
         stream("ticks", rate(1000), time="timestamp"),
+        stream("frame_again", frame, time="timestamp"),
     ]
-    rows = [_observed(spark, known, index) for index, known in enumerate(streams)]
+    frames = {known.name: streaming_frame(spark, known) for known in streams}
+    rows = [_observed(frames[known.name], known, index) for index, known in enumerate(streams)]
     rows.append(carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"), F.lit(0).alias("class_id")))
     # A stream of so many rows a second offers its first ones once a whole second is over, however many micro-batches
     # that takes.
+    places = source_places(_together(rows), frames)
     progress = _progress(rows, tmp_path / "checkpoint", lambda found: found["batchId"] >= 4 and _ticks(found) > 0)
-    reports = [report_of(found, streams) for found in progress]
+    reports = [report_of(found, streams, places) for found in progress]
     assert [report.micro_batch_id for report in reports] == list(range(len(reports)))
     assert [report.offered_rows["long"] for report in reports[:4]] == [2, 2, 2, 0]
     assert [report.offered_rows["short"] for report in reports[:4]] == [5, 5, 5, 0]
+    assert [report.offered_rows["both"] for report in reports[:4]] == [7, 7, 7, 0]
     for report in reports:
         assert report.offered_rows == report.admitted_rows
-        assert report.offered_rows["frame"] == 7
+        assert report.offered_rows["frame"] == report.offered_rows["frame_again"] == 7
         assert report.processing_seconds > 0
     assert sum(report.offered_rows["ticks"] for report in reports) % 1000 == 0
     assert reports[-1].offered_rows["ticks"] > 0
@@ -58,8 +68,16 @@ def _ticks(progress: Mapping[str, Any]) -> int:
     return sum(source["numInputRows"] for source in sources if source["description"].startswith("RateStream"))
 
 
-def _observed(spark: SparkSession, known: Stream, index: int) -> DataFrame:
-    rows = streaming_frame(spark, known)
+def test_a_report_of_other_sources_is_refused() -> None:
+    with pytest.raises(SourceMismatchError, match="reports 1 sources, but the network's plan reads 2"):
+        report_of({"batchId": 0, "sources": [{"numInputRows": 3}]}, [], SourcePlaces(streams=((), ())))
+
+
+def _one_by_one(path: Path | str) -> FolderSource:
+    return folder(path, "parquet", schema="ts timestamp, v int", max_files_per_micro_batch=1)
+
+
+def _observed(rows: DataFrame, known: Stream, index: int) -> DataFrame:
     return observed(rows.select(F.col(known.time).alias("event_time"), F.lit(ORDINARY_CLASS).alias("class_id")), index)
 
 
@@ -76,7 +94,7 @@ def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) 
         progress = _progress(
             [rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", lambda found: found["batchId"] >= 2
         )
-        reports = [report_of(found, [known]) for found in progress]
+        reports = [report_of(found, [known], SourcePlaces((("s",), ()))) for found in progress]
         assert [report.admitted_rows["s"] for report in reports[:3]] == [3, 3, 0]
         assert [_seconds(report.earliest_event) for report in reports[:3]] == [3, 4, None]
         assert [_seconds(report.latest_event) for report in reports[:3]] == [60, 61, None]
@@ -96,9 +114,13 @@ def _seconds(events: Mapping[str, int]) -> float | None:
     return (events["s"] - EPOCH_MICROSECONDS) / SECOND if events else None
 
 
+def _together(rows: list[DataFrame]) -> DataFrame:
+    return functools.reduce(DataFrame.unionByName, rows)
+
+
 def _progress(rows: list[DataFrame], checkpoint: Path, ends: Callable[[Any], bool]) -> list[dict[str, Any]]:
     """The reports of all micro-batches up to the first that ``ends`` says yes to."""
-    writer = functools.reduce(DataFrame.unionByName, rows).writeStream.format("noop")
+    writer = _together(rows).writeStream.format("noop")
     running = writer.option("checkpointLocation", str(checkpoint)).trigger(processingTime="100 milliseconds").start()
     try:
         while True:

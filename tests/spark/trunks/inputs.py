@@ -82,7 +82,7 @@ class Input:
         if self.format == "parquet":
             return int(parquet.read_metadata(file).num_rows)
         is_header = (self.options or {}).get("header") == "true"
-        return len(file.read_text(encoding="utf-8").split("\n")) - 1 - is_header
+        return file.read_bytes().count(b"\n") - is_header
 
     def _folder(self, path: Path) -> Path:
         return path / "in" / self.name

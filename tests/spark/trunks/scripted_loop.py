@@ -18,6 +18,7 @@ from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_
 from streamshed.planning.window_drop.runs import runs_of
 from streamshed.planning.window_drop.window_drops import WindowDrops
 from streamshed.spark.checkpoint_reader import files_of
+from streamshed.spark.manifest import read_manifest
 from streamshed.spark.storage import Storage
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.scenario import NOTHING_SHED, Shed
@@ -35,8 +36,11 @@ def step_of(checkpoint: Path, micro_batch_id: int) -> int | None:
 
 def steps_read(checkpoint: Path, micro_batch_id: int) -> list[tuple[str, int]]:
     """The streams and steps of which a micro-batch reads files, as the checkpoint of a clock has it."""
-    sources = files_of(Storage.at(str(checkpoint / "spark")), micro_batch_id)
-    paths = [Path(unquote(urlsplit(uri).path)) for source in sources for uri in source.paths]
+    storage = Storage.at(str(checkpoint))
+    manifest = read_manifest(storage)
+    assert manifest is not None
+    files = files_of(storage.below("spark"), micro_batch_id, manifest.places)
+    paths = [Path(unquote(urlsplit(uri).path)) for uris in files.values() for uri in uris]
     return [(path.parent.name, int(path.stem)) for path in paths if path.stem.isdigit()]
 
 

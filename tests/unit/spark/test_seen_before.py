@@ -19,6 +19,7 @@ from streamshed.planning.window_drop.open_windows import QueryDrops
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.seen_before import seen_until
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 
 SECOND = 1_000_000
@@ -67,7 +68,8 @@ class Checkpoint:
         """What is found out of the stream, or of the last of some others, microseconds."""
         spark, plans = (Storage.at(str(self._path / name)) for name in ("spark", "plans"))
         domain = TimeDomain("time", (self.stream, *others))
-        return seen_until(spark, plans, domain, least_step=STEP).get(domain.streams[-1].name)
+        places = SourcePlaces(streams=((self.stream.name,),), lines=(0,))
+        return seen_until(spark, plans, domain, places, least_step=STEP).get(domain.streams[-1].name)
 
 
 def test_nothing_has_been_seen_before_a_micro_batch_finished(tmp_path: Path) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import EventBounds, RowSizes, upcoming_rows
 
 TIMES = [datetime(2025, 5, 1, 0, 0, second, tzinfo=UTC) for second in (3, 1, 2)]
 OTHERS = [datetime(2020, 1, 1, tzinfo=UTC)] * 3
+PLACES = SourcePlaces(streams=(("packets",),), lines=(0,))
 MICROSECONDS = pa.timestamp("us", "UTC")
 
 
@@ -24,7 +31,7 @@ def bounds_of(
 ) -> EventBounds | None:
     """What is known of a micro-batch of one file."""
     incoming, checkpoint = path / "in", path / "checkpoint"
-    incoming.mkdir()
+    incoming.mkdir(exist_ok=True)
     file = incoming / "0.parquet"
     pq.write_table(table, file, row_group_size=row_group_size)
     log = checkpoint / "sources" / "0"
@@ -33,7 +40,7 @@ def bounds_of(
     (checkpoint / "offsets").mkdir()
     (checkpoint / "offsets" / "0").write_text('v1\n{}\n{"logOffset":0}')
     packets = stream("packets", folder(incoming, "parquet"), time="ts", max_ahead="1 day")
-    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], RowSizes(), now_seconds)["packets"]
+    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], PLACES, RowSizes(), now_seconds)["packets"]
     assert found.rows == table.num_rows
     return found.events
 
@@ -77,3 +84,23 @@ def test_where_it_is_not_known_when_a_micro_batch_was_planned_all_event_times_co
     table = pa.table({"ts": pa.array([TIMES[0], FAR_AHEAD], MICROSECONDS)})
     expected = [int(time.timestamp()) * 1_000_000 for time in (TIMES[0], FAR_AHEAD)]
     assert bounds_of(tmp_path, table) == EventBounds(*expected)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@given(instants=st.lists(st.integers(-(2**63) + 1, 2**63 - 1), min_size=1, max_size=5))
+def test_event_times_of_any_year_are_whole_microseconds(
+    tmp_path_factory: pytest.TempPathFactory, unit: str, instants: list[int]
+) -> None:
+    """Times that a producer counted in the wrong unit are in years that Python's datetime does not reach."""
+    table = pa.table({"ts": pa.array(instants, pa.int64()).cast(pa.timestamp(unit, "UTC"))})
+    of_unit = {"ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}[unit]
+    expected = [math.floor(instant * of_unit) for instant in (min(instants), max(instants))]
+    assert bounds_of(tmp_path_factory.mktemp("any"), table) == EventBounds(*expected)
+
+
+def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    for number, times in enumerate([TIMES[:1], TIMES]):
+        table = pa.table({"ts": pa.array(times, MICROSECONDS)})
+        expected = [int(time.timestamp()) * 1_000_000 for time in (min(times), max(times))]
+        assert bounds_of(tmp_path, table) == EventBounds(*expected), number
+        shutil.rmtree(tmp_path / "checkpoint")

@@ -12,7 +12,7 @@ from streamshed.network.stream import Stream, parse_csv, parse_json, stream
 from tests.spark.sessions import session_for_tests
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.time.steps import STEP_SECONDS
-from tests.spark.trunks.time.texts import PLACE, SCHEMA, TIMED, lines_of
+from tests.spark.trunks.time.texts import PLACE, SCHEMA, TIMED, bytes_of, lines_of
 
 BROKER = {**TIMED, "identity": ["topic", "partition", "offset"]}
 
@@ -44,7 +44,7 @@ def _as_messages(lines: list[str]) -> pa.Table:
     texts = [*lines[: PLACE + bad], *([None] if bad else []), *lines[PLACE + bad :]]
     return pa.table(
         {
-            "value": pa.array([None if text is None else text.encode() for text in texts], pa.binary()),
+            "value": pa.array([None if text is None else bytes_of(text) for text in texts], pa.binary()),
             "topic": pa.array(["t"] * len(texts)),
             "partition": pa.array([0] * len(texts), pa.int32()),
             "offset": pa.array(range(len(texts)), pa.int64()),

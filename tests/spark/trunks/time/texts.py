@@ -17,12 +17,16 @@ SCHEMA = "ts timestamp, v int"
 NO_PARSE, NO_TEXT, NO_TIME = "text cannot be parsed", "text is null", "event time is null"
 TIMED = {"time": "ts", "watermark": "1 second"}
 
+NO_TEXT_OF_UTF8 = "\ufffd"
+"""Stands for a byte that is none."""
+
 BAD_JSON = {
     '{"ts": "2024-01-01T00:00:01Z", "v": 3': NO_PARSE,
     '{"ts": "2024-01-01T00:00:01Z", "v": "three"}': NO_PARSE,
     '{"ts": "yesterday", "v": 3}': NO_PARSE,
     "": NO_PARSE,
     "no JSON at all": NO_PARSE,
+    f'{{"ts": "2024-01-01T00:00:01Z", {NO_TEXT_OF_UTF8}}}': NO_PARSE,
     '{"v": 3}': NO_TIME,
     '{"ts": null, "v": 3}': NO_TIME,
     "{}": NO_TIME,
@@ -32,6 +36,7 @@ BAD_CSV = {
     "yesterday,3": NO_PARSE,
     "2024-01-01T00:00:01Z": NO_PARSE,
     "2024-01-01T00:00:01Z,3,4": NO_PARSE,
+    f"2024-01-01T00:00:01Z,{NO_TEXT_OF_UTF8}": NO_PARSE,
     ",3": NO_TIME,
 }
 TWICE = ("no JSON at all", "yesterday,3")
@@ -79,9 +84,14 @@ def _iso(instant: str) -> str:
     return instant.replace("+00:00", "Z")
 
 
+def bytes_of(line: str) -> bytes:
+    """A line as a producer writes it."""
+    return line.encode().replace(NO_TEXT_OF_UTF8.encode(), b"\xdc")
+
+
 def write_lines(path: Path, rows: pa.Table, header: str = "") -> None:
     """Write the lines of a step as text."""
-    path.write_text(header + "".join(f"{line}\n" for line in rows["line"].to_pylist()), encoding="utf-8")
+    path.write_bytes(b"".join([header.encode(), *(bytes_of(line) + b"\n" for line in rows["line"].to_pylist())]))
 
 
 JSON = Input(

@@ -1,12 +1,37 @@
 """Errors that streamshed raises, each named after what was violated, and near misses for their messages."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Protocol
 
+_LONGEST_WORD, _LONGEST_PROBLEM = 200, 4_000
+_SHOWN_OF_WORD = 40
+
 
 class StreamshedError(Exception):
-    """Base of every error that streamshed raises on purpose."""
+    """Base of every error that streamshed raises on purpose.
+
+    Args:
+        *problems: What is wrong; of words without end in it, and of problems, some is left out.
+
+    Example:
+        >>> print(StreamshedError(f'unknown column "{"x" * 100_000}"'))
+        unknown column "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (100,002 characters)
+    """
+
+    def __init__(self, *problems: object) -> None:
+        super().__init__(*(_short(problem) if isinstance(problem, str) else problem for problem in problems))
+
+
+def _short(problem: str) -> str:
+    words = re.sub(rf"\S{{{_LONGEST_WORD},}}", _short_word, problem)
+    return words if len(words) <= _LONGEST_PROBLEM else f"{words[:_LONGEST_PROBLEM]}… ({len(words):,} characters)"
+
+
+def _short_word(word: re.Match[str]) -> str:
+    text = word[0]
+    return f"{text[:_SHOWN_OF_WORD]}… ({len(text):,} characters)"
 
 
 class InvalidNetworkError(StreamshedError, ValueError):
@@ -26,7 +51,7 @@ class InvalidNetworkError(StreamshedError, ValueError):
 
     def __init__(self, *problems: str) -> None:
         super().__init__(*problems)
-        self.problems = problems
+        self.problems: tuple[str, ...] = self.args
 
     def __str__(self) -> str:
         return _listed(self.problems)
@@ -80,7 +105,7 @@ class InvalidDocumentError(StreamshedError, ValueError):
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        return _listed(tuple(_described(problem) for problem in self.problems))
+        return _listed(tuple(_short(_described(problem)) for problem in self.problems))
 
 
 class UnsheddableQueryError(StreamshedError, ValueError):
@@ -89,6 +114,10 @@ class UnsheddableQueryError(StreamshedError, ValueError):
 
 class IncompatibleCheckpointError(StreamshedError):
     """A checkpoint was written by a network that the present one cannot continue."""
+
+
+class DamagedFileError(StreamshedError):
+    """A file beside a checkpoint does not hold what was written into it."""
 
 
 class SourceUnavailableError(StreamshedError):

@@ -22,6 +22,7 @@ _BYTES_PER_UNIT = {
 }
 _SIZE = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[^\W\d]+)\s*")
 _WRITTEN = ("TiB", "GiB", "MiB", "KiB")
+_MOST = 2.0**63
 _EXACT = ("TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "kB")
 
 
@@ -48,7 +49,10 @@ def parse_byte_size(text: str) -> int:
     unit = match["unit"].lower()
     if unit not in _BYTES_PER_UNIT:
         raise InvalidNetworkError(f'unknown unit "{match["unit"]}" in "{text}"{near_miss(unit, _BYTES_PER_UNIT)}')
-    return round(float(match["number"]) * _BYTES_PER_UNIT[unit])
+    size = float(match["number"]) * _BYTES_PER_UNIT[unit]
+    if size > _MOST:
+        raise InvalidNetworkError(f'the size "{text}" is beyond 8 EiB')
+    return round(size)
 
 
 def format_byte_size(count: int) -> str:

@@ -1,6 +1,5 @@
 """Reading the queries of a document, each below a node that is read already."""
 
-import math
 from collections.abc import Mapping
 
 from streamshed.network.document_aggregates import read_aggregate
@@ -9,6 +8,7 @@ from streamshed.network.document_problem import Place
 from streamshed.network.document_values import is_given, text_at
 from streamshed.network.gap import GapTolerance, gap_tolerance
 from streamshed.network.gaps_by import GapsBy
+from streamshed.network.given import is_finite
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
@@ -76,7 +76,7 @@ def _read_gap(place: Place, gap: object) -> GapTolerance | None:
 def _read_weight(place: Place, weight: object) -> float | None:
     if not isinstance(weight, int | float) or place.is_unusable:
         return None
-    if not math.isfinite(weight):
+    if not is_finite(weight):
         place.report(weight, "expected a finite number")
         return None
     return float(weight)

@@ -34,6 +34,9 @@ _UNIT_NAMES = {
     **{f"{name}s": full for name, full in _ABBREVIATIONS.items() if name in ("hr", "min", "sec")},
     **_ABBREVIATIONS,
 }
+LONGEST = 2**60
+"""The longest duration, microseconds: sums of a few instants and durations are instants yet."""
+_LONGEST_TEXT = 200
 _PART = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[^\W\d]+)\s*,?")
 
 
@@ -58,6 +61,8 @@ def parse_duration(text: str) -> int:
     """
     if not is_text(text):
         raise InvalidNetworkError(f'a duration is text such as "5 minutes", got {text!r}')
+    if len(text) > _LONGEST_TEXT:
+        raise InvalidNetworkError(f'a duration has at most {_LONGEST_TEXT} characters, got "{text}"')
     total = Fraction(0)
     position = 0
     while match := _PART.match(text, position):
@@ -69,6 +74,9 @@ def parse_duration(text: str) -> int:
         )
     if total.denominator != 1:
         raise InvalidNetworkError(f'the duration "{text}" is no whole number of microseconds')
+    if total > LONGEST:
+        days = LONGEST // _MICROSECONDS_PER_UNIT["day"]
+        raise InvalidNetworkError(f'the duration "{text}" is longer than {days} days')
     return int(total)
 
 

@@ -46,6 +46,9 @@ DEFAULT_GAP = GapTolerance(windows=1)
 """No two answers in a row are missed unless a query says that they may be."""
 
 
+MOST_WINDOWS = 10**9
+
+
 def gap_tolerance(given: object) -> GapTolerance:
     """Read a tolerance.
 
@@ -60,12 +63,12 @@ def gap_tolerance(given: object) -> GapTolerance:
         ('5 windows', '1 minute 30 seconds')
         >>> gap_tolerance(-1)
         Traceback (most recent call last):
-        streamshed.errors.InvalidNetworkError: max_gap is windows, at least 0, or a time such as "10 minutes", got -1
+        streamshed.errors.InvalidNetworkError: max_gap is 0 to 1000000000 windows, or a time ..., got -1
     """
     if isinstance(given, GapTolerance):
         return given
-    if isinstance(given, int) and is_whole_number(given, at_least=0):
+    if isinstance(given, int) and is_whole_number(given, at_least=0) and given <= MOST_WINDOWS:
         return GapTolerance(windows=given)
     if isinstance(given, str):
         return GapTolerance(microseconds=parse_duration(given))
-    raise InvalidNetworkError(f'max_gap is windows, at least 0, or a time such as "10 minutes", got {given!r}')
+    raise InvalidNetworkError(f'max_gap is 0 to 1000000000 windows, or a time such as "10 minutes", got {given!r}')

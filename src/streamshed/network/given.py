@@ -1,5 +1,6 @@
 """What a user gave, checked at run time whatever the annotations say."""
 
+import sys
 from collections.abc import Iterable, Mapping
 
 from streamshed.errors import InvalidNetworkError
@@ -15,14 +16,29 @@ def is_filled_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+_BITS = 64
+
+
 def is_whole_number(value: object, at_least: int | None = None) -> bool:
-    """Whether a value is an int (no bool), and no less than a bound where one is given."""
-    return isinstance(value, int) and not isinstance(value, bool) and (at_least is None or value >= at_least)
+    """Whether a value is an int of 64 bits (no bool), and no less than a bound where one is given."""
+    if not isinstance(value, int) or isinstance(value, bool) or value.bit_length() >= _BITS:
+        return False
+    return at_least is None or value >= at_least
 
 
 def is_number(value: object) -> bool:
     """Whether a value is an int or a float (no bool)."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_finite(value: object) -> bool:
+    """Whether a value is a number that a float can hold.
+
+    Example:
+        >>> is_finite(3), is_finite(float("inf")), is_finite(10**400), is_finite("3")
+        (True, False, False, False)
+    """
+    return isinstance(value, int | float) and is_number(value) and abs(value) <= sys.float_info.max
 
 
 def is_a(value: object, *kinds: type) -> bool:

@@ -58,6 +58,7 @@ class Aggregate(Operator):
     aggregates: tuple[NamedCall, ...]
 
     def __post_init__(self) -> None:
+        self.check_length()
         problems = Problems(place(self.input, "aggregate"))
         problems.add_all(_name_problems(self))
         for expression in self._expressions:

@@ -47,6 +47,7 @@ class Lookup(Operator):
     negate: bool = False
 
     def __post_init__(self) -> None:
+        self.check_length()
         problems = Problems(place(self.input, f'lookup in "{self.relation.name}"'))
         object.__setattr__(self, "kind", LookupKind(self.kind))
         problems.add_all(_key_problems(self))

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.columns import declared_name, duplicate_names, normal_type
 from streamshed.network.declared_types import declared_type
 from streamshed.network.expression import Expression, conjuncts, parse_expression
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from streamshed.network.stream import Stream
 
 
+MOST_OPERATORS = 200
+
+
 class Operator(Node):
     """A node with one input."""
 
@@ -29,6 +33,18 @@ class Operator(Node):
     def stream(self) -> "Stream":
         """The stream that its rows come from."""
         return self.input.stream
+
+    def check_length(self) -> None:
+        """Refuse a line of operators that is too long to be worked with.
+
+        Raises:
+            InvalidNetworkError: There are more than `MOST_OPERATORS` from the stream on.
+        """
+        if len(self.input.path) > MOST_OPERATORS:
+            raise InvalidNetworkError(
+                f'stream "{self.stream.name}": more than {MOST_OPERATORS} operators follow one another: put filters'
+                " together by AND, and maps into one"
+            )
 
     @cached_property
     def path(self) -> tuple[Node, ...]:
@@ -44,6 +60,7 @@ class Filter(Operator):
     predicate: Expression
 
     def __post_init__(self) -> None:
+        self.check_length()
         problems = Problems(place(self.input, "filter"))
         problems.add_all(unknown_columns(self.predicate, self.input.columns))
         problems.raise_if_any()
@@ -79,6 +96,7 @@ class Map(Operator):
     assignments: tuple[tuple[str, Expression], ...]
 
     def __post_init__(self) -> None:
+        self.check_length()
         problems = Problems(place(self.input, "map"))
         if not self.assignments:
             problems.add('nothing to compute, write a column and its SQL, such as map(kilobytes="size / 1024")')
@@ -134,6 +152,7 @@ class Apply(Operator):
     returns: str
 
     def __post_init__(self) -> None:
+        self.check_length()
         problems = Problems(place(self.input, f'apply "{self.function.name}"'))
         if not self.arguments:
             problems.add("the function needs at least one column")

@@ -1,7 +1,6 @@
 """Queries: what is asked of the network, and how much its answers matter."""
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,7 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.aggregate import ESTIMATED
 from streamshed.network.gap import DEFAULT_GAP, GapTolerance, gap_tolerance
 from streamshed.network.gaps_by import GapsBy, by_group_problems, gaps_by
-from streamshed.network.given import is_a, is_number, is_whole_number
+from streamshed.network.given import is_a, is_finite, is_number, is_whole_number
 from streamshed.network.goal import ErrorGoal, error_goal
 from streamshed.network.grouping import Aggregate
 from streamshed.network.names import name_problem
@@ -251,7 +250,7 @@ def make_query(
 
 
 def _is_weight(weight: float) -> bool:
-    return math.isfinite(weight) and weight >= 0
+    return is_finite(weight) and weight >= 0
 
 
 def _mode(mode: AnswerMode | str) -> AnswerMode:

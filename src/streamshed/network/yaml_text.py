@@ -131,7 +131,7 @@ class _Reader:
             )
         self._findings.lines.setdefault(keys, _line(node))
         if isinstance(node, yaml.ScalarNode):
-            return self._loader.construct_object(node)
+            return self._constructed(node, keys)
         if id(node) in self._open:
             Place(self._findings, keys).report(None, "it contains itself")
             self._findings.unusable.add(keys)
@@ -188,10 +188,24 @@ class _Reader:
             if id(key_node) not in superseded
         ]
 
+    def _constructed(self, node: yaml.ScalarNode, keys: Keys) -> object:
+        try:
+            return self._loader.construct_object(node)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            # PyYAML takes a value with a tag for what the tag says, whatever it is.
+            place = Place(self._findings, keys)
+            place.report(node.value, f"it cannot be read as {node.tag.rpartition(':')[2]}")
+            self._findings.unusable.add(keys)
+            return None
+
     def _report_repeated(self, keys: Keys, entries: list[_Entry]) -> None:
         message = f"this key is given twice, first on line {_line(entries[0][0])}"
         for key_node, value in entries[1:]:
             self._findings.report(keys, _shown(value), message, line=_line(key_node))
+
+
+_MOST_BITS = 1024
+"""What a float can hold."""
 
 
 def _together(mappings: list[yaml.Node]) -> yaml.Node:
@@ -226,7 +240,10 @@ def _report_syntax(findings: Findings, error: yaml.YAMLError, text: str) -> None
 
 def _integer(_: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     text: str = node.value
-    return int(text, 0) if text[:2] in {"0x", "0o"} else int(text, 10)
+    number = int(text, 0) if text[:2] in {"0x", "0o"} else int(text, 10)
+    if number.bit_length() > _MOST_BITS - 1:
+        raise ValueError("no float holds so large a number")
+    return number
 
 
 for _kind, _pattern, _first in _CORE_SCALARS:

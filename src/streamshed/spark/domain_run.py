@@ -16,7 +16,7 @@ from streamshed.answering.answering import Answering
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
-from streamshed.errors import IncompatibleCheckpointError
+from streamshed.errors import DamagedFileError, IncompatibleCheckpointError
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.partly_joinable import partly_joinable
@@ -113,7 +113,7 @@ class DomainRun:
             domain.streams,
             partly_joinable(domain.joined, protected_streams(network.foundation)),
             self._take_join_reports,
-            self._folder.read_text(_JOINS_FILE),
+            self._learned(_JOINS_FILE),
             believed={} if settings.control.statistics is None else settings.control.statistics.joins,
             parallel_tasks=spark.sparkContext.defaultParallelism,
             partitions=self.manifest.partitions,
@@ -243,7 +243,7 @@ class DomainRun:
                 f" was made with: {NEW_CHECKPOINT}"
             )
         self.manifest = replace(self.manifest, places=places)
-        self._folder.write_text(FILE, self.manifest.to_json())
+        self._folder.write_sealed(FILE, self.manifest.to_json())
         self._planner.places = places
 
     def give_up(self) -> None:
@@ -262,9 +262,9 @@ class DomainRun:
             self._query.stop()
             self._planner.record_last()
         self._input_cut.restore()
-        self._folder.write_text(_LOOP_FILE, self._loop.to_json())
+        self._folder.write_sealed(_LOOP_FILE, self._loop.to_json())
         if self.domain.joined:
-            self._folder.write_text(_JOINS_FILE, self._joins.to_json())
+            self._folder.write_sealed(_JOINS_FILE, self._joins.to_json())
 
     def _tell(self, decision: Decision) -> None:
         """Let those know of a decision who follow it."""
@@ -317,8 +317,16 @@ class DomainRun:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]
         return watermark_milliseconds(self._spark_folder, max(ids)) * 1000 if ids else 0
 
+    def _learned(self, name: str) -> str | None:
+        """What a file says of what was learned; None: it is not there, or damaged, and all is learned anew."""
+        try:
+            return self._folder.read_sealed(name)
+        except DamagedFileError as error:
+            _log.warning("what had been learned is lost: %s", error)
+            return None
+
     def _restored_loop(self) -> ControlLoop:
-        text = self._folder.read_text(_LOOP_FILE)
+        text = self._learned(_LOOP_FILE)
         own = QueryNetwork(tuple(q for q in self._network.queries if q.stream in self.domain.streams))
         if text is not None:
             try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +13,9 @@ import pandas as pd
 
 from streamshed.spark.storage import Storage
 
+_log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"\d{8}\.jsonl")
 _SEGMENT = 200
 _KEPT_SEGMENTS = 50
 
@@ -26,7 +31,7 @@ class History:
         self._folder = folder
         self._lock = threading.Lock()
         folder.discard_drafts()
-        names = folder.names()
+        names = self._names()
         self._index = int(names[-1].split(".")[0]) if names else 0
         self._lines = self._read(names[-1]) if names else []
 
@@ -48,17 +53,34 @@ class History:
     def table(self) -> pd.DataFrame:
         """Return all rows that are kept, oldest first."""
         with self._lock:
-            names = [name for name in self._folder.names() if name != _file(self._index)]
+            names = [name for name in self._names() if name != _file(self._index)]
             lines = [*(line for name in names for line in self._read(name)), *self._lines]
         return pd.DataFrame([json.loads(line) for line in lines])
 
     def _read(self, name: str) -> list[str]:
-        return (self._folder.read_text(name) or "").splitlines()
+        """Its rows; those that cannot be read are lost, which changes nothing but the journal."""
+        lines = self._folder.read_lines(name)
+        found = [line for line in lines if _is_row(line)]
+        if len(found) < len(lines):
+            _log.warning(
+                'the journal has lost %d rows: "%s/%s" is damaged', len(lines) - len(found), self._folder.root, name
+            )
+        return found
+
+    def _names(self) -> list[str]:
+        return [name for name in self._folder.names() if _NAME.fullmatch(name)]
 
     def _forget(self) -> None:
-        names = self._folder.names()
+        names = self._names()
         for name in names[: max(len(names) - _KEPT_SEGMENTS, 0)]:
             self._folder.delete(name)
+
+
+def _is_row(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def _file(index: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from streamshed.errors import IncompatibleCheckpointError
+from streamshed.errors import DamagedFileError, IncompatibleCheckpointError
 from streamshed.network.join_condition import EqualColumns
 from streamshed.network.join_source import JoinSource
 from streamshed.network.network import QueryNetwork, TimeDomain
@@ -24,6 +24,7 @@ from streamshed.spark.unseen_windows import ALWAYS, WholeSince, whole_since
 
 FILE = "manifest.json"
 _VERSION = 7
+_WAY_OUT = "put it back, or start with a new checkpoint folder"
 NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 
 
@@ -164,11 +165,17 @@ def read_manifest(folder: Storage) -> Manifest | None:
     """Return the manifest of a checkpoint; None for a new one.
 
     Raises:
-        IncompatibleCheckpointError: Spark ran here, but not for streamshed, or for a release of another format.
+        IncompatibleCheckpointError: It is lost or damaged, or was written by a release of another format.
     """
-    text = folder.read_text(FILE)
+    try:
+        text = folder.read_sealed(FILE)
+    except DamagedFileError as error:
+        raise IncompatibleCheckpointError(f"{error}, or was written by an older release: {_WAY_OUT}") from error
     if text is None:
-        refuse_other_checkpoint(folder)
+        if "offsets" in folder.below("spark").names():
+            raise IncompatibleCheckpointError(
+                f'"{folder.root}/{FILE}" is gone, and nobody knows what the checkpoint was made for: {_WAY_OUT}'
+            )
         return None
     return Manifest.from_json(text)
 
@@ -179,7 +186,7 @@ def refuse_other_checkpoint(folder: Storage) -> None:
     Raises:
         IncompatibleCheckpointError: The folder is such a query's checkpoint.
     """
-    if "offsets" in folder.names():
+    if {"offsets", "metadata"} <= {*folder.names()} and FILE not in folder.below("offsets").names():
         raise IncompatibleCheckpointError(
             f'"{folder.root}" is the checkpoint of another streaming query: choose another folder'
         )

@@ -73,6 +73,7 @@ class MicroBatchPlanner:
         self._loop = loop
         self._checkpoint = checkpoint
         self._plans = WrittenPlans(plans)
+        self._plans.refuse_lost(last_committed(checkpoint))
         self._clock = clock
         self._reports = reports
         self._on_outcome = on_outcome

@@ -54,6 +54,7 @@ from streamshed.spark.internal_names import (
     TIME,
     UNREADABLE,
 )
+from streamshed.spark.partition_values import partition_values
 from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.row_size import row_size
 
@@ -63,6 +64,7 @@ NUMBER_TOO_LARGE = f"number is beyond {LARGEST_NUMBER}"
 TOO_FAR_AHEAD = "event time is too far ahead of the clock"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
+NO_PARTITION = "the name of its folder cannot be parsed"
 IN_SUMS = "stands for many"
 """Of what results of a join were summed up to: to its queries it is no row."""
 
@@ -375,6 +377,10 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
     failed = F.col("__read").isNull() | F.col(f"__read.{CORRUPT}").isNotNull()
     reason = F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
     columns = {column.name: F.col("__read").getField(column.name) for column in parse.schema}
+    if stream.parse is None and isinstance(stream.source, FolderSource):
+        for name, told in partition_values(rows, stream.source).items():
+            columns[name] = F.when(told.is_told, told.value).otherwise(columns[name])
+            reason = reason.when(told.is_wrong, F.lit(NO_PARTITION))
     return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read")
 
 

@@ -9,10 +9,10 @@ from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import Stream
 from streamshed.spark.checkpoint_reader import last_committed, next_watermark_milliseconds
 from streamshed.spark.event_times import GUESSED_STEPS
-from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import RowSizes, StreamRows, upcoming_rows
+from streamshed.spark.written_plans import WrittenPlans
 
 _MILLISECOND = 1_000
 """Spark's watermarks are rounded down to it, microseconds."""
@@ -48,8 +48,7 @@ def seen_until(
     last = last_committed(checkpoint)
     if last is None:
         return {}
-    texts = [plans.read_text(name) for name in plans.names()[-2:]]
-    planned = [PlanRow.from_json(text) for text in texts if text is not None]
+    planned = WrittenPlans(plans).latest(2)
     known = [row.latest_event for row in planned] or [{}]
     now_seconds = planned[-1].decided_at_seconds if planned else None
     streams = domain.sources

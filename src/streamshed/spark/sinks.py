@@ -13,7 +13,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.errors import SinkUnavailableError
+from streamshed.errors import InvalidNetworkError, SinkUnavailableError
+from streamshed.network.given import is_a
 from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, check_prediction_method
 from streamshed.spark.storage import Storage, is_uri
 
@@ -202,7 +203,13 @@ class NoopSink:
 
 
 def parquet_sink(path: str | os.PathLike[str]) -> ParquetSink:
-    """Write answers as Parquet, exactly once; read them with `spark.read.parquet(path)`."""
+    """Write answers as Parquet, exactly once; read them with `spark.read.parquet(path)`.
+
+    Raises:
+        InvalidNetworkError: It is no path.
+    """
+    if not is_a(path, str, os.PathLike):
+        raise InvalidNetworkError(f"a folder of answers is a path or a URI, got {path!r}")
     return ParquetSink(os.fspath(path))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import uuid
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import pyarrow as pa
 from pyarrow import fs
 
-from streamshed.errors import InvalidNetworkError, SinkUnavailableError, near_miss
+from streamshed.errors import DamagedFileError, InvalidNetworkError, SinkUnavailableError, near_miss
 from streamshed.network.given import is_a
 
 _SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
@@ -88,12 +89,33 @@ class Storage:
 
     def read_text(self, name: str) -> str | None:
         """Read a file; None if it is not there."""
+        content = self._content(name)
+        return None if content is None else content.decode()
+
+    def read_lines(self, name: str) -> list[str]:
+        """Read the lines of a file, bytes that are no text as U+FFFD; none if it is not there."""
+        return (self._content(name) or b"").decode(errors="replace").splitlines()
+
+    def write_sealed(self, name: str, text: str) -> None:
+        """Write a file as a whole, with a last line by which `read_sealed` sees whether it still has all of it."""
+        self.write_text(name, f"{text}\n{_seal(text)}")
+
+    def read_sealed(self, name: str) -> str | None:
+        """Read what `write_sealed` wrote; None if it is not there.
+
+        Raises:
+            DamagedFileError: Some of it is missing, or another.
+        """
         try:
-            with self.file_system.open_input_stream(f"{self.root}/{name}") as stream:
-                content: bytes = stream.read()
-        except FileNotFoundError:
+            whole = self.read_text(name)
+        except UnicodeDecodeError:
+            whole = ""
+        if whole is None:
             return None
-        return content.decode()
+        text, _, seal = whole.rpartition("\n")
+        if seal != _seal(text):
+            raise DamagedFileError(f'"{self.root}/{name}" is damaged: it does not hold what was written into it')
+        return text
 
     def delete(self, name: str) -> None:
         """Delete a file."""
@@ -112,12 +134,24 @@ class Storage:
         for name in filter(_is_draft, self._all_names()):
             self.delete(name)
 
+    def _content(self, name: str) -> bytes | None:
+        try:
+            with self.file_system.open_input_stream(f"{self.root}/{name}") as stream:
+                content: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return content
+
     def _all_names(self) -> list[str]:
         return [info.base_name for info in self._infos()]
 
     def _infos(self) -> list[fs.FileInfo]:
         found: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
         return found
+
+
+def _seal(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def is_uri(location: str) -> bool:

@@ -1,7 +1,9 @@
 """What is believed about costs before the first micro-batch was measured."""
 
-import math
 from dataclasses import dataclass
+
+from streamshed.errors import InvalidStatisticsError
+from streamshed.network.given import is_finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class LoadPrior:
     def __post_init__(self) -> None:
         for field in ("fixed_seconds", "seconds_per_row"):
             seconds = getattr(self, field)
-            if not (math.isfinite(seconds) and seconds > 0):
-                raise ValueError(f"load prior: {field} must be positive and finite, got {seconds}")
-        if not 0 < self.read_share < 1:
-            raise ValueError(f"load prior: read_share must be between 0 and 1, got {self.read_share}")
+            if not (is_finite(seconds) and seconds > 0):
+                raise InvalidStatisticsError(f"load prior: {field} must be positive and finite, got {seconds}")
+        if not (is_finite(self.read_share) and 0 < self.read_share < 1):
+            raise InvalidStatisticsError(f"load prior: read_share must be between 0 and 1, got {self.read_share}")

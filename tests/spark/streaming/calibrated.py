@@ -8,6 +8,7 @@ from pathlib import Path
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork
+from streamshed.spark.storage import Storage
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _MICRO_BATCHES = 20
@@ -49,5 +50,4 @@ def calibrate(
                 started_at_seconds=float(number),
             )
         )
-    file.parent.mkdir(parents=True)
-    file.write_text(loop.to_json())
+    Storage.at(str(file.parent)).write_sealed(file.name, loop.to_json())

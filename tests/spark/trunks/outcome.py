@@ -19,6 +19,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.spark.history import History
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.storage import Storage
+from streamshed.spark.written_plans import WrittenPlans
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.harness import Found, found_in
 from tests.spark.trunks.course import PLANS, PLANS_WHEN_KILLED, answers_of, before_start
@@ -181,4 +182,5 @@ class Outcome:
 
 
 def _plans_in(folder: Path) -> dict[int, PlanRow]:
-    return {int(path.stem): PlanRow.from_json(path.read_text()) for path in folder.glob("[0-9]*.json")}
+    plans, numbers = WrittenPlans(Storage.at(str(folder))), [int(path.stem) for path in folder.glob("[0-9]*.json")]
+    return {number: row for number in numbers if (row := plans.row(number)) is not None}

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
-from streamshed.network.operators import Filter, Map
+from streamshed.network.network import network
+from streamshed.network.operators import MOST_OPERATORS, Filter, Map
 from streamshed.network.relation import relation
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
@@ -143,6 +144,16 @@ def test_long_chains_can_be_compared() -> None:
         return node
 
     assert chain() == chain()
+
+
+def test_a_chain_without_end_is_refused() -> None:
+    node = packets().filter("size > 0")
+    for bound in range(1, MOST_OPERATORS):
+        node = node.map(**{f"c{bound}": f"size + {bound}"}) if bound % 2 else node.filter(f"size > {bound}")
+    assert len(repr(network(node.query("rows")))) > MOST_OPERATORS
+    assert node.query("rows").definition_id == copy.deepcopy(node).query("rows").definition_id
+    with pytest.raises(InvalidNetworkError, match='stream "packets": more than 200 operators follow one another'):
+        node.filter("size > 1")
 
 
 def test_columns_named_like_those_of_the_engine_cannot_be_written() -> None:

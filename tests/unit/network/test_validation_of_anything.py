@@ -90,7 +90,20 @@ WORDS = [
         "é `",
     ),
 ]
-SCALARS = st.sampled_from(WORDS) | st.integers(-2, 9) | st.floats() | st.booleans() | st.none()
+RAW = {
+    "raw_int": "!!int x",
+    "raw_float": "!!float abc",
+    "raw_bool": "!!bool maybe",
+    "raw_time": "!!timestamp soon",
+    "raw_bytes": "!!binary ==",
+    "raw_set": "!!set {a}",
+    "raw_python": "!!python/name:os.system",
+    "raw_long": "9" * 4400,
+    "raw_hexadecimal": "0x" + "f" * 5000,
+}
+"""What a document may hold that no value is written as, by the word that stands for it."""
+NUMBERS = st.integers(-2, 9) | st.sampled_from([2**31, 2**63, -(2**64), 10**400]) | st.floats()
+SCALARS = st.sampled_from(WORDS) | st.sampled_from(list(RAW)) | NUMBERS | st.booleans() | st.none()
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=2),
@@ -127,6 +140,8 @@ def damaged_documents(draw: st.DrawFn) -> Any:
 @given(damaged_documents())
 def test_a_damaged_document_loads_or_has_problems(document: Any) -> None:
     text = write_yaml(document)
+    for word, raw in RAW.items():
+        text = text.replace(word, raw)
     problems = validate_document(text, folder=EXAMPLES)
     if not problems:
         loaded = parse_network(text, folder=EXAMPLES)

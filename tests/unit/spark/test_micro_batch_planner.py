@@ -56,7 +56,7 @@ def planner_of(asked: QueryNetwork, path: Path, report: MicroBatchReport | None 
 
 def written(path: Path, plan: StreamPlan) -> None:
     row = PlanRow(micro_batch_id=5, open=7, streams={"events": plan})
-    Storage.at(str(path / "plans")).write_text("000000000005.json", row.to_json())
+    Storage.at(str(path / "plans")).write_sealed("000000000005.json", row.to_json())
 
 
 def test_a_plan_of_an_earlier_network_tells_of_new_queries_that_they_are_shed(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_up_to_where_numbers_were_shed_is_known_once_a_larger_one_came(
     shed = ShedInterval(stream="trades", start=50_000, until=UNSETTLED, sampling_rates={"7.0": 0.5})
     before = StreamPlan(sampling_code=code_before, share_codes={"7.0": code_before} if code_before else {})
     row = PlanRow(micro_batch_id=5, open=0, streams={"trades": before}, shed=(shed,), latest_event={"trades": 100_000})
-    Storage.at(str(tmp_path / "plans")).write_text("000000000005.json", row.to_json())
+    Storage.at(str(tmp_path / "plans")).write_sealed("000000000005.json", row.to_json())
     report = MicroBatchReport(
         micro_batch_id=5,
         started_at_seconds=98.0,

@@ -62,7 +62,7 @@ class Checkpoint:
             (spark / "commits" / str(number)).write_text(f'v1\n{{"nextBatchWatermarkMs":{watermark * 1000}}}')
         known = {} if latest is None else {"packets": latest * SECOND}
         row = PlanRow(micro_batch_id=number, open=0, streams={}, latest_event=known, drops=drops)
-        (self._path / "plans" / f"{number:012d}.json").write_text(row.to_json())
+        Storage.at(str(self._path / "plans")).write_sealed(f"{number:012d}.json", row.to_json())
 
     def seen_until(self, *others: Stream) -> int | None:
         """What is found out of the stream, or of the last of some others, microseconds."""

@@ -10,6 +10,8 @@ from datetime import datetime
 import pytest
 
 from streamshed.network.query import Query
+from streamshed.spark.manifest import read_manifest
+from streamshed.spark.storage import Storage
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import SECONDS, STEP_SECONDS
@@ -120,7 +122,9 @@ def test_an_added_query_begins_with_the_windows_of_which_it_sees_all_rows(
 
 def test_classes_that_can_be_in_state_no_longer_are_forgotten(outcome: Outcome) -> None:
     """Others are remembered: their slices may be there yet."""
-    classes = json.loads((outcome.clock_folder() / "manifest.json").read_text())["classes"]
+    manifest = read_manifest(Storage.at(str(outcome.clock_folder())))
+    assert manifest is not None
+    classes = json.loads(manifest.to_json())["classes"]
     retired = {
         member[1] for remembered in classes if remembered["retired_at"] is not None for member in remembered["members"]
     }

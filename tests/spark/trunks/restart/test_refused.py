@@ -53,6 +53,7 @@ def _queries(setting: Setting) -> Iterable[Query]:
 def _prepare(path: Path) -> None:
     _write_prices(path, NUMBERS)
     (path / "a file").write_text("")
+    (path / "pattern[1]").mkdir()
 
 
 def _write_prices(path: Path, prices: pa.Array) -> None:
@@ -170,13 +171,30 @@ REFUSALS = {
     ),
     "a missing folder by its URI": Refusal(
         SourceUnavailableError,
-        'folder "file:///nowhere" does not exist',
+        'folder "/nowhere" does not exist',
         _from_folder(lambda _: "file:///nowhere"),
     ),
     "a file for a folder": Refusal(
         SourceUnavailableError,
         'a file" is a file, not a folder',
         _from_folder(lambda outcome: outcome.folder / "a file"),
+    ),
+    "a folder that is a pattern": Refusal(
+        SourceUnavailableError,
+        r'pattern\[1\]" has "\[" in its path, which makes it a pattern to Spark: rename it',
+        _from_folder(lambda outcome: outcome.folder / "pattern[1]"),
+    ),
+    "a lost manifest": Refusal(
+        IncompatibleCheckpointError,
+        'manifest.json" is gone',
+        _with_one_query,
+        lambda path: {"checkpoint": str(path / "no manifest")},
+    ),
+    "a lost plan": Refusal(
+        IncompatibleCheckpointError,
+        'plans/[0-9]*.json" is gone: what was shed of windows that are still open is not known',
+        _with_one_query,
+        lambda path: {"checkpoint": str(path / "no plans")},
     ),
     "an unwritable sink": Refusal(
         SinkUnavailableError,
@@ -201,9 +219,11 @@ REFUSALS = {
 
 @pytest.fixture(scope="module")
 def another_query(outcome: Outcome) -> Path:
-    """The checkpoint of a streaming query that is not ours: what Spark wrote alone."""
+    """The checkpoint of a streaming query that is not ours: what Spark wrote alone; beside it, some that lack files."""
     checkpoint = outcome.folder / "another query"
     shutil.copytree(outcome.clock_folder() / "spark", checkpoint, ignore=shutil.ignore_patterns("state"))
+    for name, lost in (("no manifest", "manifest.json"), ("no plans", "[0-9]*.json")):
+        shutil.copytree(outcome.cast.checkpoint, outcome.folder / name, ignore=shutil.ignore_patterns("state", lost))
     return checkpoint
 
 

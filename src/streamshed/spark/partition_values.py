@@ -1,0 +1,71 @@
+"""Columns of rows whose values are in the names of folders, such as `day=1`, where Spark reads lines of text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.network.sources import FolderSource
+from streamshed.spark.file_rows import file_path
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_SCHEME_AND_AUTHORITY = 3
+
+
+@dataclass(frozen=True)
+class PartitionValue:
+    """What the folders of a row's file say of a column.
+
+    Attributes:
+        is_told: Whether they say anything.
+        value: The value; null also where it is none of the column's type.
+        is_wrong: Whether it is none.
+    """
+
+    is_told: Column
+    value: Column
+    is_wrong: Column
+
+
+def partition_values(rows: DataFrame, source: FolderSource) -> Mapping[str, PartitionValue]:
+    """Return what the folders below a source's say, by the names of its columns.
+
+    Args:
+        rows: Rows of its files.
+        source: The folder.
+
+    Returns:
+        For every column, as any may be the name of a folder that is still to come.
+    """
+    path = file_path(rows)
+    below = F.slice(F.split(path, "/"), _depth(source.path) + 1, F.lit(_MOST_FOLDERS))
+    folders = F.when(F.instr(path, "=") > 0, F.slice(below, F.lit(1), F.size(below) - 1))
+    return {column.name: _value(folders, column.name, str(column.type)) for column in source.columns}
+
+
+_MOST_FOLDERS = 1000
+
+
+def _depth(path: str) -> int:
+    """How many parts the URI of a folder has, as Spark writes it."""
+    rest = path.partition("://")[2].partition("/")[2] if "://" in path else os.path.abspath(path)
+    return _SCHEME_AND_AUTHORITY + len(re.findall(r"[^/]+", rest))
+
+
+def _value(folders: Column, name: str, kind: str) -> PartitionValue:
+    begin = f"{name.lower()}="
+    found = F.get(F.filter(folders, lambda folder: F.startswith(F.lower(folder), F.lit(begin))), F.lit(0))
+    # The URI has the name of the folder escaped, and that the value.
+    text = _unescaped(_unescaped(F.substr(found, F.lit(len(begin) + 1))))
+    told = F.when(text != _NULL, text)
+    value = told.try_cast(kind)
+    return PartitionValue(F.coalesce(found.isNotNull(), F.lit(False)), value, told.isNotNull() & value.isNull())
+
+
+def _unescaped(text: Column) -> Column:
+    return F.coalesce(F.try_url_decode(F.replace(text, F.lit("+"), F.lit("%2B"))), text)

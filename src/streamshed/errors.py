@@ -120,6 +120,10 @@ class DamagedFileError(StreamshedError):
     """A file beside a checkpoint does not hold what was written into it."""
 
 
+class SourceMismatchError(StreamshedError):
+    """Spark reads other sources than the plan of the network has: whose rows are whose cannot be told."""
+
+
 class SourceUnavailableError(StreamshedError):
     """A source, or a stored relation, is missing or cannot be read."""
 

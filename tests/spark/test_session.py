@@ -8,7 +8,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import network
 from streamshed.network.sources import rate
 from streamshed.network.stream import stream
-from streamshed.spark.session import require_utc
+from streamshed.spark.session import require_settings
 
 
 def test_a_query_runs(spark: SparkSession) -> None:
@@ -21,15 +21,25 @@ def test_timestamps_are_in_utc(spark: SparkSession) -> None:
     assert row.text == "1970-01-01 00:00:00"
 
 
-@pytest.mark.parametrize("zone", ["Europe/Vienna", "+02:00"])
-def test_a_session_with_another_time_zone_is_refused(spark: SparkSession, zone: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("session.timeZone", "Europe/Vienna", 'time zone is "Europe/Vienna": set spark.sql.session.timeZone to UTC'),
+        ("session.timeZone", "+02:00", 'time zone is "+02:00": set spark.sql.session.timeZone to UTC'),
+        ("timestampType", "TIMESTAMP_NTZ", "spark.sql.timestampType is TIMESTAMP_NTZ: set it to TIMESTAMP_LTZ"),
+        ("caseSensitive", "true", "spark.sql.caseSensitive is true: set it to false"),
+        ("files.ignoreMissingFiles", "true", "rows of files that vanish would be lost"),
+        ("files.ignoreCorruptFiles", "true", "rows of damaged files would be lost"),
+    ],
+)
+def test_a_session_in_which_answers_would_be_wrong_is_refused(
+    spark: SparkSession, name: str, value: str, says: str
+) -> None:
     elsewhere = spark.newSession()
-    elsewhere.conf.set("spark.sql.session.timeZone", zone)
+    elsewhere.conf.set(f"spark.sql.{name}", value)
     ticks = stream("ticks", rate(1), time="timestamp").window("1 second").agg(n="count(*)").query("q")
     for refused in (network(ticks).answers, partial(network(ticks).start, checkpoint="/nowhere", sink=print)):
-        with pytest.raises(
-            InvalidNetworkError, match=f"time zone is .{re.escape(zone)}.: set spark.sql.session.timeZone"
-        ):
+        with pytest.raises(InvalidNetworkError, match=re.escape(says)):
             refused(elsewhere)
 
 
@@ -37,7 +47,7 @@ def test_a_session_with_another_time_zone_is_refused(spark: SparkSession, zone: 
 def test_utc_has_many_names(spark: SparkSession, zone: str) -> None:
     elsewhere = spark.newSession()
     elsewhere.conf.set("spark.sql.session.timeZone", zone)
-    require_utc(elsewhere)
+    require_settings(elsewhere)
 
 
 def test_tests_here_are_marked(request: pytest.FixtureRequest) -> None:

@@ -31,6 +31,7 @@ from streamshed.answering.partly_joined import PARTLY_JOINED, least_shares
 from streamshed.answering.quantile import quantiles
 from streamshed.answering.shed_interval import ShedInterval
 from streamshed.answering.unreadable import unreadable_fields
+from streamshed.answering.value_kind import Carriage, ValueKind
 from streamshed.answering.window_partials import Doubles, Longs, Truths, WindowPartials
 from streamshed.network.aggregate import AggregateKind
 
@@ -174,10 +175,13 @@ class Answering:
         if shape.share is not None:
             found = quantiles(shape.share, partials, kept_rate, self._confidence)
             known = pa.array(found.values, mask=np.isnan(found.values))
-            exact &= ~found.is_sketched
+            is_rounded = _is_rounded(found.values, shape.value)
+            exact &= ~(found.is_sketched | is_rounded)
             # How ranks spread among the results of one row, nobody has kept.
             tells = ~((kept_rate < 1.0) & shape.in_cohorts)
             lower, upper, errors = (np.where(tells, one, np.nan) for one in (found.lower, found.upper, found.errors))
+            lower = np.where(is_rounded, np.nextafter(lower, -np.inf), lower)
+            upper = np.where(is_rounded, np.nextafter(upper, np.inf), upper)
             supporting = np.where(tells, found.supporting, 0.0)
             return _Estimate(exact, known, errors, (lower, upper), supporting, self._confidence)
         if shape.function is AggregateKind.DISTINCT:
@@ -294,6 +298,16 @@ class Answering:
     def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
         return _batch(LATE, len(partials), columns)
+
+
+def _is_rounded(numbers: Doubles, kind: ValueKind | None) -> Truths:
+    """Whether whole numbers, or the digits of decimals, are beyond those that doubles tell apart."""
+    if kind is None or kind.carriage is Carriage.DOUBLE:
+        return np.zeros(len(numbers), np.bool_)
+    return np.abs(numbers) * 10.0**kind.scale >= _MOST_OF_DOUBLES
+
+
+_MOST_OF_DOUBLES = 2.0**53
 
 
 def _of_part(found: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:

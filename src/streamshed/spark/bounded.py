@@ -16,7 +16,7 @@ from streamshed.spark.call_sites import without_call_sites
 from streamshed.spark.compiled_network import compile_network, compiled_partials, needed_layout
 from streamshed.spark.join_frame import with_joined
 from streamshed.spark.relation_frame import read_relations
-from streamshed.spark.session import require_utc
+from streamshed.spark.session import require_settings, use_this_python
 from streamshed.spark.side_answers import compiled_sides
 from streamshed.spark.source_frame import bounded_frame, folder_frame
 
@@ -38,7 +38,8 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
         InvalidNetworkError: A stream that does not exist, or aggregates of types that they do not take.
         SourceUnavailableError: A stream without input, a relation that cannot be read or repeats a key of a lookup.
     """
-    require_utc(spark)
+    require_settings(spark)
+    use_this_python(spark)
     given = dict(inputs or {})
     names = [stream.name for stream in network.all_streams if stream.joined is None]
     if unknown := [name for name in given if name not in names]:

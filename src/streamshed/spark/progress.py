@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streamshed.errors import SourceMismatchError
 from streamshed.network.stream import Stream
 from streamshed.spark.backlog import rows_left
 from streamshed.spark.set_apart import UNREADABLE_CLASS
-from streamshed.spark.source_places import SourceMismatchError, SourcePlaces
+from streamshed.spark.source_places import SourcePlaces
 
 _ONCE: Mapping[str, int] = MappingProxyType({})
 

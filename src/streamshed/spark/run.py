@@ -28,7 +28,7 @@ from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoin
 from streamshed.spark.needs_files import NeedsFile
 from streamshed.spark.plan_server import PlanServer
 from streamshed.spark.run_status import RunStatus
-from streamshed.spark.session import require_utc, settings_for_queries, use_this_python
+from streamshed.spark.session import require_settings, settings_for_queries, use_this_python
 from streamshed.spark.settled_start import await_sources
 from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings
@@ -247,7 +247,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     )
     target = FunctionSink(sink) if callable(sink) else sink
     _check_sink(target, network)
-    require_utc(spark)
+    require_settings(spark)
     folder = absolute_location(checkpoint)
     use_this_python(spark)
     refuse_bad_feeds(feeds, network)

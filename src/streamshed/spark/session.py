@@ -151,18 +151,37 @@ def use_this_python(session: SparkSession) -> None:
 _UTC = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "z", "zulu", "uct", "+00:00", "universal"})
 
 
-def require_utc(session: SparkSession) -> None:
-    """Check that a session tells times in UTC, as answers are in UTC and times without zone are taken for it.
+_REQUIRED: Mapping[str, tuple[str, str]] = {
+    "spark.sql.timestampType": ("TIMESTAMP_LTZ", "a timestamp in a schema or in SQL would be a time without a zone"),
+    "spark.sql.caseSensitive": ("false", "columns would not be those that names in another case mean"),
+    "spark.sql.files.ignoreMissingFiles": ("false", "rows of files that vanish would be lost without a word"),
+    "spark.sql.files.ignoreCorruptFiles": ("false", "rows of damaged files would be lost without a word"),
+}
+"""Settings under which answers would be others: what they have to be, and what would happen else."""
+
+
+def require_settings(session: SparkSession) -> None:
+    """Check that a session has no settings under which answers would be wrong.
+
+    It tells times in UTC, as answers are in UTC and times without zone are taken for it.
 
     Raises:
-        InvalidNetworkError: It has another time zone.
+        InvalidNetworkError: It has, listing all.
     """
     zone = session.conf.get("spark.sql.session.timeZone") or ""
+    problems = [
+        f"the session's {name} is {found}: set it to {wanted}, in a session beside it (newSession) if need be"
+        f" ({otherwise})"
+        for name, (wanted, otherwise) in _REQUIRED.items()
+        if (found := str(session.conf.get(name))).lower() != wanted.lower()
+    ]
     if zone.lower() not in _UTC:
-        raise InvalidNetworkError(
+        problems.append(
             f'the session\'s time zone is "{zone}": set spark.sql.session.timeZone to UTC (answers are in UTC, and SQL'
             " would read times without a zone in another one)"
         )
+    if problems:
+        raise InvalidNetworkError(*problems)
 
 
 @contextlib.contextmanager

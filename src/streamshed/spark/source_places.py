@@ -9,11 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from streamshed.errors import StreamshedError
-
-
-class SourceMismatchError(StreamshedError):
-    """Spark reads other sources than the plan of the network has: whose rows are whose cannot be told."""
+from streamshed.errors import SourceMismatchError
 
 
 @dataclass(frozen=True)

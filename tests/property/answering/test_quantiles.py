@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -27,6 +29,7 @@ from tests.unit.answering.partials import kept, partials, together
 SKETCH_SIZE = 400
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=SKETCH_SIZE)
 SHARES = st.floats(0.01, 0.99)
+NUMBER = ValueKind(Carriage.DOUBLE, Notation.NUMBER)
 WRITTEN = pa.list_(pa.struct([("weight", pa.float64()), ("sketch", pa.binary())]))
 
 
@@ -62,6 +65,7 @@ def _answers(
     confidence: float = 0.95,
     in_cohorts: bool = False,
     partly_joined: Sequence[ShedInterval] = (),
+    value: ValueKind = NUMBER,
 ) -> list[dict[str, Any]]:
     usual = partials(*({name: value for name, value in one.items() if "sketch" not in name} for one in windows))
     columns = {
@@ -69,7 +73,6 @@ def _answers(
         "sketch": pa.array([one["sketch"] for one in windows], pa.binary()),
         "sampled_sketches": pa.array([one["sampled_sketches"] for one in windows], WRITTEN),
     }
-    value = ValueKind(Carriage.DOUBLE, Notation.NUMBER)
     shape = Shape(AggregateKind.QUANTILE, False, value, (), share=share, in_cohorts=in_cohorts)
     answering = Answering([Output("q", "s", "a", shape, definition_id=7, slot=0)], confidence=confidence)
     [answers] = answering.answers(WindowPartials(pa.RecordBatch.from_pydict(columns)), partly_joined=partly_joined)
@@ -82,6 +85,21 @@ def test_of_few_values_it_is_the_value_of_that_rank(values: list[float], share: 
     exact = float(np.quantile(values, share, method="inverted_cdf"))
     assert (answer["exact"], answer["reason"], answer["low"]) == (True, None, False)
     assert answer["value"] == answer["lower"] == answer["upper"] == pytest.approx(exact)
+
+
+@given(values=st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=9), share=SHARES, scale=st.integers(0, 4))
+def test_integers_that_doubles_do_not_tell_apart_are_not_called_exact(
+    values: list[int], share: float, scale: int
+) -> None:
+    """Decimals are integers, too, of so many digits behind the point."""
+    numbers = [value / 10**scale for value in values]
+    kind = ValueKind(Carriage.DECIMAL, Notation.NUMBER, scale) if scale else ValueKind(Carriage.LONG, Notation.NUMBER)
+    [answer] = _answers(share, _window((1.0, numbers)), value=kind)
+    exact = sorted(values)[math.ceil(share * len(values) - 1e-9) - 1]
+    assert answer["exact"] == (abs(answer["value"]) * 10**scale < 2**53)
+    lower, upper = Fraction(answer["lower"]), Fraction(answer["upper"])
+    assert lower <= Fraction(exact, 10**scale) <= upper or answer["exact"]
+    assert not answer["exact"] or round(answer["value"] * 10**scale) == exact
 
 
 @cache

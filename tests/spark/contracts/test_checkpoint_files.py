@@ -10,9 +10,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from streamshed.errors import SourceMismatchError
 from streamshed.spark.carrier import carrier_frame
 from streamshed.spark.checkpoint_reader import files_of, query_id, rows_by_offsets, watermark_milliseconds
-from streamshed.spark.source_places import SourceMismatchError, SourcePlaces
+from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 from tests.spark.event_times import EPOCH
 from tests.spark.files import timed_values, write_parquet

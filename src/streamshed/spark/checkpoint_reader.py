@@ -31,6 +31,25 @@ def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     return 0 if text is None else int(_header(text).get("batchWatermarkMs", 0))
 
 
+def begun_at_seconds(checkpoint: Storage, micro_batch_id: int) -> float:
+    """Return when Spark began to look for what a micro-batch reads, seconds since the epoch; 0: it is not there."""
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return 0.0 if text is None else int(_header(text).get("batchTimestampMs", 0)) / 1e3
+
+
+def idle_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
+    """Return the sources of which a micro-batch reads nothing, by number."""
+    since, until = (_offsets(checkpoint, number, places) for number in (micro_batch_id - 1, micro_batch_id))
+    return frozenset(source for source, offset in until.items() if offset == since.get(source))
+
+
+def limited_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
+    """Return the sources that a micro-batch may have left something for later: those over files, and over brokers."""
+    offsets = _offsets(checkpoint, micro_batch_id, places)
+    of_files = _log_offsets(offsets).keys()
+    return frozenset(of_files | {source for source, offset in offsets.items() if partition_offsets(offset) is not None})
+
+
 def last_committed(checkpoint: Storage) -> int | None:
     """Return the micro-batch that finished last; None: none has."""
     return max((int(name) for name in checkpoint.below("commits").names() if name.isdigit()), default=None)

@@ -12,13 +12,22 @@ from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.directive import JoinDirective
+from streamshed.network.sources import DataFrameSource
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.spark.carrier_clock import CarrierClock
-from streamshed.spark.checkpoint_reader import last_committed, next_watermark_milliseconds, watermark_milliseconds
+from streamshed.spark.catching_up import Beginning, CatchingUp
+from streamshed.spark.checkpoint_reader import (
+    begun_at_seconds,
+    idle_sources,
+    last_committed,
+    limited_sources,
+    next_watermark_milliseconds,
+    watermark_milliseconds,
+)
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.event_times import event_times, joined_times
 from streamshed.spark.join_planner import JoinOutcome, JoinPlanner
@@ -29,11 +38,20 @@ from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_ti
 from streamshed.spark.share_codes import share_codes, sized_shares
 from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
-from streamshed.spark.upcoming_rows import RowSizes, StreamRows, rows_by_name, upcoming_rows
+from streamshed.spark.upcoming_rows import (
+    RowSizes,
+    StreamRows,
+    refuse_lost,
+    refuse_vanished,
+    rows_by_name,
+    upcoming_rows,
+)
 from streamshed.spark.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _LEAST_SECONDS = 1e-3
+_MILLISECOND = 1_000
+"""In which Spark tells event times of a query, microseconds."""
 
 CLOCK_TOLERANCE = 60_000_000
 """How far event times may run ahead of the wall clock, microseconds, where nothing else is known of shed rows."""
@@ -95,6 +113,7 @@ class MicroBatchPlanner:
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
         self._own: set[int] = set()
+        self._catching_up: CatchingUp | None = None
 
     def plan(self, micro_batch_id: int) -> str:
         """Return the plan of a micro-batch as JSON; durable before it is returned for the first time."""
@@ -135,19 +154,23 @@ class MicroBatchPlanner:
             return self._recorded
 
     def drain(self) -> None:
-        """From the next micro-batch on, let the watermark pass the end of every window."""
+        """Let the watermark pass the end of every window, once all that has come by now has been read."""
         with self._lock:
-            self._carrier.drain(self._facts.longest_window)
+            if self._catching_up is None:
+                self._catching_up = CatchingUp(self._facts.sources, self._clock())
 
     @property
     def drained_at(self) -> int | None:
-        """The watermark at which all windows are closed, microseconds; None: nobody asked to drain."""
+        """The watermark at which all windows are closed, microseconds; None: nothing is drained, or not yet."""
         return self._carrier.drained_at
 
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
         now = self._clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
+        refuse_vanished(upcoming)
         self._upcoming[micro_batch_id] = upcoming
+        if self._may_drain(micro_batch_id, upcoming):
+            self._carrier.drain(self._facts.longest_window)
         last = self._plans.row(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
@@ -224,6 +247,24 @@ class MicroBatchPlanner:
             for stream in self._facts.streams
         }
         return {name: directive for name, directive in found.items() if directive is not None}
+
+    def _may_drain(self, micro_batch_id: int, upcoming: Mapping[str, StreamRows]) -> bool:
+        """Whether nothing more is to come, now that all before it has been recorded."""
+        is_unknown = micro_batch_id - 1 in self._own and self._recorded < micro_batch_id - 1
+        if self._catching_up is None or self._carrier.drained_at is not None or is_unknown:
+            return False
+        checkpoint, places = self._checkpoint, self.places
+        idle, limited = (found(checkpoint, micro_batch_id, places) for found in (idle_sources, limited_sources))
+        of_streams = {stream.name: frozenset(places.sources_of(stream.name)) for stream in self._facts.sources}
+        over_frames = {one.name for one in self._facts.sources if isinstance(one.source, DataFrameSource)}
+        return self._catching_up.begins(
+            Beginning(
+                begun_at_seconds(checkpoint, micro_batch_id),
+                idle={name for name, sources in of_streams.items() if sources <= idle},
+                may_leave={name for name in over_frames if of_streams[name] & limited},
+                rows=rows_by_name(upcoming),
+            )
+        )
 
     def _coming(
         self, upcoming: Mapping[str, StreamRows], opened: int, now: float, *, micro_batch_id: int
@@ -307,19 +348,24 @@ class MicroBatchPlanner:
         report = self._reports()
         if report is None or report.micro_batch_id <= self._recorded:
             return
+        written = self._plans.row(report.micro_batch_id)
+        report = _with_sure_signs(report, written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
-        if upcoming is None:
-            plan = self._plans.row(report.micro_batch_id)
-            planned_at = None if plan is None else plan.decided_at_seconds
+        if upcoming is not None:
+            if report.read_rows is not None:
+                refuse_lost(upcoming, report.read_rows)
+        else:
+            planned_at = None if written is None else written.decided_at_seconds
             upcoming = upcoming_rows(
                 self._checkpoint, report.micro_batch_id, self._facts.sources, self.places, self._sizes, planned_at
             )
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         self._rows_left = dict(report.rows_left)
+        if self._catching_up is not None:
+            self._catching_up.finished(report.started_at_seconds, report.rows_left)
         for name, found in upcoming.items():
             self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
-        written = self._plans.row(report.micro_batch_id)
         plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
         rates = {name: plan.sampling_rate for name, plan in plans.items()}
         shares = {
@@ -389,6 +435,23 @@ class MicroBatchPlanner:
 
 def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
     return codes if any(codes.values()) else {}
+
+
+def _with_sure_signs(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:
+    """Add to the streams of which rows could be read those that show an event time which is nobody else's.
+
+    A row that cannot be read shows the epoch, and a carrier what its plan says.
+    """
+    told = {} if plan is None else {name: stream.carrier_time for name, stream in plan.streams.items()}
+    found = set(report.readable)
+    for name in report.latest_event:
+        others = {0, (told.get(name) or 0) // _MILLISECOND * _MILLISECOND}
+        if (
+            report.offered_rows.get(name)
+            and not {report.latest_event[name], report.earliest_event.get(name, 0)} <= others
+        ):
+            found.add(name)
+    return replace(report, readable=found)
 
 
 def _watermark_so_far(checkpoint: Storage) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import logging
 import secrets
 import threading
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
-from streamshed.errors import PortInUseError
+from streamshed.errors import PortInUseError, StreamshedError
 from streamshed.spark.plan_client import TOKEN_HEADER, PlanClient
 
 _log = logging.getLogger(__name__)
@@ -79,6 +80,9 @@ def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[Base
                 return
             try:
                 self._answer(200, plan(int(asked)))
+            except StreamshedError as error:
+                _log.error("no plan for micro-batch %s: %s", asked, error)
+                self._answer(409, json.dumps({"error": str(error)}))
             except Exception:  # noqa: BLE001 - whatever it is, the micro-batch is told that it has no plan
                 _log.exception("no plan for micro-batch %s", asked)
                 self._answer(500, '{"error": "planning failed, see the log of the driver"}')

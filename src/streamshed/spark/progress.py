@@ -31,7 +31,7 @@ class MicroBatchReport:
         micro_batch_id: Which.
         started_at_seconds: When, seconds since the epoch.
         processing_seconds: How long.
-        offered_rows: Rows read, per stream.
+        offered_rows: Rows that came, per stream.
         admitted_rows: Rows that passed the sampler, per stream; of one that is alone in its time domain, not counted.
         earliest_event: Earliest event time of those, per stream, microseconds.
         latest_event: Latest event time of those, or of the stream's carrier if that is later, likewise.
@@ -42,6 +42,7 @@ class MicroBatchReport:
         state_written_bytes: How large these were, together; 0 of a state store that does not tell.
         state_seconds: What tasks took to bring groups into state and out of it, all together.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
+        read_rows: Rows read, per stream, each as often as it was read; None: not known.
     """
 
     micro_batch_id: int
@@ -55,6 +56,7 @@ class MicroBatchReport:
     watermark: int
     state_rows: int
     rows_left: Mapping[str, int] = field(default_factory=dict)
+    read_rows: Mapping[str, int] | None = None
     state_seconds: float = 0.0
     state_written_rows: int = 0
     state_written_bytes: int = 0
@@ -114,11 +116,13 @@ def report_of(
     sources = _sources(progress, places)
     offered = {stream.name: 0 for stream in streams}
     left: dict[str, int] = {}
+    read = {stream.name: 0 for stream in streams}
     for source, names in zip(sources, places.streams, strict=True):
         rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
         waiting = rows_left(source)
         for name in names:
             offered[name] += rows
+            read[name] += int(source["numInputRows"])
             if waiting is not None:
                 left[name] = left.get(name, 0) + waiting
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
@@ -137,6 +141,7 @@ def report_of(
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
         rows_left=left,
+        read_rows=read,
         state_seconds=_state_seconds(progress),
         state_written_rows=_state_metric(progress, "rocksdbPutCount"),
         state_written_bytes=_state_metric(progress, "rocksdbTotalBytesWritten"),

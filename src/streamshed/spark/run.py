@@ -115,10 +115,11 @@ class Run:
         return True
 
     def drain(self, timeout_seconds: float = 120.0) -> bool:
-        """Answer all windows that are open, then stop; False when the time ran out first.
+        """Read all that has come, answer all windows that are open, then stop; False when the time ran out first.
 
-        For the end of a bounded replay: the watermark passes the end of every window, so that rows which come later
-        under the same checkpoint are late.
+        For the end of a bounded replay: once each source has brought what it had when this was called, the watermark
+        passes the end of every window, so that rows which come later under the same checkpoint are late. A source that
+        never has nothing new, and does not tell what it has left, takes all the time there is.
         """
         for domain in self._domains:
             domain.planner.drain()

@@ -10,6 +10,7 @@ from functools import lru_cache
 import pyarrow as pa
 from pyarrow import parquet
 
+from streamshed.errors import SourceUnavailableError
 from streamshed.network.local_path import local_path
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import Stream
@@ -40,12 +41,16 @@ class StreamRows:
         bytes: Their bytes, where rows are only estimated from them.
         events: Their event times, if known.
         waiting: Rows of a folder that have come, but wait for a later micro-batch.
+        vanished: Files that it was to read and that are not there.
+        is_counted: Whether the files themselves tell how many rows there are.
     """
 
     rows: int
     bytes: int = 0
     events: EventBounds | None = None
     waiting: int = 0
+    vanished: tuple[str, ...] = ()
+    is_counted: bool = False
 
 
 @dataclass
@@ -105,7 +110,46 @@ def _in_folder(
     stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, now_seconds: float | None
 ) -> StreamRows:
     coming = _rows(stream, source, paths, sizes, furthest_event(stream, now_seconds))
-    return replace(coming, waiting=waiting_rows(source, paths, coming.rows))
+    return replace(
+        coming,
+        waiting=waiting_rows(source, paths, coming.rows),
+        vanished=tuple(path for path in paths if not os.path.exists(path)),
+        is_counted=source.format is FileFormat.PARQUET,
+    )
+
+
+def refuse_vanished(upcoming: Mapping[str, StreamRows]) -> None:
+    """See that a micro-batch has all files that it is to read: Spark would pass over those that are gone.
+
+    Raises:
+        SourceUnavailableError: One is gone.
+    """
+    for name, coming in upcoming.items():
+        if coming.vanished:
+            others = f" and {len(coming.vanished) - 1} others" if len(coming.vanished) > 1 else ""
+            raise SourceUnavailableError(
+                f'stream "{name}": "{coming.vanished[0]}"{others} vanished before it was read: put it back, or an'
+                " empty file in its place if its rows are to be left out"
+            )
+
+
+def refuse_lost(upcoming: Mapping[str, StreamRows], read_rows: Mapping[str, int]) -> None:
+    """See that a micro-batch has read all rows that its files were to bring.
+
+    Args:
+        upcoming: What each stream was to bring.
+        read_rows: How many rows of each were read, however often.
+
+    Raises:
+        SourceUnavailableError: There were fewer.
+    """
+    for name, coming in upcoming.items():
+        read = read_rows.get(name, 0)
+        if coming.is_counted and read < coming.rows:
+            raise SourceUnavailableError(
+                f'stream "{name}": {coming.rows} rows were to come, and {read} were read: a file vanished, or was'
+                " written anew, while it was read, and answers lack its rows"
+            )
 
 
 def _rows(

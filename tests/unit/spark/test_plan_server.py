@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from streamshed.errors import PortInUseError
+from streamshed.errors import PortInUseError, SourceUnavailableError
 from streamshed.spark.plan_client import TOKEN_HEADER, PlanClient, PlanUnavailableError
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan_server import PlanServer
@@ -19,6 +19,8 @@ from streamshed.spark.plan_server import PlanServer
 def plan(micro_batch_id: int) -> str:
     if micro_batch_id == 13:
         raise RuntimeError("no plan today")
+    if micro_batch_id == 14:
+        raise SourceUnavailableError("the file has vanished")
     return PlanRow(micro_batch_id=micro_batch_id, open=7, streams={"s": StreamPlan(sampling_code=5)}).to_json()
 
 
@@ -41,17 +43,23 @@ def test_who_has_not_the_token_is_told_nothing(server: PlanServer, token: str) -
         urllib.request.urlopen(request)
     assert b"open" not in refused.value.read()
     if token.isascii():
-        with pytest.raises(PlanUnavailableError, match="403"):
+        with pytest.raises(PlanUnavailableError, match="wrong token"):
             client.plan(3)
 
 
 @pytest.mark.parametrize(
-    ("domain", "micro_batch_id", "status"), [("other", 3, 404), ("time", -1, 404), ("time", 13, 500)]
+    ("domain", "micro_batch_id", "says"),
+    [
+        ("other", 3, "no such plan"),
+        ("time", -1, "no such plan"),
+        ("time", 13, "see the log of the driver"),
+        ("time", 14, "the file has vanished"),
+    ],
 )
-def test_where_there_is_no_plan_the_micro_batch_fails(
-    server: PlanServer, domain: str, micro_batch_id: int, status: int
+def test_where_there_is_no_plan_the_micro_batch_fails_and_says_why(
+    server: PlanServer, domain: str, micro_batch_id: int, says: str
 ) -> None:
-    with pytest.raises(PlanUnavailableError, match=f"{status}.*can executors reach that address"):
+    with pytest.raises(PlanUnavailableError, match=f"no plan for micro-batch {micro_batch_id}: .*{says}"):
         server.client(domain).plan(micro_batch_id)
 
 

@@ -14,11 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.errors import SourceUnavailableError
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
-from streamshed.spark.upcoming_rows import EventBounds, RowSizes, upcoming_rows
+from streamshed.spark.upcoming_rows import (
+    EventBounds,
+    RowSizes,
+    StreamRows,
+    refuse_lost,
+    refuse_vanished,
+    upcoming_rows,
+)
 
 TIMES = [datetime(2025, 5, 1, 0, 0, second, tzinfo=UTC) for second in (3, 1, 2)]
 OTHERS = [datetime(2020, 1, 1, tzinfo=UTC)] * 3
@@ -104,3 +112,21 @@ def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
         expected = [int(time.timestamp()) * 1_000_000 for time in (min(times), max(times))]
         assert bounds_of(tmp_path, table) == EventBounds(*expected), number
         shutil.rmtree(tmp_path / "checkpoint")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+def test_a_file_that_vanished_before_it_was_read_is_told(tmp_path: Path, kind: str) -> None:
+    bounds_of(tmp_path, pa.table({"ts": pa.array(TIMES, MICROSECONDS)}))
+    packets = stream("packets", folder(tmp_path / "in", kind, schema="ts timestamp"), time="ts")
+    asked = Storage.at(str(tmp_path / "checkpoint")), 0, [packets], PLACES, RowSizes(), None
+    refuse_vanished(upcoming_rows(*asked))
+    (tmp_path / "in" / "0.parquet").unlink()
+    with pytest.raises(SourceUnavailableError, match=r'"packets": ".*/in/0.parquet" vanished before it was read'):
+        refuse_vanished(upcoming_rows(*asked))
+
+
+def test_fewer_rows_than_were_to_come_are_told() -> None:
+    refuse_lost({"a": StreamRows(3, is_counted=True), "b": StreamRows(7)}, {"a": 3})
+    refuse_lost({"a": StreamRows(3, is_counted=True)}, {"a": 6})
+    with pytest.raises(SourceUnavailableError, match='stream "a": 3 rows were to come, and 2 were read'):
+        refuse_lost({"a": StreamRows(3, is_counted=True)}, {"a": 2})

@@ -15,7 +15,7 @@ from streamshed.spark import answers, query_view
 from streamshed.spark.sampled_rows import NO_PARTITION
 from tests.spark.event_times import at
 
-SCHEMA = "at timestamp, n int, s string, Date date, size decimal(5,2)"
+SCHEMA = "at timestamp, n int, s string, Date date, size decimal(5,2), tags array<string>, raw binary"
 VALUES = ("a b", "x/y", None, "50%", "a+b=c", "ä:?", "", "%zz")
 
 

@@ -64,6 +64,7 @@ from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.source_places import SourcePlaces, source_places
 from streamshed.spark.stage_watch import StageWatch
 from streamshed.spark.storage import Storage
+from streamshed.spark.unfinished_state import discard_unfinished_state
 from streamshed.spark.unseen_windows import unseen_windows
 from streamshed.spark.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -218,6 +219,7 @@ class DomainRun:
             has_cohorts=drops_windows or bool(compiled.missing),
         )
         self._place_sources(source_places(answers, self._sources))
+        discard_unfinished_state(self._spark_folder)
         self._writer = MicroBatchWriter(
             self._sink,
             lambda: query_id(self._spark_folder),

@@ -40,12 +40,13 @@ def partition_values(rows: DataFrame, source: FolderSource) -> Mapping[str, Part
         source: The folder.
 
     Returns:
-        For every column, as any may be the name of a folder that is still to come.
+        For every column of a plain type, as any may be the name of a folder that is still to come.
     """
     path = file_path(rows)
     below = F.slice(F.split(path, "/"), _depth(source.path) + 1, F.lit(_MOST_FOLDERS))
     folders = F.when(F.instr(path, "=") > 0, F.slice(below, F.lit(1), F.size(below) - 1))
-    return {column.name: _value(folders, column.name, str(column.type)) for column in source.columns}
+    plain = {column.name: str(column.type) for column in source.columns if "<" not in str(column.type)}
+    return {name: _value(folders, name, kind) for name, kind in plain.items()}
 
 
 _MOST_FOLDERS = 1000

@@ -16,6 +16,7 @@ from streamshed.network.stream import stream
 from streamshed.spark import answers
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet
+from tests.spark.sessions import interpreting
 
 TEXTS = (b"a", b"dl\xdcn", b"dl\xddn", b"\xff", "ä".encode(), b"\xf0\x9f", b"a")
 SHOWN = [text.decode(errors="replace") for text in TEXTS]
@@ -58,7 +59,7 @@ def test_they_are_answered_as_python_reads_them(spark: SparkSession, tmp_path: P
         words.query("rows"),
         numbered.window("10 rows").by("word").agg(n="count(*)").query("numbered"),
     )
-    table = answers(asked, spark).toArrow()
+    table = answers(asked, interpreting(spark)).toArrow()
     of = {
         (query, aggregate): table.filter(
             (pa.compute.field("query") == query) & (pa.compute.field("aggregate") == aggregate)

@@ -14,6 +14,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark import answers, query_view
 from streamshed.spark.sampled_rows import NO_PARTITION
 from tests.spark.event_times import at
+from tests.spark.sessions import interpreting
 
 SCHEMA = "at timestamp, n int, s string, Date date, size decimal(5,2), tags array<string>, raw binary"
 VALUES = ("a b", "x/y", None, "50%", "a+b=c", "ä:?", "", "%zz")
@@ -34,6 +35,7 @@ def path(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_they_are_those_that_spark_reads(spark: SparkSession, path: Path) -> None:
+    spark = interpreting(spark)
     rows = _rows(path)
     asked = network(
         rows.filter("Date = DATE '2024-01-02'").query("of_a_day"),

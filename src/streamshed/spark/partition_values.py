@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from streamshed.network.sources import FolderSource
 from streamshed.spark.file_rows import file_path
+from streamshed.spark.internal_names import FOLDERS
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SCHEME_AND_AUTHORITY = 3
@@ -32,21 +33,25 @@ class PartitionValue:
     is_wrong: Column
 
 
-def partition_values(rows: DataFrame, source: FolderSource) -> Mapping[str, PartitionValue]:
-    """Return what the folders below a source's say, by the names of its columns.
+def with_folders(rows: DataFrame, source: FolderSource) -> DataFrame:
+    """Add `FOLDERS` to rows of a folder's files: the names of the folders below it, null where none has a `=`.
 
-    Args:
-        rows: Rows of its files.
-        source: The folder.
-
-    Returns:
-        For every column of a plain type, as any may be the name of a folder that is still to come.
+    Spark finds it out once for a row, however many columns there are.
     """
     path = file_path(rows)
     below = F.slice(F.split(path, "/"), _depth(source.path) + 1, F.lit(_MOST_FOLDERS))
     folders = F.when(F.instr(path, "=") > 0, F.slice(below, F.lit(1), F.size(below) - 1))
+    return rows.withColumn(FOLDERS, folders)
+
+
+def partition_values(source: FolderSource) -> Mapping[str, PartitionValue]:
+    """Return what `FOLDERS` says of a folder's columns, by their names.
+
+    Returns:
+        For every column of a plain type, as any may be the name of a folder that is still to come.
+    """
     plain = {column.name: str(column.type) for column in source.columns if "<" not in str(column.type)}
-    return {name: _value(folders, name, kind) for name, kind in plain.items()}
+    return {name: _value(F.col(FOLDERS), name, kind) for name, kind in plain.items()}
 
 
 _MOST_FOLDERS = 1000

@@ -31,6 +31,7 @@ from streamshed.spark.internal_names import (
     FILE_PATH,
     FILE_ROW,
     FIRST_LEVEL,
+    FOLDERS,
     LARGEST_SIZE,
     NOW,
     OPEN,
@@ -54,7 +55,7 @@ from streamshed.spark.internal_names import (
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.partition_values import partition_values
+from streamshed.spark.partition_values import partition_values, with_folders
 from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.row_size import row_size
 
@@ -372,16 +373,17 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
         corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
         reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
         return rows.withColumns({UNREADABLE: reason, TEXT: corrupt})
+    in_folders = stream.source if stream.parse is None and isinstance(stream.source, FolderSource) else None
+    rows = rows if in_folders is None else with_folders(rows, in_folders)
     text = F.col(f"`{parse.column}`").cast("string")
     read = rows.withColumns({TEXT: text}).withColumns({"__read": _reader(parse)})
     failed = F.col("__read").isNull() | F.col(f"__read.{CORRUPT}").isNotNull()
     reason = F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
     columns = {column.name: F.col("__read").getField(column.name) for column in parse.schema}
-    if stream.parse is None and isinstance(stream.source, FolderSource):
-        for name, told in partition_values(rows, stream.source).items():
-            columns[name] = F.when(told.is_told, told.value).otherwise(columns[name])
-            reason = reason.when(told.is_wrong, F.lit(NO_PARTITION))
-    return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read")
+    for name, told in ({} if in_folders is None else partition_values(in_folders)).items():
+        columns[name] = F.when(told.is_told, told.value).otherwise(columns[name])
+        reason = reason.when(told.is_wrong, F.lit(NO_PARTITION))
+    return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
 
 
 def _has_columns(rows: DataFrame, stream: Stream) -> bool:

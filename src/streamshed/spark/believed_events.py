@@ -31,17 +31,17 @@ def events_in_footer(metadata: parquet.FileMetaData, time: str) -> list[tuple[in
     is_number = kind["Type"] in {"None", "Int"} and metadata.schema.column(column).physical_type in {"INT32", "INT64"}
     if not is_number and kind["Type"] != "Timestamp":
         return None
-    found = []
+    events = []
     for group in range(metadata.num_row_groups):
-        told = metadata.row_group(group).column(column).statistics
-        if told is None or not told.has_min_max:
+        statistics = metadata.row_group(group).column(column).statistics
+        if statistics is None or not statistics.has_min_max:
             return None
-        first, last = int(told.min_raw), int(told.max_raw)
+        first, last = int(statistics.min_raw), int(statistics.max_raw)
         if is_number and max(abs(first), abs(last)) > LARGEST_NUMBER:
             return None
         factor = MICROSECONDS_PER_NUMBER * 1_000 if is_number else _NANOSECONDS[kind["timeUnit"]]
-        found.append((first * factor // 1_000, last * factor // 1_000))
-    return found or None
+        events.append((first * factor // 1_000, last * factor // 1_000))
+    return events or None
 
 
 def believed_events(path: str, time: str, furthest: int) -> tuple[int, int] | None:

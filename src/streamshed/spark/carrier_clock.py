@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from streamshed.network.stream import Stream
 from streamshed.spark.plan_row import PlanRow
@@ -175,3 +176,20 @@ def _at_least(last: PlanRow, watermark: int, streams: Mapping[str, Stream]) -> d
         name: max(latest, watermark + streams[name].watermark_microseconds) if name in streams else latest
         for name, latest in last.latest_event.items()
     }
+
+
+def with_sure_signs(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:
+    """Add to the streams of which rows could be read those that show an event time which is nobody else's.
+
+    A row that cannot be read shows the epoch, and a carrier what its plan says.
+    """
+    carrier_times = {} if plan is None else {name: stream.carrier_time for name, stream in plan.streams.items()}
+    readable = set(report.readable)
+    for name in report.latest_event:
+        others = {0, (carrier_times.get(name) or 0) // _MILLISECOND * _MILLISECOND}
+        if (
+            report.offered_rows.get(name)
+            and not {report.latest_event[name], report.earliest_event.get(name, 0)} <= others
+        ):
+            readable.add(name)
+    return replace(report, readable=readable)

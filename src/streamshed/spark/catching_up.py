@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from streamshed.network.sources import FolderSource
+from streamshed.network.sources import DataFrameSource, FolderSource
 from streamshed.network.stream import Stream
+from streamshed.spark.checkpoint_reader import begun_at_seconds, idle_sources, limited_sources
+from streamshed.spark.source_places import SourcePlaces
+from streamshed.spark.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -71,3 +74,27 @@ class CatchingUp:
 
 def _takes_all(stream: Stream) -> bool:
     return not isinstance(stream.source, FolderSource) or stream.source.max_files_per_micro_batch is None
+
+
+def beginning_of(
+    checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream], places: SourcePlaces, rows: Mapping[str, int]
+) -> Beginning:
+    """Return what is written of a micro-batch before it runs.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        streams: The streams whose rows come from outside.
+        places: Of their sources.
+        rows: Of streams that tell, how many rows it reads.
+    """
+    idle = idle_sources(checkpoint, micro_batch_id, places)
+    limited = limited_sources(checkpoint, micro_batch_id, places)
+    of_streams = {stream.name: frozenset(places.sources_of(stream.name)) for stream in streams}
+    over_frames = {stream.name for stream in streams if isinstance(stream.source, DataFrameSource)}
+    return Beginning(
+        begun_at_seconds(checkpoint, micro_batch_id),
+        idle={name for name, sources in of_streams.items() if sources <= idle},
+        may_leave={name for name in over_frames if of_streams[name] & limited},
+        rows=rows,
+    )

@@ -74,13 +74,13 @@ def files_of(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> 
     """
     until = _log_offsets(_offsets(checkpoint, micro_batch_id, places))
     since = _log_offsets(_offsets(checkpoint, micro_batch_id - 1, places))
-    found = {}
+    files = {}
     for source, last in until.items():
         entries = range(since.get(source, -1) + 1, last + 1)
         log = checkpoint.below(f"sources/{source}")
         if paths := tuple(path for entry in entries for path in _paths(log, entry)):
-            found[source] = paths
-    return found
+            files[source] = paths
+    return files
 
 
 def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, int]:

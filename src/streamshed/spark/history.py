@@ -60,12 +60,12 @@ class History:
     def _read(self, name: str) -> list[str]:
         """Its rows; those that cannot be read are lost, which changes nothing but the journal."""
         lines = self._folder.read_lines(name)
-        found = [line for line in lines if _is_row(line)]
-        if len(found) < len(lines):
+        rows = [line for line in lines if _is_row(line)]
+        if len(rows) < len(lines):
             _log.warning(
-                'the journal has lost %d rows: "%s/%s" is damaged', len(lines) - len(found), self._folder.root, name
+                'the journal has lost %d rows: "%s/%s" is damaged', len(lines) - len(rows), self._folder.root, name
             )
-        return found
+        return rows
 
     def _names(self) -> list[str]:
         return [name for name in self._folder.names() if _NAME.fullmatch(name)]

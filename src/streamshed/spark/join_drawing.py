@@ -13,7 +13,7 @@ from streamshed.network.stream import Stream
 from streamshed.planning.quantization import SMALLEST, STEPS_PER_DECADE
 from streamshed.spark.internal_names import CHANCE, DRAW_CODE
 from streamshed.spark.plan_columns import Plan, with_plan
-from streamshed.spark.sampled_rows import as_uniform, row_hash, told_apart
+from streamshed.spark.row_draws import as_uniform, row_hash, told_apart
 
 _BYTE = 256
 

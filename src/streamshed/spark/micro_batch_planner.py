@@ -12,19 +12,15 @@ from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.directive import JoinDirective
-from streamshed.network.sources import DataFrameSource
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED
 from streamshed.sharing.counted_rows import Role, role_of
-from streamshed.spark.carrier_clock import CarrierClock
-from streamshed.spark.catching_up import Beginning, CatchingUp
+from streamshed.spark.carrier_clock import CarrierClock, with_sure_signs
+from streamshed.spark.catching_up import CatchingUp, beginning_of
 from streamshed.spark.checkpoint_reader import (
-    begun_at_seconds,
-    idle_sources,
     last_committed,
-    limited_sources,
     next_watermark_milliseconds,
     watermark_milliseconds,
 )
@@ -50,8 +46,6 @@ from streamshed.spark.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _LEAST_SECONDS = 1e-3
-_MILLISECOND = 1_000
-"""In which Spark tells event times of a query, microseconds."""
 
 CLOCK_TOLERANCE = 60_000_000
 """How far event times may run ahead of the wall clock, microseconds, where nothing else is known of shed rows."""
@@ -253,18 +247,10 @@ class MicroBatchPlanner:
         is_unknown = micro_batch_id - 1 in self._own and self._recorded < micro_batch_id - 1
         if self._catching_up is None or self._carrier.drained_at is not None or is_unknown:
             return False
-        checkpoint, places = self._checkpoint, self.places
-        idle, limited = (found(checkpoint, micro_batch_id, places) for found in (idle_sources, limited_sources))
-        of_streams = {stream.name: frozenset(places.sources_of(stream.name)) for stream in self._facts.sources}
-        over_frames = {one.name for one in self._facts.sources if isinstance(one.source, DataFrameSource)}
-        return self._catching_up.begins(
-            Beginning(
-                begun_at_seconds(checkpoint, micro_batch_id),
-                idle={name for name, sources in of_streams.items() if sources <= idle},
-                may_leave={name for name in over_frames if of_streams[name] & limited},
-                rows=rows_by_name(upcoming),
-            )
+        beginning = beginning_of(
+            self._checkpoint, micro_batch_id, self._facts.sources, self.places, rows_by_name(upcoming)
         )
+        return self._catching_up.begins(beginning)
 
     def _coming(
         self, upcoming: Mapping[str, StreamRows], opened: int, now: float, *, micro_batch_id: int
@@ -349,7 +335,7 @@ class MicroBatchPlanner:
         if report is None or report.micro_batch_id <= self._recorded:
             return
         written = self._plans.row(report.micro_batch_id)
-        report = _with_sure_signs(report, written)
+        report = with_sure_signs(report, written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
         if upcoming is not None:
@@ -435,23 +421,6 @@ class MicroBatchPlanner:
 
 def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
     return codes if any(codes.values()) else {}
-
-
-def _with_sure_signs(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:
-    """Add to the streams of which rows could be read those that show an event time which is nobody else's.
-
-    A row that cannot be read shows the epoch, and a carrier what its plan says.
-    """
-    told = {} if plan is None else {name: stream.carrier_time for name, stream in plan.streams.items()}
-    found = set(report.readable)
-    for name in report.latest_event:
-        others = {0, (told.get(name) or 0) // _MILLISECOND * _MILLISECOND}
-        if (
-            report.offered_rows.get(name)
-            and not {report.latest_event[name], report.earliest_event.get(name, 0)} <= others
-        ):
-            found.add(name)
-    return replace(report, readable=found)
 
 
 def _watermark_so_far(checkpoint: Storage) -> int:

@@ -65,12 +65,14 @@ def _depth(path: str) -> int:
 
 def _value(folders: Column, name: str, kind: str) -> PartitionValue:
     begin = f"{name.lower()}="
-    found = F.get(F.filter(folders, lambda folder: F.startswith(F.lower(folder), F.lit(begin))), F.lit(0))
+    folder_name = F.get(F.filter(folders, lambda folder: F.startswith(F.lower(folder), F.lit(begin))), F.lit(0))
     # The URI has the name of the folder escaped, and that the value.
-    text = _unescaped(_unescaped(F.substr(found, F.lit(len(begin) + 1))))
-    told = F.when(text != _NULL, text)
-    value = told.try_cast(kind)
-    return PartitionValue(F.coalesce(found.isNotNull(), F.lit(False)), value, told.isNotNull() & value.isNull())
+    text = _unescaped(_unescaped(F.substr(folder_name, F.lit(len(begin) + 1))))
+    written = F.when(text != _NULL, text)
+    value = written.try_cast(kind)
+    return PartitionValue(
+        F.coalesce(folder_name.isNotNull(), F.lit(False)), value, written.isNotNull() & value.isNull()
+    )
 
 
 def _unescaped(text: Column) -> Column:

@@ -50,14 +50,14 @@ def _asked(url: str, token: str, micro_batch_id: int) -> PlanRow:
         with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
             return PlanRow.from_json(response.read().decode())
     except urllib.error.HTTPError as error:
-        raise PlanUnavailableError(f"no plan for micro-batch {micro_batch_id}: {_told(error)}") from error
+        raise PlanUnavailableError(f"no plan for micro-batch {micro_batch_id}: {_explanation(error)}") from error
     except (OSError, urllib.error.URLError) as error:
         raise PlanUnavailableError(
             f"no plan from the driver at {url}: {error}; can executors reach that address?"
         ) from error
 
 
-def _told(error: urllib.error.HTTPError) -> str:
+def _explanation(error: urllib.error.HTTPError) -> str:
     """What the driver says of it."""
     try:
         return str(json.loads(error.read())["error"])

@@ -29,7 +29,6 @@ from streamshed.spark.internal_names import (
     CODES_BY_SIZE,
     CORRUPT,
     FILE_PATH,
-    FILE_ROW,
     FIRST_LEVEL,
     FOLDERS,
     LARGEST_SIZE,
@@ -57,6 +56,7 @@ from streamshed.spark.internal_names import (
 )
 from streamshed.spark.partition_values import partition_values, with_folders
 from streamshed.spark.plan_columns import Plan, with_plan
+from streamshed.spark.row_draws import told_apart, uniform
 from streamshed.spark.row_size import row_size
 
 NO_TIME = "event time is null"
@@ -69,7 +69,6 @@ NO_PARTITION = "the name of its folder cannot be parsed"
 IN_SUMS = "stands for many"
 """Of what results of a join were summed up to: to its queries it is no row."""
 
-_UNIT = 2.0**-53
 _ALWAYS_OPEN = -(2**62)
 
 
@@ -325,46 +324,6 @@ def _delivered(stream: Stream) -> frozenset[str]:
     if stream.parse is None and _folder_parse(stream) is not None:
         return frozenset()
     return frozenset(column.name.lower() for column in stream.schema)
-
-
-def uniform(rows: DataFrame, stream: Stream) -> Column:
-    """A number in [0, 1) that is each row's own: the same at every reading, where rows have an identity."""
-    return as_uniform(row_hash(rows, stream, salt=stream.name))
-
-
-def told_apart(rows: DataFrame, stream: Stream) -> DataFrame:
-    """Give rows without identity a random number in its stead: the same wherever one asks for it.
-
-    Args:
-        rows: As the source delivers them.
-        stream: Theirs.
-    """
-    if stream.identity.kind is not IdentityKind.NONE:
-        return rows
-    return rows.withColumn(CHANCE, F.rand())
-
-
-def row_hash(rows: DataFrame, stream: Stream, *, salt: str) -> Column:
-    """Return 64 bits that are each row's own.
-
-    Args:
-        rows: With what identifies them, or `told_apart`.
-        stream: Theirs.
-        salt: Each use has another one.
-    """
-    match stream.identity.kind:
-        case IdentityKind.FILE_ROW:
-            identity = [file_path(rows), F.col(FILE_ROW)]
-        case IdentityKind.NONE:
-            identity = [F.col(CHANCE)]
-        case IdentityKind.COLUMNS:
-            identity = [F.col(f"`{name}`") for name in stream.identity.columns]
-    return F.xxhash64(F.lit(salt), *identity)
-
-
-def as_uniform(hashed: Column) -> Column:
-    """Return a hash as a number in [0, 1), from all but its lowest eleven bits."""
-    return F.shiftrightunsigned(hashed, 11).cast("double") * F.lit(_UNIT)
 
 
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:

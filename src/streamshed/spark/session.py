@@ -170,10 +170,10 @@ def require_settings(session: SparkSession) -> None:
     """
     zone = session.conf.get("spark.sql.session.timeZone") or ""
     problems = [
-        f"the session's {name} is {found}: set it to {wanted}, in a session beside it (newSession) if need be"
+        f"the session's {name} is {value}: set it to {wanted}, in a session beside it (newSession) if need be"
         f" ({otherwise})"
         for name, (wanted, otherwise) in _REQUIRED.items()
-        if (found := str(session.conf.get(name))).lower() != wanted.lower()
+        if (value := str(session.conf.get(name))).lower() != wanted.lower()
     ]
     if zone.lower() not in _UTC:
         problems.append(

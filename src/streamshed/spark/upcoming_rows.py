@@ -94,16 +94,16 @@ def upcoming_rows(
     """
     files = files_of(checkpoint, micro_batch_id, places)
     counts = rows_by_offsets(checkpoint, micro_batch_id, places)
-    found = {}
+    coming = {}
     for stream in streams:
         sources, source = places.sources_of(stream.name), stream.source
         if isinstance(source, FolderSource):
             if "://" not in source.path:
                 paths = [local_path(path) or path for number in sources for path in files.get(number, ())]
-                found[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds)
+                coming[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds)
         elif sources and counts.keys() >= set(sources):
-            found[stream.name] = StreamRows(sum(counts[number] for number in sources))
-    return found
+            coming[stream.name] = StreamRows(sum(counts[number] for number in sources))
+    return coming
 
 
 def _in_folder(

@@ -13,13 +13,11 @@ from streamshed.spark.session import START_SETTINGS
 
 _ROOT = Path(__file__).parents[2]
 _FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")
-_JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -Xmn1200m -Xms2500m -XX:MetaspaceSize=700m"
-)
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=700m"
 """Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
 
 With its first compiler alone, Java keeps 48 MB of code: once that is full, it interprets, and sweeps for ever. Room for
-new objects and classes spares it collections. docs/testing.md has the measurements.
+classes spares it collections, as room for new objects does. docs/testing.md has the measurements.
 """
 _ON_CLUSTER = {
     "spark.executor.cores": "1",
@@ -46,7 +44,7 @@ def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | Non
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": _JAVA,
+        "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Xmn1200m -Xms2500m",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",

@@ -1,6 +1,7 @@
 """`streamshed run` as a process of its own, as a user or a supervisor starts it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.cli.exit_code import ExitCode
+from tests.spark.sessions import QUICK_JAVA
 from tests.thoroughness import thorough
 
 DOCUMENT = """
@@ -37,7 +39,8 @@ def document(tmp_path: Path) -> Path:
 
 def started(document: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "streamshed", "run", str(document), "--cores", "1", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "SPARK_SUBMIT_OPTS": QUICK_JAVA}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=thorough), signal.SIGINT])

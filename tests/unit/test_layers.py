@@ -26,6 +26,15 @@ print(json.dumps([name for name in sys.modules if name.split(".")[0] in {"pyspar
 """
 
 
+IMPORT_WHAT_TASKS_RUN = """
+import importlib, json, sys
+for name in ("finished_answers", "join_operator", "late_processor", "plan_client", "slice_folding", "slice_partials"):
+    importlib.import_module(f"streamshed.spark.{name}")
+heavy = ("duckdb", "jsonschema", "matplotlib", "rich", "scipy.optimize", "scipy.sparse", "yaml")
+print(json.dumps([name for name in heavy if name in sys.modules]))
+"""
+
+
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     """Check the package `streamshed` in a folder against the contracts of pyproject.toml."""
     return subprocess.run(
@@ -115,5 +124,12 @@ def test_a_wrong_import_is_found(wrong_imports: str, path: str, imported: str) -
 
 def test_nothing_but_spark_loads_spark() -> None:
     result = subprocess.run([sys.executable, "-c", IMPORT_ALL_BUT_SPARK], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout.splitlines()[-1]) == []
+
+
+def test_processes_of_tasks_load_nothing_that_takes_long_and_that_tasks_have_no_use_for() -> None:
+    """Each of Spark's Python processes loads it, on every worker that comes."""
+    result = subprocess.run([sys.executable, "-c", IMPORT_WHAT_TASKS_RUN], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout.splitlines()[-1]) == []

@@ -24,6 +24,7 @@ from streamshed.errors import SinkUnavailableError
 from streamshed.network.document import document_text, parse_network
 from streamshed.network.duration import format_duration
 from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
+from streamshed.network.source_folder import require_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,6 +86,8 @@ def run_document(request: RunRequest) -> ExitCode:
     parsed = parse_network(text, folder=folder)
     settings = overridden(parsed.run, request.settings)
     _check_output(request, settings)
+    for stream in parsed.network.all_streams:
+        require_folder(stream)
     if settings.predictions is not None:
         predicted_in_runs(parsed.network)
     name, place = f"streamshed {request.file.name}", request.place

@@ -11,9 +11,10 @@ from streamshed.cli.consoles import waiting
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.group import show_note
 from streamshed.cli.problem_lines import problem_lines, problem_object
-from streamshed.errors import DocumentProblem, InvalidDocumentError, JavaUnavailableError
+from streamshed.errors import DocumentProblem, InvalidDocumentError, JavaUnavailableError, SourceUnavailableError
 from streamshed.network.document_reader import NetworkDocument
 from streamshed.network.document_sql import ExpressionChecker
+from streamshed.network.source_folder import require_folder
 
 
 @click.command(short_help="Report all problems of a network document.")
@@ -23,7 +24,8 @@ from streamshed.network.document_sql import ExpressionChecker
 def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
     """Report all problems of the network document FILE: where, what, what stands there, and a near miss.
 
-    SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs.
+    SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs. Folders of streams that
+    are not on this machine are named; the document is valid all the same.
     """
     from streamshed.network.document import document_text, parse_network
 
@@ -42,6 +44,8 @@ def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
         click.echo(json.dumps(report, indent=2, default=str, ensure_ascii=False, allow_nan=False))
     elif document is not None:
         click.echo(f"{file}: valid: {_contents(document)}")
+        for problem in _unavailable(document).values():
+            click.echo(f"{file}: on this machine it would not start: {problem}")
     for line in () if as_json else problem_lines(str(file), problems):
         click.echo(line)
     return ExitCode.DONE if document else ExitCode.REFUSED
@@ -71,8 +75,19 @@ def _report(
         "valid": document is not None,
         "parsers": parsers,
         "problems": [problem_object(problem) for problem in problems],
-        **({} if document is None else _names(document)),
+        **({} if document is None else {**_names(document), "unavailable": _unavailable(document)}),
     }
+
+
+def _unavailable(document: NetworkDocument) -> dict[str, str]:
+    """What is the matter with folders of this machine, by stream."""
+    problems = {}
+    for stream in document.network.all_streams:
+        try:
+            require_folder(stream)
+        except SourceUnavailableError as error:
+            problems[stream.name] = str(error)
+    return problems
 
 
 def _names(document: NetworkDocument) -> dict[str, list[str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from streamshed.joins.arrays import Floats, Ints
 from streamshed.joins.bit_sets import known_items, places_in
@@ -14,6 +14,9 @@ from streamshed.joins.chunks import chunks
 from streamshed.joins.join_windows import LagInterval
 from streamshed.joins.kernel import Pairs, concatenated
 from streamshed.joins.rows import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _MOST_ENTRIES = 1 << 22
 """List entries that are merged at a time; bounds what is held in memory."""
@@ -56,6 +59,8 @@ def touched_entries(left: Rows, right: Rows) -> float:
 
 def _matrix(rows: Rows, distinct: Ints, *, weighted: bool) -> csr_array:
     """Rows by items; of no items one column, as a matrix needs one."""
+    from scipy.sparse import csr_array
+
     places, known = places_in(distinct, rows.items)
     starts = np.concatenate([[0], np.cumsum(known)])[rows.item_starts]
     weights = rows.weights[known] if weighted else np.ones(len(places), np.int32)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import nnls
 
 from streamshed.joins.arrays import Floats
 from streamshed.joins.expected_comparisons import ExpectedComparisons
@@ -131,6 +130,8 @@ class LearnedPrices:
     @property
     def by_name(self) -> Mapping[str, float]:
         """Seconds of the fixed part, a row, a read, a comparison and a result."""
+        from scipy.optimize import nnls
+
         scale = np.sqrt(np.diag(self.squares))
         values, vectors = np.linalg.eigh(self.squares / np.outer(scale, scale))
         roots = np.sqrt(np.maximum(values, 1e-12))

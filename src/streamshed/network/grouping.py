@@ -15,7 +15,7 @@ from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.numbering import is_row_count, parse_window_length
 from streamshed.network.operators import Operator, last_aggregate, place
-from streamshed.network.problems import Problems, declared_columns, unknown_columns
+from streamshed.network.problems import Problems, column_problems, declared_columns
 from streamshed.network.view_columns import view_problems, window_columns
 from streamshed.network.window import WindowSpecification
 
@@ -62,7 +62,7 @@ class Aggregate(Operator):
         problems = Problems(place(self.input, "aggregate"))
         problems.add_all(_name_problems(self))
         for expression in self._expressions:
-            problems.add_all(unknown_columns(expression, self.input.columns))
+            problems.add_all(column_problems(expression, self.input.columns))
         problems.add_all(_type_problems(self))
         problems.add_all(_count_problems(self))
         if self.over.is_numbered != self.stream.is_numbered and not self.over.is_by_count:
@@ -190,7 +190,7 @@ class Windowed:
         for name, sql in named.items():
             expression = problems.attempt(partial(parse_expression, sql))
             if expression is not None:
-                problems.add_all(unknown_columns(expression, self.node.columns))
+                problems.add_all(column_problems(expression, self.node.columns))
                 keys.append(GroupKey(name, expression))
         problems.raise_if_any()
         return Windowed(self.node, self.window, tuple(keys))
@@ -214,7 +214,7 @@ class Windowed:
         if len(calls) < len(aggregates):
             for _, call in calls:
                 if call.argument is not None:
-                    problems.add_all(unknown_columns(call.argument, self.node.columns))
+                    problems.add_all(column_problems(call.argument, self.node.columns))
         problems.raise_if_any()
         return Aggregate(self.node, self.window, self.keys, tuple(calls))
 

@@ -11,7 +11,7 @@ from streamshed.network.join_condition import CommonItems, EqualColumns, JoinCon
 from streamshed.network.join_shedding import PartProblem
 from streamshed.network.names import is_reserved
 from streamshed.network.node import Node
-from streamshed.network.problems import unknown_column, unknown_columns
+from streamshed.network.problems import column_problems, unknown_column
 from streamshed.network.weight_parts import weight_parts
 
 _WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -128,7 +128,7 @@ def weight_problems(
     if weight is None:
         return
     types = {column.name: column.type for column in joined_columns(left, right, prefixes, time)}
-    unknown = list(unknown_columns(weight, types))
+    unknown = list(column_problems(weight, types))
     for problem in unknown:
         yield "weight", f"its weight: {problem}"
     kind = declared_type(weight, types)

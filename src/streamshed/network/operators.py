@@ -15,7 +15,7 @@ from streamshed.network.function import FunctionReference, function_reference
 from streamshed.network.given import given_names, is_filled_text
 from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
-from streamshed.network.problems import Problems, declared_columns, unknown_column, unknown_columns
+from streamshed.network.problems import Problems, column_problems, declared_columns, unknown_column
 
 if TYPE_CHECKING:
     from streamshed.network.stream import Stream
@@ -62,7 +62,7 @@ class Filter(Operator):
     def __post_init__(self) -> None:
         self.check_length()
         problems = Problems(place(self.input, "filter"))
-        problems.add_all(unknown_columns(self.predicate, self.input.columns))
+        problems.add_all(column_problems(self.predicate, self.input.columns))
         problems.raise_if_any()
         object.__setattr__(self, "predicate", declared_columns(self.predicate, self.input.columns))
 
@@ -254,5 +254,5 @@ def written_problems(name: str, node: Node) -> list[str]:
 
 def _assignment_problems(assignments: Iterable[tuple[str, Expression]], node: Node) -> Iterator[str]:
     for name, expression in assignments:
-        yield from unknown_columns(expression, node.columns)
+        yield from column_problems(expression, node.columns)
         yield from written_problems(name, node)

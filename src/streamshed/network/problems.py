@@ -7,6 +7,7 @@ from streamshed.errors import InvalidExpressionError, InvalidNetworkError, near_
 from streamshed.network.columns import declared_name
 from streamshed.network.expression import Expression
 from streamshed.network.function_names import LITERAL_FUNCTIONS
+from streamshed.network.literals import unfit_literals
 
 _Result = TypeVar("_Result")
 _FEW = 12
@@ -75,13 +76,14 @@ def unknown_column(name: str, columns: Mapping[str, str | None]) -> str:
     return f'unknown column "{name}"{question}'
 
 
-def unknown_columns(expression: Expression, columns: Mapping[str, str | None]) -> list[str]:
-    """Tell of the columns an expression uses that do not exist."""
-    return [
+def column_problems(expression: Expression, columns: Mapping[str, str | None]) -> list[str]:
+    """Tell of the columns an expression uses that do not exist, or are of a type that its literals are not."""
+    unknown = [
         f'{unknown_column(name, columns)} in "{expression.text}"'
         for name in sorted(expression.columns)
         if declared_name(name, columns) is None and name.lower() not in LITERAL_FUNCTIONS
     ]
+    return unknown + unfit_literals(expression, columns)
 
 
 def declared_columns(expression: Expression, columns: Mapping[str, str | None]) -> Expression:

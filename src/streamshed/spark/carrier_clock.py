@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from streamshed.network.stream import Stream
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.progress import MicroBatchReport
+from streamshed.spark.silence import Silence
 from streamshed.spark.upcoming_rows import EventBounds
 
 DEFAULT_IDLE_MICROSECONDS = 60_000_000
+CLOCK_TOLERANCE = 60_000_000
+"""How far event times may run ahead of the wall clock, microseconds, where nothing else is known of shed rows."""
+
 _SECOND = 1_000_000
 _MILLISECOND = 1_000
 """Spark's watermarks are whole milliseconds."""
@@ -39,7 +42,7 @@ class CarrierClock:
         self._streams = {stream.name: stream for stream in streams}
         self._is_numbered = streams[0].is_numbered
         self.latest_event: dict[str, int] = {} if last is None else _at_least(last, watermark, self._streams)
-        self.active_at_seconds: dict[str, float] = {} if last is None else dict(last.active_at_seconds)
+        self._silence = Silence(self._streams, None if last is None else last.silent_seconds)
         plans = {} if last is None else last.streams
         self._until = {name: plan.carrier_until for name, plan in plans.items() if plan.carrier_until is not None}
         self._since: dict[str, int | None] = {}
@@ -49,10 +52,10 @@ class CarrierClock:
         self._shows_drained = last is not None and last.drained_at is not None
         self._unread: set[str] = set()
         self._begun_at_seconds: float | None = None
-        self._now_seconds = 0.0
+        self._now_seconds: float | None = None
 
     def observe(self, report: MicroBatchReport, offered: Mapping[str, EventBounds] | None = None) -> None:
-        """Take in the events of a finished micro-batch.
+        """Take in the events of a finished micro-batch: the one that `advance` moved to last.
 
         Args:
             report: What was read, and the event times of what was kept of it; these may be the carriers', so of a
@@ -68,32 +71,37 @@ class CarrierClock:
         told = {name: instant for name, instant in told.items() if name in report.readable}
         for name, instant in {**told, **latest}.items():
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
-        finished = report.started_at_seconds + report.processing_seconds
+        if self._now_seconds is not None:
+            self._silence.looked(self._streams, self._now_seconds)
         for name, rows in report.offered_rows.items():
             if rows > 0 and (name in report.readable or name in bounds):
                 self._unread.discard(name)
-                self.active_at_seconds[name] = max(finished, self.active_at_seconds.get(name, 0.0))
+                if self._now_seconds is not None:
+                    self._silence.heard(name, self._now_seconds + report.processing_seconds)
             elif rows > 0:
                 self._unread.add(name)
 
-    def advance(self, now_seconds: float, active: AbstractSet[str] = frozenset()) -> None:
+    def advance(self, now_seconds: float, rows: Mapping[str, int] | None = None) -> None:
         """Move to a new micro-batch.
 
         Args:
-            now_seconds: When.
-            active: Streams that are known to have rows in it; if none of those before could be read, that is no sign
-                of life.
+            now_seconds: When, on a clock that never goes back.
+            rows: How many rows it has, of the streams of which that is known; if none of those before could be read,
+                they are no sign of life.
         """
         self._now_seconds, self._shows_drained = now_seconds, self._longest_to_drain is not None
         if self._begun_at_seconds is None:
             self._begun_at_seconds = now_seconds
-        for name in self._streams:
-            if name in active - self._unread or name not in self.active_at_seconds:
-                self.active_at_seconds[name] = max(now_seconds, self.active_at_seconds.get(name, 0.0))
-        common = self._common_time(now_seconds)
+        self._silence.begin(now_seconds)
+        coming = rows or {}
+        self._silence.looked(coming, now_seconds)
+        for name in coming:
+            if coming[name] > 0 and name not in self._unread:
+                self._silence.heard(name, now_seconds)
+        common = self._common_time()
         self._since = {name: self._until.get(name) for name in self._streams}
         for name in self._streams:
-            own = common if self._is_idle(name, now_seconds) else self.latest_event.get(name)
+            own = common if self._is_idle(name) else self.latest_event.get(name)
             known = [instant for instant in (own, self._until.get(name)) if instant is not None]
             if known:
                 self._until[name] = max(known)
@@ -116,9 +124,22 @@ class CarrierClock:
         known = {name: [told for side in sides if (told := side[name]) is not None] for name in sides[0]}
         return {name: max(of_sides, default=None) for name, of_sides in known.items()}
 
-    def latest(self, now_seconds: float) -> int | None:
-        """Return the latest event time that any row may have by now; None: numbers may be anything."""
-        return None if self._is_numbered else max([round(now_seconds * 1e6), *self.latest_event.values()])
+    def latest(self, wall_clock_seconds: float) -> int | None:
+        """Return the latest event time that any row may have by now; None: it may be anything.
+
+        Numbers may, and event times where the wall clock is behind those that have come.
+
+        Args:
+            wall_clock_seconds: Seconds since the epoch.
+        """
+        now = round(wall_clock_seconds * 1e6)
+        latest = max([now, *self.latest_event.values()])
+        return None if self._is_numbered or latest > now + CLOCK_TOLERANCE else latest + CLOCK_TOLERANCE
+
+    @property
+    def silent_seconds(self) -> Mapping[str, float]:
+        """How long each stream has been silent."""
+        return self._silence.by_stream()
 
     def drain(self, longest_window: int) -> None:
         """Let all carriers show a time past the end of every window, of those, too, that rows still to come open."""
@@ -145,27 +166,26 @@ class CarrierClock:
 
     def _since_the_epoch(self, stream: str) -> int | None:
         """The time of a stream of which nothing could be read for so long that it counts as silent."""
-        if self._is_numbered or self._begun_at_seconds is None:
+        if self._is_numbered or self._begun_at_seconds is None or self._now_seconds is None:
             return None
-        if stream not in self._unread or not self._is_idle(stream, self._now_seconds):
+        if stream not in self._unread or not self._is_idle(stream):
             return None
         return round((self._now_seconds - self._begun_at_seconds) * 1e6)
 
-    def _is_idle(self, stream: str, now_seconds: float) -> bool:
+    def _is_idle(self, stream: str) -> bool:
         after = self._streams[stream].idle_after_microseconds or DEFAULT_IDLE_MICROSECONDS
-        return (now_seconds - self.active_at_seconds.get(stream, now_seconds)) * 1e6 >= after
+        return self._silence.seconds(stream) * 1e6 >= after
 
-    def _common_time(self, now_seconds: float) -> int | None:
+    def _common_time(self) -> int | None:
         """Where the streams with rows are; if none has any, the latest event plus the time since, if it is time."""
-        active = [self.latest_event[n] for n in self.latest_event if not self._is_idle(n, now_seconds)]
+        active = [self.latest_event[n] for n in self.latest_event if n in self._streams and not self._is_idle(n)]
         if active:
             return max(active)
         if not self.latest_event:
             return None
         if self._is_numbered:
             return max(self.latest_event.values())
-        silent_seconds = now_seconds - max(self.active_at_seconds.values(), default=now_seconds)
-        return max(self.latest_event.values()) + round(max(silent_seconds, 0.0) * 1e6)
+        return max(self.latest_event.values()) + round(min(self._silence.by_stream().values()) * 1e6)
 
 
 def _at_least(last: PlanRow, watermark: int, streams: Mapping[str, Stream]) -> dict[str, int]:

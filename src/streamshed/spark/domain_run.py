@@ -59,6 +59,7 @@ from streamshed.spark.run_status import RunStatus
 from streamshed.spark.sampled_rows import Admission
 from streamshed.spark.seen_before import seen_until
 from streamshed.spark.side_answers import compiled_sides, side_admissions, side_works
+from streamshed.spark.silence import steady_clock
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.source_places import SourcePlaces, source_places
@@ -148,6 +149,7 @@ class DomainRun:
             checkpoint=self._spark_folder,
             plans=self._folder.below("plans"),
             clock=time.time,
+            steady_clock=steady_clock(),
             reports=self._last_report,
             on_outcome=self._record,
             joins=self._joins,

@@ -7,12 +7,65 @@ import re
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from streamshed.errors import InvalidExpressionError, SinkUnavailableError, SourceUnavailableError, StreamshedError
+
+_EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
+    (
+        r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|Illegal Parquet type",
+        SourceUnavailableError,
+        (
+            "a Parquet file has a column of another type than the stream, or one that Spark does not read, such as"
+            ' times in nanoseconds (pandas: `to_parquet(path, coerce_timestamps="us")`); move the file away, and start'
+            " again from the checkpoint"
+        ),
+    ),
+    (
+        r"CSV header does not conform to the schema",
+        SourceUnavailableError,
+        (
+            "the first line of a CSV file names other columns than the stream's schema, or in another order: write the"
+            " schema as the file has them, or set the option `enforceSchema: true` if the names mean nothing"
+        ),
+    ),
+    (
+        r"No space left on device",
+        SinkUnavailableError,
+        (
+            "no space is left on a device that the run writes to, the checkpoint's, the sink's, or that of Spark's"
+            " local folders (`spark.local.dir`): make room, and start again from the checkpoint"
+        ),
+    ),
+    (
+        r"NUMERIC_VALUE_OUT_OF_RANGE|ARITHMETIC_OVERFLOW",
+        InvalidExpressionError,
+        (
+            "a value is larger than its type holds, such as a sum of decimals of more than 38 digits: sum it as a"
+            " `double`, or as a decimal of fewer digits behind the point, by `CAST(x AS double)` in the query"
+        ),
+    ),
+)
+"""What Spark says in stack traces (a pattern), the error that it is, and what it means to who wrote the network."""
+
 
 def is_failure_of_spark(error: BaseException) -> bool:
     """Tell whether an error is Spark's, such as that of a query that ended by a failure, and not one of Python's."""
     return isinstance(error, PySparkException | Py4JError)
 
 
+def explained(error: Exception) -> Exception:
+    """Return the error that says what stopped a run in the words of its network; the same one where none is known."""
+    text = str(error)
+    for pattern, kind, sentence in _EXPLAINED:
+        if (found := re.search(pattern, text)) is not None:
+            said = " ".join(text[text.rfind("\n", 0, found.start()) + 1 :].partition("\tat ")[0].split())
+            said = said.partition(_ADVICE)[0]
+            return kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
+    return error
+
+
+_LONGEST = 300
+_ADVICE = ' If necessary set "spark.sql.ansi.enabled"'
+"""To let values that overflow be null, without a word."""
 _JAVA_CLASS = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:: |$)")
 
 

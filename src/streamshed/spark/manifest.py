@@ -23,7 +23,7 @@ from streamshed.spark.storage import Storage
 from streamshed.spark.unseen_windows import ALWAYS, WholeSince, whole_since
 
 FILE = "manifest.json"
-_VERSION = 7
+_VERSION = 8
 _WAY_OUT = "put it back, or start with a new checkpoint folder"
 NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 

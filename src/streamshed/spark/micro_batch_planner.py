@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
-from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
+from streamshed.answering.shed_interval import UNSETTLED, ShedInterval, remembered
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
@@ -16,7 +15,6 @@ from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.decisions import UpcomingWindows
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED
-from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.spark.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.catching_up import CatchingUp, beginning_of
 from streamshed.spark.checkpoint_reader import (
@@ -32,6 +30,7 @@ from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.share_codes import share_codes, sized_shares
+from streamshed.spark.shed_times import settled, told_of_all
 from streamshed.spark.source_places import SourcePlaces
 from streamshed.spark.storage import Storage
 from streamshed.spark.upcoming_rows import (
@@ -47,9 +46,6 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _LEAST_SECONDS = 1e-3
 
-CLOCK_TOLERANCE = 60_000_000
-"""How far event times may run ahead of the wall clock, microseconds, where nothing else is known of shed rows."""
-
 
 class MicroBatchPlanner:
     """Plans the micro-batches of one time domain.
@@ -59,7 +55,8 @@ class MicroBatchPlanner:
         loop: The control loop.
         checkpoint: Spark's checkpoint of the domain.
         plans: Where plans are written down.
-        clock: Wall clock, seconds since the epoch.
+        clock: The wall clock, seconds since the epoch: event times are compared with it.
+        steady_clock: A clock that never steps: durations are measured with it.
         reports: Returns the report of the micro-batch that finished last, None before the first.
         on_outcome: Told of each finished micro-batch: report, outcome, and what each stream was told.
         joins: Plans joins; None: there are none.
@@ -75,6 +72,7 @@ class MicroBatchPlanner:
         checkpoint: Storage,
         plans: Storage,
         clock: Callable[[], float],
+        steady_clock: Callable[[], float],
         reports: Callable[[], MicroBatchReport | None],
         on_outcome: Callable[[MicroBatchReport, MicroBatchOutcome, Mapping[str, StreamPlan]], None],
         joins: JoinPlanner | None = None,
@@ -86,7 +84,7 @@ class MicroBatchPlanner:
         self._checkpoint = checkpoint
         self._plans = WrittenPlans(plans)
         self._plans.refuse_lost(last_committed(checkpoint))
-        self._clock = clock
+        self._clock, self._steady_clock = clock, steady_clock
         self._reports = reports
         self._on_outcome = on_outcome
         self._needs, self._on_decision = needs, on_decision
@@ -106,7 +104,8 @@ class MicroBatchPlanner:
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
-        self._own: set[int] = set()
+        self._own: dict[int, float] = {}
+        """Micro-batches that this process was asked for, and how far its steady clock was ahead of the wall clock."""
         self._catching_up: CatchingUp | None = None
 
     def plan(self, micro_batch_id: int) -> str:
@@ -120,7 +119,7 @@ class MicroBatchPlanner:
             row, decision = self._decided(micro_batch_id)
             text = row.to_json()
             self._plans.write(micro_batch_id, text)
-            self._own.add(micro_batch_id)
+            self._note_asked(micro_batch_id)
             self._on_decision(decision)
             self._forget(micro_batch_id - KEPT_PLANS)
             return text
@@ -129,9 +128,10 @@ class MicroBatchPlanner:
         """What is written down; at the first asking of this process, an earlier network may have written it."""
         if micro_batch_id in self._own:
             return known
-        self._own.add(micro_batch_id)
+        self._note_asked(micro_batch_id)
         row = PlanRow.from_json(known)
-        completed = self._completed(row)
+        times = self._shed_times(None, row.open, self._clock())
+        completed = told_of_all(row, self._facts, self._delays, times)
         if completed is row:
             return known
         text = completed.to_json()
@@ -159,7 +159,7 @@ class MicroBatchPlanner:
         return self._carrier.drained_at
 
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
-        now = self._clock()
+        now, steady = self._clock(), self._steady_clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
         refuse_vanished(upcoming)
         self._upcoming[micro_batch_id] = upcoming
@@ -167,18 +167,18 @@ class MicroBatchPlanner:
             self._carrier.drain(self._facts.longest_window)
         last = self._plans.row(micro_batch_id - 1)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
-        self._carrier.advance(now, {name for name, found in upcoming.items() if found.rows > 0})
         rows = rows_by_name(upcoming)
+        self._carrier.advance(steady, rows)
         decision = self._loop.plan(
             Upcoming(
                 micro_batch_id=micro_batch_id,
                 offered_rows=self._facts.of_asked(rows),
                 sizes_known=len(upcoming) == len(self._facts.sources),
                 backlog_rows=self._backlog(upcoming),
-                now_seconds=now,
+                now_seconds=steady,
                 windows=self._windows(upcoming, opened, last),
                 work_per_row=self._facts.of_those_asked(self._joins.work_per_row(rows)),
-                needs=self._needs(now),
+                needs=self._needs(steady),
             )
         )
         codes = {
@@ -219,7 +219,7 @@ class MicroBatchPlanner:
             partly_joined=self._partly_joined(directives, coming, last),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
-            active_at_seconds=dict(self._carrier.active_at_seconds),
+            silent_seconds=self._carrier.silent_seconds,
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
         )
@@ -309,26 +309,7 @@ class MicroBatchPlanner:
         if found is not None and found.events is not None:
             return found.events.first, found.events.last
         latest = self._carrier.latest(now)
-        return opened, UNSETTLED if latest is None else latest + CLOCK_TOLERANCE
-
-    def _completed(self, row: PlanRow) -> PlanRow:
-        """Let a plan that an earlier network wrote down tell of this one's queries, too: they get the stream's rate."""
-        shed = for_all_queries(row.shed, self._facts.streams, self._facts.intakes)
-        for name, plan in row.streams.items():
-            if plan.sampling_code == WHOLE:
-                continue
-            missing = {
-                share_name(*share)
-                for intake in self._facts.intakes.get(name, ())
-                for share in intake.shares
-                if role_of(share[1]) is Role.VALUES
-            } - set(plan.share_codes)
-            if missing:
-                start, until = self._shed_times(None, row.open, self._clock())
-                sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
-                start -= self._delays.get(name, 0)
-                shed.append(ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled))
-        return row if shed == list(row.shed) else replace(row, shed=remembered(shed, since=0))
+        return opened, UNSETTLED if latest is None else latest
 
     def _record_last(self) -> None:
         report = self._reports()
@@ -358,7 +339,8 @@ class MicroBatchPlanner:
             name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
         }
         estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
-        joined = self._learn_of_joins(report)
+        started_at_seconds = report.started_at_seconds + self._own.get(report.micro_batch_id, 0.0)
+        joined = self._learn_of_joins(report, started_at_seconds)
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
             offered_rows=self._facts.of_asked(report.offered_rows),
@@ -376,7 +358,7 @@ class MicroBatchPlanner:
             ),
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=self._facts.trigger_interval_seconds,
-            started_at_seconds=report.started_at_seconds,
+            started_at_seconds=started_at_seconds,
             state_entries=report.state_rows,
             state_written_entries=report.state_written_rows,
             state_written_bytes=report.state_written_bytes,
@@ -384,9 +366,9 @@ class MicroBatchPlanner:
         )
         self._on_outcome(report, outcome, plans)
 
-    def _learn_of_joins(self, report: MicroBatchReport) -> Mapping[str, JoinOutcome]:
-        before, self._last_started = self._last_started, report.started_at_seconds
-        elapsed = self._facts.trigger_interval_seconds if before is None else report.started_at_seconds - before
+    def _learn_of_joins(self, report: MicroBatchReport, started_at_seconds: float) -> Mapping[str, JoinOutcome]:
+        before, self._last_started = self._last_started, started_at_seconds
+        elapsed = self._facts.trigger_interval_seconds if before is None else started_at_seconds - before
         self.joined = self._joins.learn(
             report.micro_batch_id, report.offered_rows, elapsed_seconds=max(elapsed, _LEAST_SECONDS)
         )
@@ -396,26 +378,13 @@ class MicroBatchPlanner:
         if last is None:
             return ()
         told = for_all_queries(last.shed, self._facts.streams, self._facts.intakes)
-        return [self._settled(interval, last) for interval in told]
+        return [settled(interval, last, self._facts.streams, self._carrier.latest_event) for interval in told]
 
-    def _settled(self, interval: ShedInterval, last: PlanRow) -> ShedInterval:
-        """Say up to where numbers were shed, once nothing of a micro-batch was, and it brought a larger number.
-
-        Rows that come later have no smaller numbers, but for the watermark: what was shed before this largest one is
-        no larger than that, plus the watermark.
-        """
-        stream = next((stream for stream in self._facts.streams if stream.name == interval.stream), None)
-        plan = last.streams.get(interval.stream)
-        if interval.until != UNSETTLED or stream is None or plan is None:
-            return interval
-        before, latest = (known.get(stream.name) for known in (last.latest_event, self._carrier.latest_event))
-        was_whole = plan.sampling_code == WHOLE and not plan.share_codes
-        if not was_whole or latest is None or (before is not None and latest <= before):
-            return interval
-        return replace(interval, until=latest + stream.watermark_microseconds)
+    def _note_asked(self, micro_batch_id: int) -> None:
+        self._own[micro_batch_id] = self._steady_clock() - self._clock()
 
     def _forget(self, micro_batch_id: int) -> None:
-        self._own.discard(micro_batch_id)
+        self._own.pop(micro_batch_id, None)
         self._plans.forget(micro_batch_id)
 
 

@@ -100,8 +100,8 @@ class MicroBatchRecorder:
         to, writer = self._to, written.writer
         told = self._measured(report, plans, written)
         entry = to.loop.record(outcome, told) if to.scaling is None else to.scaling.record(outcome, told)
-        waited = 0.0 if self._last_started is None else report.started_at_seconds - self._last_started
-        self._last_started = report.started_at_seconds
+        waited = 0.0 if self._last_started is None else outcome.started_at_seconds - self._last_started
+        self._last_started = outcome.started_at_seconds
         decision = entry.decision
         status = RunStatus(
             clock=to.clock,

@@ -153,7 +153,7 @@ class PlanRow:
             is to be expected in the place of a sampling rate.
         decided_at_seconds: When, seconds since the epoch.
         latest_event: Per stream, its latest event time known, microseconds.
-        active_at_seconds: Per stream, when it last had rows.
+        silent_seconds: Per stream, how long it had brought no rows.
         drops: Which windows are dropped.
         drained_at: The watermark at which no row is expected any more, microseconds; None: rows are.
     """
@@ -165,7 +165,7 @@ class PlanRow:
     partly_joined: tuple[ShedInterval, ...] = ()
     decided_at_seconds: float = 0.0
     latest_event: Mapping[str, int] = field(default_factory=dict)
-    active_at_seconds: Mapping[str, float] = field(default_factory=dict)
+    silent_seconds: Mapping[str, float] = field(default_factory=dict)
     drops: WindowDrops = NOTHING_DROPPED
     drained_at: int | None = None
 
@@ -180,7 +180,7 @@ class PlanRow:
                 "partly_joined": [vars(interval) for interval in self.partly_joined],
                 "decided_at_seconds": self.decided_at_seconds,
                 "latest_event": dict(self.latest_event),
-                "active_at_seconds": dict(self.active_at_seconds),
+                "silent_seconds": dict(self.silent_seconds),
                 "drops": self.drops.to_document(),
                 "drained_at": self.drained_at,
             }
@@ -198,7 +198,7 @@ class PlanRow:
             partly_joined=tuple(ShedInterval(**interval) for interval in document.get("partly_joined", ())),
             decided_at_seconds=document["decided_at_seconds"],
             latest_event=document["latest_event"],
-            active_at_seconds=document["active_at_seconds"],
+            silent_seconds=document["silent_seconds"],
             drops=WindowDrops.from_document(document["drops"]),
             drained_at=document.get("drained_at"),
         )

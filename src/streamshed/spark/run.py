@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 import pandas as pd
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from streamshed.control.settings import Unscalable
@@ -24,6 +25,7 @@ from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.domain_settings import DomainSettings
 from streamshed.spark.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.executor_watch import ExecutorWatch, await_executor, executor_watch
+from streamshed.spark.failures import explained
 from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.spark.needs_files import NeedsFile
 from streamshed.spark.plan_server import PlanServer
@@ -60,7 +62,8 @@ class Run:
         """What stopped it, if something did."""
         if (failure := self._given_up) is not None:
             return failure
-        return next((error for d in self._domains if (error := d.query.exception()) is not None), None)
+        failures = (domain.query.exception() for domain in self._domains)
+        return next((explained(error) for error in failures if error is not None), None)
 
     def status(self) -> RunStatus:
         """Return the state after the latest finished micro-batch, of the first time domain."""
@@ -106,9 +109,11 @@ class Run:
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         for domain in self._domains:
             left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
-            if left is None:
-                domain.query.awaitTermination()
-            elif not domain.query.awaitTermination(max(left, 0.001)):  # type: ignore[arg-type]
+            try:
+                has_stopped = domain.query.awaitTermination(left)  # type: ignore[arg-type]
+            except StreamingQueryException as error:
+                raise explained(error) from error
+            if has_stopped is False:
                 return False
         if (failure := self._given_up) is not None:
             raise failure

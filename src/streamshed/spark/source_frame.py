@@ -13,13 +13,11 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.columns import format_schema
 from streamshed.network.join_source import JoinSource
+from streamshed.network.source_folder import require_folder
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.stream import IdentityKind, Stream
 from streamshed.spark.file_rows import NUMBERED, found_in_files, numbered
 from streamshed.spark.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
-
-_PATTERN = "*?[]{}\\"
-"""What makes a path a pattern to Spark."""
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -30,7 +28,7 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     """
     match stream.source:
         case FolderSource() as source:
-            _check_folder(source.path, stream)
+            require_folder(stream)
             reader = spark.readStream.options(**_options(source))
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
@@ -53,18 +51,6 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
 
 def _no_source(stream: Stream) -> InvalidNetworkError:
     return InvalidNetworkError(f'stream "{stream.name}": its rows come from a join, not from a source')
-
-
-def _check_folder(path: str, stream: Stream) -> None:
-    if "://" in path:
-        return
-    if not os.path.isdir(path):
-        problem = "is a file, not a folder" if os.path.exists(path) else "does not exist"
-    elif signs := [sign for sign in _PATTERN if sign in os.path.abspath(path)]:
-        problem = f'has "{signs[0]}" in its path, which makes it a pattern to Spark: rename it'
-    else:
-        return
-    raise SourceUnavailableError(f'stream "{stream.name}": the folder "{path}" {problem}')
 
 
 def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:
@@ -128,9 +114,16 @@ def _location(path: str) -> str:
 
 
 def _options(source: FolderSource) -> dict[str, str]:
-    """The user's options; where Spark parses as it reads, what it cannot parse goes to a column of ours."""
-    parses = source.format is FileFormat.CSV
-    return {**dict(source.options), **({"columnNameOfCorruptRecord": CORRUPT} if parses else {})}
+    """The user's options; where Spark parses as it reads, what it cannot parse goes to a column of ours.
+
+    Without `enforceSchema`, Spark sees that the names in the first line of CSV are those of the schema.
+    """
+    options = dict(source.options)
+    if source.format is not FileFormat.CSV:
+        return options
+    names = {name.lower() for name in options}
+    checked = {} if "enforceschema" in names else {"enforceSchema": "false"}
+    return {**options, **checked, "columnNameOfCorruptRecord": CORRUPT}
 
 
 def _read_format(source: FolderSource) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -56,7 +57,7 @@ class Storage:
         Raises:
             OSError, pyarrow.ArrowException: It cannot be written.
         """
-        self.write_text(".writable", "")
+        self._write(f"{self.root}/.writable", b"")
         self.delete(".writable")
 
     @property
@@ -69,23 +70,38 @@ class Storage:
         return Storage(self.file_system, f"{self.root}/{folder}")
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a file as a whole: after a crash it is there with all its text, or not at all."""
+        """Write a file as a whole: after a crash it is there with all its text, or not at all.
+
+        Raises:
+            SinkUnavailableError: It cannot be written, as on a disk that is full; what was there is there still.
+        """
         self.write_bytes(name, text.encode())
 
     def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a file as a whole."""
+        """Do what `write_text` does with bytes."""
         path = f"{self.root}/{name}"
+        try:
+            self._write(path, content)
+        except (OSError, pa.ArrowException) as error:
+            raise SinkUnavailableError(f'cannot write "{path}": {_reason(self.root, error)}') from error
+
+    def _write(self, path: str, content: bytes) -> None:
         self.file_system.create_dir(os.path.dirname(path), recursive=True)
         if not self.is_local:
             with self.file_system.open_output_stream(path) as stream:
                 stream.write(content)
             return
         draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}{_DRAFT}"
-        with open(draft, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        try:
+            with open(draft, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        except OSError:
+            with suppress(OSError):
+                os.remove(draft)
+            raise
 
     def read_text(self, name: str) -> str | None:
         """Read a file; None if it is not there."""

@@ -38,13 +38,14 @@ class Arrivals:
 
         Args:
             offered_rows: Its rows, by stream.
-            cut_seconds: When it took them; not later than the last one known, it is ignored.
+            cut_seconds: When it took them. Where that is not after the last one, the clock was set back: then nothing
+                is learned but where it is now.
         """
         if self.last_cut_seconds is None:
             return Arrivals({}, cut_seconds)
         elapsed = cut_seconds - self.last_cut_seconds
         if elapsed <= 0:
-            return self
+            return Arrivals(self.rows_per_second, cut_seconds)
         latest = {stream: rows / elapsed for stream, rows in offered_rows.items()}
         known = self.rows_per_second
         return Arrivals(

@@ -6,13 +6,14 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
-
-from jsonschema import Draft202012Validator, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from streamshed.errors import InvalidStatisticsError
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.join_statistics import JoinStatistics
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 FORMAT = 1
 
@@ -190,6 +191,8 @@ class NetworkStatistics:
         Raises:
             InvalidStatisticsError: It cannot be read: all that is wrong, and where.
         """
+        from jsonschema import Draft202012Validator
+
         try:
             document = json.loads(text)
         except json.JSONDecodeError as error:

@@ -6,7 +6,7 @@ import pytest
 
 from streamshed.spark.standalone_cluster import standalone_cluster
 from tests.spark.elastic.course import Course, taken
-from tests.spark.elastic.elastic_program import QUICK_JAVA
+from tests.spark.sessions import QUICK_JAVA
 from tests.thoroughness import chosen
 
 

@@ -42,9 +42,7 @@ from tests.spark.elastic.pace import (
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.files import write_parquet
 from tests.spark.harness import PATIENCE_SECONDS, wait_for_micro_batch
-
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=400m"
-"""What lives for a minute does not get back what Java would spend on making it faster, or smaller."""
+from tests.spark.sessions import QUICK_JAVA
 
 _MEMORY = "2g"
 """Of the driver; room for new objects spares it collections."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from streamshed.cli.exit_code import ExitCode
-from tests.spark.elastic.elastic_program import QUICK_JAVA
 from tests.spark.elastic.pace import PACES
 from tests.spark.harness import PATIENCE_SECONDS
+from tests.spark.sessions import QUICK_JAVA
 
 _ROOT = Path(__file__).parents[3]
 _LONGEST = 3000

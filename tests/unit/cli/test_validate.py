@@ -9,7 +9,7 @@ from streamshed.cli.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
 from streamshed.network.document_sql import ExpressionChecker
 from streamshed.spark import expression_checker
-from tests.unit.cli.command_line import streamshed
+from tests.unit.cli.command_line import Outcome, streamshed
 
 GOOD = """
 streamshed: 1
@@ -40,6 +40,22 @@ def test_a_valid_document(tmp_path: Path) -> None:
     outcome = streamshed("validate", written(tmp_path, GOOD), "--no-spark")
     assert (outcome.code, outcome.errors) == (ExitCode.DONE, "")
     assert outcome.output.endswith("network.yaml: valid: 1 stream, 1 query\n")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+
+    def validated(folder: str, *options: str) -> Outcome:
+        source = f"folder: {folder}, format: json, schema: 'timestamp timestamp, value int'"
+        text = GOOD.replace("rate: {rows_per_second: 10}", source)
+        return streamshed("validate", written(tmp_path, text), "--no-spark", *options)
+
+    assert len(validated("here").output.splitlines()) == 1
+    absent = validated("in")
+    assert (absent.code, len(absent.output.splitlines())) == (ExitCode.DONE, 2)
+    problem = f'stream "ticks": the folder "{tmp_path / "in"}" does not exist'
+    assert f"on this machine it would not start: {problem}" in absent.output
+    assert validated("in", "--json").object["unavailable"] == {"ticks": problem}
 
 
 def test_all_problems_one_per_line(tmp_path: Path) -> None:

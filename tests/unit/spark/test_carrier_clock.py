@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier_clock import CarrierClock
@@ -25,7 +27,7 @@ def told(clock: CarrierClock, number: int, readable: dict[str, int], unreadable:
     """Run a micro-batch with rows of these streams, some of which cannot be read; carriers' times are reported, too."""
     now = START + STEP * number
     offered = dict.fromkeys((*readable, *unreadable), 10)
-    clock.advance(now, set(offered))
+    clock.advance(now, offered)
     shown = {name: clock.interval(name)["carrier_time"] for name in offered}
     carried = {name: instant for name, instant in shown.items() if instant is not None}
     earliest = {name: min(carried.get(name, at(number)), readable.get(name, at(number))) for name in offered}
@@ -140,7 +142,7 @@ def test_rows_of_the_micro_batch_before_draining_count() -> None:
     """It was planned before; its report is there only when the next one is planned."""
     clock = CarrierClock([a_stream("a")])
     told(clock, 0, {"a": at(0)})
-    clock.advance(START + STEP, {"a"})
+    clock.advance(START + STEP, {"a": 10})
     clock.drain(10 * SECOND)
     clock.observe(a_report(1, {"a": at(1)}))
     clock.advance(START + 2 * STEP)
@@ -181,3 +183,46 @@ def test_a_watermark_that_was_drained_says_nothing_of_rows() -> None:
     clock = CarrierClock([a_stream("a")], a_plan({"a": 40 * SECOND}, drained_at=900 * SECOND), 900 * SECOND)
     clock.advance(START)
     assert until(clock, "a") == 40 * SECOND
+
+
+class TestSilence:
+    """Rows of which nobody knows before they are read, as those of a broker."""
+
+    def test_a_downtime_is_none(self) -> None:
+        clock = CarrierClock([a_stream("a"), a_stream("b")], a_plan({"a": at(0), "b": at(0) - SECOND}))
+        clock.advance(7.0)
+        assert until(clock, "b") == at(0) - SECOND
+
+    def test_what_was_silent_before_a_downtime_is_so_after_it(self) -> None:
+        before = replace(a_plan({"a": at(0), "b": at(-90)}), silent_seconds={"b": IDLE - STEP})
+        clock = CarrierClock([a_stream("a"), a_stream("b")], before)
+        assert clock.silent_seconds == {"a": 0.0, "b": IDLE - STEP}
+        for number in range(3):
+            clock.advance(7.0 + STEP * number)
+            assert until(clock, "b") == (at(-90) if number < 2 else at(1)), "seen when the second was over"
+            clock.observe(a_report(number, {"a": at(number)}))
+
+    def test_a_long_micro_batch_is_none(self) -> None:
+        clock = CarrierClock([a_stream("a"), a_stream("b")])
+        clock.advance(0.0)
+        clock.observe(a_report(0, {"a": at(0), "b": at(0)}))
+        clock.advance(1.0)
+        clock.observe(replace(a_report(1, {"a": at(1)}), processing_seconds=600.0))
+        clock.advance(601.0)
+        assert until(clock, "b") == at(0), "rows that came meanwhile have not been looked for"
+        clock.observe(a_report(2, {"a": at(2)}))
+        clock.advance(602.0)
+        assert until(clock, "b") == at(2)
+
+
+@pytest.mark.parametrize(
+    ("ahead_seconds", "latest_seconds"), [(-5, 60), (30, 90), (60, 120), (61, None), (3 * 86_400, None)]
+)
+def test_event_times_ahead_of_the_wall_clock_tell_that_it_is_behind(
+    ahead_seconds: int, latest_seconds: int | None
+) -> None:
+    """What was shed then may be as late as it likes; else no later than a minute from the latest that is possible."""
+    clock = CarrierClock([a_stream("a")])
+    clock.advance(7.0)
+    clock.observe(a_report(0, {"a": (START + ahead_seconds) * SECOND}))
+    assert clock.latest(START) == (None if latest_seconds is None else (START + latest_seconds) * SECOND)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.plan_row import PlanRow, SizedShares, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.storage import Storage
+from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 EVENTS = stream("events", folder("/nowhere", "parquet", schema="ts timestamp, v bigint, w bigint"), time="ts")
 
@@ -37,7 +39,16 @@ def gating_of(*queries: Query) -> Gating:
     return stream_work(EVENTS, queries).gating
 
 
-def planner_of(asked: QueryNetwork, path: Path, report: MicroBatchReport | None = None) -> MicroBatchPlanner:
+def planner_of(
+    asked: QueryNetwork,
+    path: Path,
+    report: MicroBatchReport | None = None,
+    *,
+    clock: Callable[[], float] = lambda: 100.0,
+    steady_clock: Callable[[], float] = lambda: 100.0,
+    outcomes: list[MicroBatchOutcome] | None = None,
+) -> MicroBatchPlanner:
+    noted: list[MicroBatchOutcome] = [] if outcomes is None else outcomes
     return MicroBatchPlanner(
         DomainFacts(
             streams=asked.streams,
@@ -48,9 +59,10 @@ def planner_of(asked: QueryNetwork, path: Path, report: MicroBatchReport | None 
         ControlLoop(asked, ControlSettings(trigger_interval_seconds=1.0), clock=lambda: 100.0),
         checkpoint=Storage.at(str(path / "spark")),
         plans=Storage.at(str(path / "plans")),
-        clock=lambda: 100.0,
+        clock=clock,
+        steady_clock=steady_clock,
         reports=lambda: report,
-        on_outcome=lambda *_: None,
+        on_outcome=lambda _report, outcome, _plans: noted.append(outcome),
     )
 
 
@@ -149,3 +161,37 @@ def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:
     assert facts.of_asked({"calls": 3}) == {"calls": 3, "twice": 3}
     kept = {"calls": 0.1, "twice": 0.5}
     assert facts.of_asked({"calls": 3.0, "alerts": 4.0}, kept) == {"calls": 3, "calls_alerts": 7, "twice": 1.5}
+
+
+@pytest.mark.parametrize("step_days", [10, -3])
+def test_a_step_of_the_wall_clock_is_no_time_that_went_by(tmp_path: Path, step_days: int) -> None:
+    """Spark says on the wall clock when a micro-batch began."""
+    wall, steady = [1_000.0], [1_000.0]
+    outcomes: list[MicroBatchOutcome] = []
+    report = MicroBatchReport(
+        micro_batch_id=0,
+        started_at_seconds=999.5,
+        processing_seconds=0.5,
+        offered_rows={"events": 100},
+        admitted_rows={},
+        earliest_event={"events": 1_000_000},
+        latest_event={"events": 1_000_000},
+        readable={"events"},
+        watermark=0,
+        state_rows=0,
+    )
+    planner = planner_of(
+        network(query("q", "v")),
+        tmp_path,
+        report,
+        clock=lambda: wall[-1],
+        steady_clock=lambda: steady[-1],
+        outcomes=outcomes,
+    )
+    first = PlanRow.from_json(planner.plan(0))
+    wall.append(1_002.0 + step_days * 86_400)
+    steady.append(1_002.0)
+    second = PlanRow.from_json(planner.plan(1))
+    assert [one.started_at_seconds for one in outcomes] == [999.5]
+    assert second.silent_seconds == {"events": 1.5}, "of the folder it is known that nothing has come"
+    assert second.decided_at_seconds - first.decided_at_seconds == 2.0 + step_days * 86_400, "event times go by it"

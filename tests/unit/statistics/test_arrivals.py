@@ -23,9 +23,11 @@ def test_a_stream_can_fall_silent_and_return() -> None:
     assert silent.observed({"packets": 7}, 2.0).expected_rows("packets", elapsed_seconds=1.0) == 7
 
 
-def test_a_micro_batch_from_the_past_is_ignored() -> None:
-    arrivals = Arrivals().observed({"packets": 0}, 5.0)
-    assert arrivals.observed({"packets": 9}, 5.0) == arrivals
+@pytest.mark.parametrize("before", [5.0, 5.0 + 10 * 86_400])
+def test_where_the_clock_was_set_back_it_goes_on_from_there(before: float) -> None:
+    arrivals = Arrivals().observed({"packets": 0}, before - 1).observed({"packets": 10}, before)
+    assert arrivals.observed({"packets": 9}, 5.0).rows_per_second == {"packets": 10}
+    assert arrivals.observed({"packets": 9}, 5.0).observed({"packets": 50}, 7.0).rows_per_second == {"packets": 25}
 
 
 def test_a_stream_left_out_keeps_its_rate() -> None:

@@ -85,9 +85,23 @@ class RateSource:
         return (Column("timestamp", "timestamp"), Column("value", "bigint"))
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnsElsewhere:
+    """What a process that runs tasks knows of a DataFrame, which lives in the driver alone.
+
+    Attributes:
+        dtypes: Names and types, as the DataFrame has them.
+    """
+
+    dtypes: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DataFrameSource:
-    """A DataFrame that the user built; equal only to a source over the very same object."""
+    """A DataFrame that the user built; equal only to a source over the very same object.
+
+    Where it is sent to a task, with the network that it is in, its columns go alone.
+    """
 
     handle: Any
 
@@ -102,6 +116,9 @@ class DataFrameSource:
 
     def __hash__(self) -> int:
         return id(self.handle)
+
+    def __reduce__(self) -> tuple[type["DataFrameSource"], tuple[ColumnsElsewhere]]:
+        return DataFrameSource, (ColumnsElsewhere(tuple(self.handle.dtypes)),)
 
     @property
     def columns(self) -> tuple[Column, ...]:

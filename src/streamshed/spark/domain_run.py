@@ -16,7 +16,7 @@ from streamshed.answering.answering import Answering
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
-from streamshed.errors import DamagedFileError, IncompatibleCheckpointError
+from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.network import QueryNetwork, TimeDomain
 from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.partly_joinable import partly_joinable
@@ -44,6 +44,7 @@ from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
+from streamshed.spark.learned_files import LearnedFiles
 from streamshed.spark.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
@@ -100,6 +101,7 @@ class DomainRun:
         self._sink = sink
         self._folder = Storage.at(settings.checkpoint)
         self._spark_folder = self._folder.below("spark")
+        self._learned = LearnedFiles(self._folder, time.monotonic)
         self._sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
         self._before = read_manifest(self._folder)
         trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network), spark)
@@ -115,7 +117,7 @@ class DomainRun:
             domain.streams,
             partly_joinable(domain.joined, protected_streams(network.foundation)),
             self._take_join_reports,
-            self._learned(_JOINS_FILE),
+            self._learned.read(_JOINS_FILE),
             believed={} if settings.control.statistics is None else settings.control.statistics.joins,
             parallel_tasks=spark.sparkContext.defaultParallelism,
             partitions=self.manifest.partitions,
@@ -123,6 +125,9 @@ class DomainRun:
         )
         self._history = History(self._folder.below("journal"))
         self._loop = self._restored_loop()
+        self._learned.add(_LOOP_FILE, self._loop.to_json)
+        if domain.joined:
+            self._learned.add(_JOINS_FILE, self._joins.to_json)
         partitions, workers = self.manifest.partitions, settings.workers
         self._scaling = (
             None if workers is None else DomainScaling(workers, self._loop, partitions, self._parallel_tasks)
@@ -266,9 +271,7 @@ class DomainRun:
             self._query.stop()
             self._planner.record_last()
         self._input_cut.restore()
-        self._folder.write_sealed(_LOOP_FILE, self._loop.to_json())
-        if self.domain.joined:
-            self._folder.write_sealed(_JOINS_FILE, self._joins.to_json())
+        self._learned.write()
 
     def _tell(self, decision: Decision) -> None:
         """Let those know of a decision who follow it."""
@@ -321,16 +324,8 @@ class DomainRun:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]
         return watermark_milliseconds(self._spark_folder, max(ids)) * 1000 if ids else 0
 
-    def _learned(self, name: str) -> str | None:
-        """What a file says of what was learned; None: it is not there, or damaged, and all is learned anew."""
-        try:
-            return self._folder.read_sealed(name)
-        except DamagedFileError as error:
-            _log.warning("what had been learned is lost: %s", error)
-            return None
-
     def _restored_loop(self) -> ControlLoop:
-        text = self._learned(_LOOP_FILE)
+        text = self._learned.read(_LOOP_FILE)
         own = QueryNetwork(tuple(q for q in self._network.queries if q.stream in self.domain.streams))
         if text is not None:
             try:
@@ -415,3 +410,4 @@ class DomainRun:
         is_draining = self._planner.drained_at is not None
         written = Written(writer=self._writer, joined=self._planner.joined, is_draining=is_draining)
         self._recorder.record(report, outcome, plans, written)
+        self._learned.write_if_due()

@@ -41,6 +41,9 @@ LOG = "program.log"
 PLANS, PLANS_WHEN_KILLED = "plans", "plans_when_killed"
 """The folder of a clock's plans in the checkpoint; and that of their copies, by clock, as the kill left them."""
 
+LEARNED = "control.json"
+"""The file of what a clock's control loop has learned; `CLOCK_control.json` is its copy."""
+
 
 @dataclass
 class AnswerFiles:
@@ -147,7 +150,10 @@ def kill_first(cast: Cast, master: str = IN_PROCESS) -> None:
     with program(cast, "until_killed", master) as process:
         _await_program(cast, process, (cast.path / KILLED).exists)
     for plans in cast.checkpoint.glob(f"*/{PLANS}"):
-        shutil.copytree(plans, cast.path / PLANS_WHEN_KILLED / plans.parent.name)
+        clock = plans.parent.name
+        shutil.copytree(plans, cast.path / PLANS_WHEN_KILLED / clock)
+        if (learned := plans.parent / LEARNED).exists():
+            shutil.copy(learned, cast.path / f"{clock}_{LEARNED}")
 
 
 def go_on_elsewhere(cast: Cast, master: str) -> None:

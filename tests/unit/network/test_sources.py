@@ -1,3 +1,4 @@
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,20 @@ from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column
 from streamshed.network.sources import DataFrameSource, FileFormat, as_source, folder, rate
 from tests.unit.network.examples import FakeFrame
+
+
+class OfTheDriver(FakeFrame):
+    """A frame that no other process may hold."""
+
+    def __reduce__(self) -> str:
+        raise AssertionError
+
+
+def test_of_a_dataframe_tasks_get_its_columns() -> None:
+    source = DataFrameSource(OfTheDriver([("ts", "timestamp"), ("size", "int")]))
+    sent = pickle.loads(pickle.dumps(source))
+    assert sent.columns == source.columns
+    assert sent != source
 
 
 def test_a_folder_takes_its_columns_from_the_schema() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
@@ -11,10 +12,12 @@ import pytest
 from streamshed.network.query import Query
 from streamshed.planning.window_drop.open_windows import QueryDrops
 from streamshed.spark.plan_row import PlanRow
+from streamshed.spark.storage import Storage
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import (
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
+from tests.spark.trunks.course import LEARNED
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, SECONDS, STEP_SECONDS, STOPPED_AFTER
 from tests.spark.trunks.restart.deadly import DeadlyFunction
@@ -79,6 +82,12 @@ def test_it_was_killed_in_the_middle_of_a_task(outcome: Outcome) -> None:
     assert twice == set(range(first, first + HANDED_BEFORE))
     assert max(handed.values()) == 2
     assert handed.keys() == set(range(SECONDS * ROWS_PER_SECOND))
+
+
+def test_the_killed_process_left_what_it_had_learned(outcome: Outcome) -> None:
+    text = Storage.at(str(outcome.cast.path)).read_sealed(f"time_{LEARNED}")
+    assert text is not None
+    assert 0 <= json.loads(text)["last_outcome"]["micro_batch_id"] < KILLED_IN
 
 
 @pytest.mark.parametrize("query", SLIDES)

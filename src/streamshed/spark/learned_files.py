@@ -1,0 +1,56 @@
+"""What a run has learned, in files beside the checkpoint: read at a start, written now and then, and in the end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from streamshed.errors import DamagedFileError
+from streamshed.spark.storage import Storage
+
+_log = logging.getLogger(__name__)
+
+PERIOD_SECONDS = 30.0
+"""A run that is killed has lost what it learned since; writing takes some hundredths of a second."""
+
+
+class LearnedFiles:
+    """Keeps what was learned for the next process, also where this one has no end of its own.
+
+    Args:
+        folder: Of the time domain.
+        clock: Seconds, of a clock that never goes back.
+    """
+
+    def __init__(self, folder: Storage, clock: Callable[[], float]) -> None:
+        self._folder, self._clock = folder, clock
+        self._texts: dict[str, Callable[[], str]] = {}
+        self._written_at: float | None = None
+
+    def read(self, name: str) -> str | None:
+        """Return what a file says; None: it is not there, or damaged, and all is learned anew."""
+        try:
+            return self._folder.read_sealed(name)
+        except DamagedFileError as error:
+            _log.warning("what had been learned is lost: %s", error)
+            return None
+
+    def add(self, name: str, text: Callable[[], str]) -> None:
+        """Keep a file.
+
+        Args:
+            name: Of the file.
+            text: Returns what it is to say now.
+        """
+        self._texts[name] = text
+
+    def write(self) -> None:
+        """Write all files."""
+        self._written_at = self._clock()
+        for name, text in self._texts.items():
+            self._folder.write_sealed(name, text())
+
+    def write_if_due(self) -> None:
+        """Write all files for the first time, or where that was a while ago."""
+        if self._written_at is None or self._clock() - self._written_at >= PERIOD_SECONDS:
+            self.write()

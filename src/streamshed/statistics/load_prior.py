@@ -41,3 +41,13 @@ class LoadPrior:
                 raise InvalidStatisticsError(f"load prior: {field} must be positive and finite, got {seconds}")
         if not (is_finite(self.read_share) and 0 < self.read_share < 1):
             raise InvalidStatisticsError(f"load prior: read_share must be between 0 and 1, got {self.read_share}")
+
+    @property
+    def read_seconds_per_row(self) -> float:
+        """What a row costs that the sampler drops."""
+        return self.seconds_per_row * self.read_share
+
+    @property
+    def work_seconds_per_row(self) -> float:
+        """What a row costs on top that is kept."""
+        return self.seconds_per_row * (1 - self.read_share)

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamshed.statistics.load_fit import Evidence, PriorBelief, fitted, predicted
@@ -31,6 +31,15 @@ def test_the_gradient_is_that_of_the_prediction(phi: tuple[float, float, float],
         higher, _ = predicted(mean + step, offered, sampled)
         lower, _ = predicted(mean - step, offered, sampled)
         assert gradient[0, place] == pytest.approx((higher[0] - lower[0]) / 2e-5, abs=1e-6)
+
+
+@given(phi=st.tuples(st.floats(-3, 1), st.floats(-18, -11), st.floats(-18, -11)))
+def test_the_gradient_is_that_of_the_belief(phi: tuple[float, float, float]) -> None:
+    assume(abs(phi[2] - PRIOR.mean[2]) > 1e-3)  # There it has a corner.
+    _, gradient = PRIOR.deviates(np.array(phi))
+    for place, step in enumerate(np.eye(3) * 1e-5):
+        higher, lower = (PRIOR.deviates(np.array(phi) + sign * step)[0] for sign in (1, -1))
+        assert gradient[:, place] == pytest.approx((higher - lower) / 2e-5, abs=1e-6)
 
 
 def test_fixed_cost_reading_and_work_are_told_apart_once_rows_and_rates_vary() -> None:

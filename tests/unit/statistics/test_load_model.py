@@ -116,6 +116,18 @@ def test_nothing_is_learned_from_a_single_outlier(factor: float) -> None:
     assert later.seconds(CALM.offered_rows, {}) == pytest.approx(model.seconds(CALM.offered_rows, {}), rel=1e-3)
 
 
+@pytest.mark.parametrize("calm", [3, 5, 20])
+@pytest.mark.parametrize("factor", [2.0, 4.0])
+@pytest.mark.parametrize("rows", [190_000, 200_000, 215_000])
+def test_a_hiccup_of_about_as_many_rows_is_an_outlier_whatever_may_be_believed_of_them(
+    calm: int, factor: float, rows: int
+) -> None:
+    """A few rows more cannot take twice as long altogether, dear as they may be."""
+    loads = [outcome({"packets": 200_000 + 5_000 * (-1) ** number}) for number in range(calm)]
+    model = learned(LoadModel.initial(["packets"], LoadPrior()), *loads)
+    assert model.updated(outcome({"packets": rows}, factor=factor)).disregards_latest
+
+
 def test_an_outlier_displaces_nothing_from_memory() -> None:
     """Neither one of the latest, nor those of another regime that it is alike to."""
     shed = outcome({"packets": 2_000_000}, {"packets": 0.2})

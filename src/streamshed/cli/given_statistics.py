@@ -30,7 +30,17 @@ def statistics_for(network: QueryNetwork, file: Path | None) -> NetworkStatistic
     given = _read(file)
     for stranger in strangers(network, given):
         show_note(f"{file}: {stranger}")
+    note_unsure_costs(given)
     return with_sides(network, believed_statistics(network, given), given)
+
+
+def note_unsure_costs(known: NetworkStatistics) -> None:
+    """Note on standard error which rows' costs were measured in vain."""
+    for stream, factor in known.unsure_streams.items():
+        show_note(
+            f"what a row of stream {stream} costs may well be off by a factor of {factor:.1f}: micro-batches told too"
+            " little of it (profile more rows, in files of different sizes, or for longer)"
+        )
 
 
 def _read(file: Path) -> NetworkStatistics:

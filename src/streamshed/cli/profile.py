@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamshed.cli.consoles import waiting
+from streamshed.cli.given_statistics import note_unsure_costs
 from streamshed.cli.parameters import DURATION
 from streamshed.errors import SinkUnavailableError
 
@@ -46,6 +47,7 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
         ):
             document = in_several_micro_batches(load_network(file), Path(scratch))
             known = profiled(document, spark, until=lambda run: wait_until_quiet(run, seconds))
+    note_unsure_costs(known)
     text = known.to_json()
     if out is None:
         click.echo(text)

@@ -89,7 +89,7 @@ def simulate(
     request: SimulationRequest = SimulationRequest(
         workers=workers,
         thresholds=thresholds,
-        is_measured=statistics is not None,
+        is_measured=statistics is not None and not known.unsure_streams,
         **options,  # type: ignore[arg-type]
     )
     with progress_of("simulating") as show:

@@ -38,6 +38,7 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
                 1.0 if stream.is_numbered else _event_seconds_per_second(state, stream.name, learned)
             ),
             rows_per_number=learned.stream(stream.name).rows_per_number,
+            row_deviation=model.row_deviation(stream.name),
         )
         for stream in network.streams
     }

@@ -82,7 +82,7 @@ def _growth(
     without_work, unsheddable, expected = (
         seconds(rows, {**last.shares_done, **done}) for done in (dict.fromkeys(least, 0.0), least, {})
     )
-    room = max(1.0, max(budget.outright_seconds, plan.allowed_seconds) / last.processing_seconds)
+    room = max(1.0, max(budget.seconds, plan.allowed_seconds) / last.processing_seconds)
     likely, surely = (
         (room - certain) / (1 - certain)
         for certain in (

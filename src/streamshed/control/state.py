@@ -23,7 +23,7 @@ from streamshed.statistics.state_size import StateSize
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
 
-FORMAT = 7
+FORMAT = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from streamshed.control.caution import plan_cautiously
 from streamshed.control.deadline import allotted, headroom_for
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan, guarded
@@ -28,6 +27,7 @@ from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import needed_share
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
@@ -51,7 +51,7 @@ def decide(
     # How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
     headroom = headroom_for(settings, statistics)
-    allowed_time = allotted(
+    budget = allotted(
         settings,
         elapsed_seconds=waited_seconds,
         backlog_rows=upcoming.backlog_rows,
@@ -71,7 +71,7 @@ def decide(
     )
     useful = _useful(network, upcoming, work, _offered_per_second(settings, statistics, elapsed_seconds))
     statistics = replace(statistics, least_shares=policy.least_shares(work))
-    proposed, budget = plan_cautiously(network, statistics, allowed_time)
+    proposed = plan_work_shares(network, statistics, budget)
     hysteresis = state.hysteresis.updated(
         unshed_seconds=proposed.unshed_seconds,
         budget_seconds=proposed.allowed_seconds,
@@ -146,7 +146,7 @@ def learn(
     decision = state.decision(outcome.micro_batch_id)
     if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
         return state, _entry(state, decision, outcome, learned=False)
-    load_model = state.load_model if outcome.is_cold else state.load_model.updated(outcome)
+    load_model = state.load_model if outcome.is_cold else state.load_model.updated(outcome, _functions(state, outcome))
     tells_costs = not (outcome.is_cold or load_model.disregards_latest)
     told = replace(
         state,
@@ -167,6 +167,15 @@ def learn(
         ),
     )
     return learned, _entry(learned, decision, outcome, learned=True)
+
+
+def _functions(state: ControlState, outcome: MicroBatchOutcome) -> dict[str, float]:
+    """What user functions take per row on the workers that the load model knows costs for; not of results of joins."""
+    return {
+        stream: state.learned.function_seconds_per_row(stream) * outcome.speedup
+        for stream in outcome.offered_rows
+        if stream not in outcome.work_per_row
+    }
 
 
 def _learned(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The time a plan may fill: (headroom · deadline − drain) / caution.
+    """The time a plan may fill: headroom · deadline − drain.
 
     Args:
         trigger_interval_seconds: How often a micro-batch should start.
@@ -14,7 +14,6 @@ class Budget:
             allows larger micro-batches.
         headroom: The share of it that a plan may fill, in (0, 1].
         drain_seconds: What of that is kept free to catch up.
-        caution: A factor of at least 1 by which the prediction may well be too low.
 
     Raises:
         ValueError: A duration or the headroom is out of range, or nothing is left.
@@ -30,7 +29,6 @@ class Budget:
     deadline_seconds: float
     headroom: float
     drain_seconds: float = 0.0
-    caution: float = 1.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.trigger_interval_seconds) and self.trigger_interval_seconds > 0):
@@ -43,33 +41,25 @@ class Budget:
                 f" {self.headroom * self.deadline_seconds} s to fill, got {self.drain_seconds}"
             )
 
-        if not 1 <= self.caution < math.inf:
-            raise ValueError(f"budget: caution must be at least 1, got {self.caution}")
-
     @property
     def seconds(self) -> float:
         """What a plan may fill."""
-        return self.outright_seconds / self.caution
-
-    @property
-    def outright_seconds(self) -> float:
-        """What a plan may fill where nothing is in doubt, i.e. without caution."""
         return self.headroom * self.deadline_seconds - self.drain_seconds
 
     @property
     def undrained_seconds(self) -> float:
         """What a plan may fill where nothing has to be caught up."""
-        return self.headroom * self.deadline_seconds / self.caution
+        return self.headroom * self.deadline_seconds
 
     @property
     def utmost_seconds(self) -> float:
         """As `seconds`, but without headroom: a micro-batch that takes longer makes the next one late."""
-        return (self.deadline_seconds - self.drain_seconds) / self.caution
+        return self.deadline_seconds - self.drain_seconds
 
     @property
     def lossless_seconds(self) -> float:
         """Up to here micro-batches keep pace with the trigger; beyond they grow, or rows are shed."""
-        return min(self.seconds, self.headroom * self.trigger_interval_seconds / self.caution)
+        return min(self.seconds, self.headroom * self.trigger_interval_seconds)
 
     def utilization(self, seconds: float) -> float:
         """Return `seconds` as a share of the trigger interval."""

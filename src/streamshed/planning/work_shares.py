@@ -21,7 +21,7 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     the seconds of work that may be shed, the load equation U + P·W = allowed gives P = (allowed − U) / W, rounded down
     to a representable rate. Allowed is the budget. But headroom, the share H of the deadline that a budget is, is
     there for noise, and no reason to give up answers for next to no time where U alone takes most of it: so what fits
-    U/H, less what is in doubt, and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
+    U/H and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
     if nothing had to be caught up is kept whole, and takes less time than there is until the next. Beyond that, allowed
     falls as the excess grows, second by second, until it is the budget: just over the edge nearly everything is kept.
     Where U exceeds the budget it falls to 1.1·U.
@@ -88,7 +88,7 @@ def _reason(remedy: Remedy, unshed_seconds: float, budget: Budget) -> str:
 
 def _allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> float:
     spared_seconds = max(
-        min(unsheddable_seconds / budget.headroom / budget.caution, budget.utmost_seconds),
+        min(unsheddable_seconds / budget.headroom, budget.utmost_seconds),
         budget.undrained_seconds,
     )
     if unshed_seconds <= spared_seconds:
@@ -112,7 +112,7 @@ def _remedy(unshed_seconds: float, unsheddable_seconds: float, allowed_seconds: 
     if unshed_seconds <= budget.lossless_seconds:
         return Remedy.NONE
     if unshed_seconds <= budget.undrained_seconds:
-        keeps_pace = unshed_seconds <= budget.headroom * budget.trigger_interval_seconds / budget.caution
+        keeps_pace = unshed_seconds <= budget.headroom * budget.trigger_interval_seconds
         return Remedy.NONE if keeps_pace else Remedy.LARGER_MICRO_BATCH
     if unsheddable_seconds >= budget.seconds:
         return Remedy.REFUSE

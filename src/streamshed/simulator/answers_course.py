@@ -55,7 +55,7 @@ class AnswersCourse:
                 whole_share=1 - float(self._shed_seconds[place]) / self._seconds if self._seconds else 1.0,
                 least_rate=float(self._least[place]),
                 worst_error=float(self._worst[place]),
-                mean_error=float(self._errors[place] / shed[place]),
+                mean_error=float(min(self._worst[place], self._errors[place] / shed[place])),
                 kept_windows_share=float(self._kept[place]),
             )
             for place, query in enumerate(self._queries)

@@ -163,6 +163,17 @@ class LearnedStatistics:
             name: replace(known, seconds_per_group=seconds) if name in met else known for name, known in queries.items()
         }
 
+    def function_seconds_per_row(self, stream: str) -> float:
+        """Return what all user functions together take per offered row of a stream of which everything is done.
+
+        That is their part of the duration of a micro-batch, whose tasks run side by side; 0 where none was measured.
+        """
+        return sum(
+            sums["reached"] / sums["offered"] * self._seconds_per_call(sums)
+            for address, sums in self.calls.items()
+            if address.split(" > ")[0] == stream and sums.get("rows", 0) > 0 and sums.get("offered", 0) > 0
+        )
+
     def rows_per_event_second(self, stream: str) -> float | None:
         """Return how many rows of a stream came in a second of event time, while any did; None: that is not known."""
         known = self.timed.get(stream, {})
@@ -214,12 +225,15 @@ class LearnedStatistics:
         seconds = before.seconds_per_row
         known = self.calls.get(node.address, {})
         if isinstance(node, Apply) and known.get("rows", 0) > 0:
-            seconds = (known["seconds"] / known["rows"] + CALL_SECONDS) / self.parallel_tasks
+            seconds = self._seconds_per_call(known)
         selectivity = before.selectivity
         above = node.path[-2]
         if node in reach:
             selectivity = min(1.0, reach[node] / reach[above])
         return OperatorStatistics(selectivity=selectivity, seconds_per_row=seconds)
+
+    def _seconds_per_call(self, sums: _Sums) -> float:
+        return (sums["seconds"] / sums["rows"] + CALL_SECONDS) / self.parallel_tasks
 
     def _measured_reach(self, network: QueryNetwork) -> dict[Node, float]:
         """The share of its stream's rows that a function was given, or a query has taken in."""

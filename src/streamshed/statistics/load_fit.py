@@ -25,23 +25,23 @@ class Evidence:
         rows: Offered rows; shape (K, S).
         kept: Sampling rates; shape (K, S).
         log_seconds: ln of how long they took; shape (K,).
-        weights: How much each counts; shape (K,).
-        noise_deviation: Standard deviation of ln(seconds) around a perfect prediction.
+        deviations: Standard deviation of each ln(seconds) around a perfect prediction; shape (K,).
     """
 
     rows: Matrix
     kept: Matrix
     log_seconds: Vector
-    weights: Vector
-    noise_deviation: float
+    deviations: Vector
 
 
 @dataclass(frozen=True, slots=True)
 class PriorBelief:
-    """What is believed of the coefficients φ without evidence: independent and normal.
+    """What is believed of the coefficients φ without evidence: normal, and independent but for cheap rows.
 
-    φ holds ln(fixed seconds), then for each stream ln(seconds per row), then for each stream the logit of its
-    read share.
+    φ holds ln(fixed seconds), then for each stream ln(seconds to read a row), then for each stream ln(seconds of work
+    on a row). Where work is cheaper than the mean, reading is believed to be cheaper in proportion, as on a machine
+    that is faster; where it is dearer, that is the work's own. And it is rather dearer: if cheaper than the mean, it
+    is off by twice as many deviations.
 
     Args:
         mean: Shape (1 + 2S,).
@@ -51,6 +51,29 @@ class PriorBelief:
     mean: Vector
     deviations: Vector
 
+    @property
+    def streams(self) -> int:
+        """S."""
+        return len(self.mean) // 2
+
+    def deviates(self, mean: Vector) -> tuple[Vector, Matrix]:
+        """Return how many deviations coefficients are off, shape (1 + 2S,), and its gradient by them.
+
+        Example:
+            Work at a tenth: that reading is at a fifth is twice as much as expected.
+
+            >>> belief = PriorBelief(mean=np.log([1.0, 1e-6, 1e-5]), deviations=np.array([1.0, 1.0, 2.0]))
+            >>> belief.deviates(np.log([2.0, 2e-7, 1e-6]))[0].round(2).tolist()
+            [0.69, 0.69, -2.3]
+        """
+        reading, work = slice(1, 1 + self.streams), slice(1 + self.streams, None)
+        off, gradient, deviations = mean - self.mean, np.eye(len(mean)), self.deviations.copy()
+        is_cheaper = off[work] < 0
+        gradient[reading, work] = -np.diag(is_cheaper.astype(float))
+        off[reading] -= np.minimum(0.0, off[work])
+        deviations[work] /= 1.0 + is_cheaper
+        return off / deviations, gradient / deviations[:, np.newaxis]
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -58,12 +81,10 @@ class Fit:
 
     Args:
         mean: φ; shape (1 + 2S,).
-        covariance: Its uncertainty; shape (1 + 2S, 1 + 2S).
         cost: What is left unexplained: −2 ln of the posterior density, but for a constant.
     """
 
     mean: Vector
-    covariance: Matrix
     cost: float
 
 
@@ -79,101 +100,91 @@ def predicted(mean: Vector, rows: Matrix, kept: Matrix) -> tuple[Vector, Matrix]
         ln(seconds), shape (K,), and its gradient by φ, shape (K, 1 + 2S): for a cost, its share in the total.
 
     Example:
-        A fixed second, and 1000 rows of 2 ms of which a quarter is reading, kept at 0.5.
+        A fixed second, and 1000 rows that take 0.5 ms to read and 1.5 ms of work, which is done on half of them.
 
-        >>> phi = np.array([0.0, math.log(0.002), math.log(1 / 3)])
+        >>> phi = np.log([1.0, 0.0005, 0.0015])
         >>> log_seconds, gradient = predicted(phi, np.array([[1000.0]]), np.array([[0.5]]))
         >>> np.exp(log_seconds).round(3).tolist(), gradient.round(3).tolist()
-        ([2.25], [[0.444, 0.556, 0.083]])
+        ([2.25], [[0.444, 0.222, 0.333]])
     """
-    fixed, spent = _seconds(mean, rows, kept)
-    streams = rows.shape[1]
-    read_share = 1 / (1 + np.exp(-mean[1 + streams :]))
-    full = rows * np.exp(mean[1 : 1 + streams])
-    total = fixed + spent.sum(axis=1)
-    gradient = np.empty((len(rows), len(mean)))
-    gradient[:, 0] = fixed
-    gradient[:, 1 : 1 + streams] = spent
-    gradient[:, 1 + streams :] = full * (1 - kept) * (read_share * (1 - read_share))
-    return np.log(total), gradient / total[:, np.newaxis]
-
-
-def _seconds(mean: Vector, rows: Matrix, kept: Matrix) -> tuple[float, Matrix]:
-    """Return the fixed seconds, and those spent on the rows of each stream, shape (K, S)."""
-    streams = rows.shape[1]
-    read_share = 1 / (1 + np.exp(-mean[1 + streams :]))
-    return math.exp(mean[0]), rows * np.exp(mean[1 : 1 + streams]) * (read_share + (1 - read_share) * kept)
+    seconds = np.exp(mean) * np.hstack([np.ones((len(rows), 1)), rows, rows * kept])
+    total = seconds.sum(axis=1)
+    return np.log(total), seconds / total[:, np.newaxis]
 
 
 def fitted(evidence: Evidence, prior: PriorBelief, start: Vector) -> Fit:
     """Return the coefficients of highest posterior probability (Gauss-Newton with halved steps).
 
     In logarithms costs stay positive, an error of ×3 is the same either way, and noise of so many percent has
-    the same weight at every load. What the evidence does not tell stays as the prior says: at a sampling rate
-    of 1 the gradient by the read share is zero.
+    the same weight at every load. What the evidence does not tell is as the prior says: while everything is kept,
+    reading and work are only known together.
 
     Args:
         evidence: What was measured.
         prior: What is believed without it.
         start: Where to start from.
     """
-    mean, cost = start, _cost(start, evidence, prior)
+    mean, cost = start, unexplained(start, evidence, prior)
     for _ in range(ITERATIONS):
         slope, curvature = _normal_equations(mean, evidence, prior)
         step = np.linalg.solve(curvature, slope)
         step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), LARGEST_STEP))
-        new_cost = _cost(mean + step, evidence, prior)
+        new_cost = unexplained(mean + step, evidence, prior)
         while new_cost > cost and np.abs(step).max() > SETTLED:
             step = step / 2
-            new_cost = _cost(mean + step, evidence, prior)
+            new_cost = unexplained(mean + step, evidence, prior)
         if new_cost > cost:
             break
         mean, cost = mean + step, new_cost
         if np.abs(step).max() <= SETTLED:
             break
+    return Fit(mean, cost)
+
+
+def covariance(mean: Vector, evidence: Evidence, prior: PriorBelief) -> Matrix:
+    """Return how uncertain fitted coefficients are; shape (1 + 2S, 1 + 2S)."""
     _, curvature = _normal_equations(mean, evidence, prior)
-    covariance: Matrix = np.linalg.inv(curvature).astype(np.float64)
-    return Fit(mean, covariance, cost)
+    return np.linalg.inv(curvature).astype(np.float64)
 
 
-def dear_rows(evidence: Evidence, prior: PriorBelief) -> Vector:
-    """Return coefficients under which half of every second goes to rows: somewhere to start a fit from.
+def dear_work(evidence: Evidence, prior: PriorBelief) -> Vector:
+    """Return coefficients under which half of every second goes to work on rows: somewhere to start a fit from.
 
-    Where rows are believed to cost next to nothing, no small step shows that they cost a lot.
+    Where that is believed to cost next to nothing, no small step shows that it costs a lot.
 
     Args:
         evidence: What was measured.
         prior: What is believed without it.
 
     Example:
-        >>> evidence = Evidence(np.array([[1000.0]]), np.ones((1, 1)), np.log([2.0]), np.ones(1), 0.1)
-        >>> np.exp(dear_rows(evidence, PriorBelief(np.zeros(3), np.ones(3)))).round(3).tolist()
-        [1.0, 0.001, 1.0]
+        >>> evidence = Evidence(np.array([[1000.0]]), np.ones((1, 1)), np.log([2.0]), np.ones(1))
+        >>> np.exp(dear_work(evidence, PriorBelief(np.zeros(3), np.ones(3)))).round(3).tolist()
+        [1.0, 1.0, 0.001]
     """
     half = np.exp(evidence.log_seconds) / 2
     streams = evidence.rows.shape[1]
     mean = prior.mean.copy()
-    mean[0] = math.log(np.median(half))
-    for stream in range(streams):
-        rows = evidence.rows[:, stream]
-        if (rows > 0).any():
-            mean[1 + stream] = math.log(np.median(half[rows > 0] / rows[rows > 0]) / streams)
+    if len(half):
+        mean[0] = math.log(np.median(half))
+    for stream, done in enumerate((evidence.rows * evidence.kept).T):
+        if (done > 0).any():
+            mean[1 + streams + stream] = math.log(np.median(half[done > 0] / done[done > 0]) / streams)
     return mean
 
 
 def _normal_equations(mean: Vector, evidence: Evidence, prior: PriorBelief) -> tuple[Vector, Matrix]:
     log_seconds, gradient = predicted(mean, evidence.rows, evidence.kept)
-    residuals = (evidence.log_seconds - log_seconds) / evidence.noise_deviation
-    robust = evidence.weights * GATE / np.maximum(GATE, np.abs(residuals))
-    gradient = gradient / evidence.noise_deviation
-    precision = prior.deviations**-2
-    slope = gradient.T @ (robust * residuals) - precision * (mean - prior.mean)
-    return slope, (gradient.T * robust) @ gradient + np.diag(precision)
+    residuals = (evidence.log_seconds - log_seconds) / evidence.deviations
+    robust = GATE / np.maximum(GATE, np.abs(residuals))
+    gradient = gradient / evidence.deviations[:, np.newaxis]
+    off, prior_gradient = prior.deviates(mean)
+    slope = gradient.T @ (robust * residuals) - prior_gradient.T @ off
+    return slope, (gradient.T * robust) @ gradient + prior_gradient.T @ prior_gradient
 
 
-def _cost(mean: Vector, evidence: Evidence, prior: PriorBelief) -> float:
-    fixed, spent = _seconds(mean, evidence.rows, evidence.kept)
-    log_seconds = np.log(fixed + spent.sum(axis=1))
-    residuals = np.abs(evidence.log_seconds - log_seconds) / evidence.noise_deviation
+def unexplained(mean: Vector, evidence: Evidence, prior: PriorBelief) -> float:
+    """Return what coefficients leave unexplained of evidence and prior: `Fit.cost`."""
+    log_seconds, _ = predicted(mean, evidence.rows, evidence.kept)
+    residuals = np.abs(evidence.log_seconds - log_seconds) / evidence.deviations
     huber = np.where(residuals <= GATE, residuals**2, 2 * GATE * residuals - GATE**2)
-    return float(evidence.weights @ huber + (((mean - prior.mean) / prior.deviations) ** 2).sum())
+    return float(huber.sum() + (prior.deviates(mean)[0] ** 2).sum())

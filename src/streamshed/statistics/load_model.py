@@ -2,12 +2,22 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
-from streamshed.statistics.load_fit import Evidence, Fit, Matrix, PriorBelief, Vector, dear_rows, fitted, predicted
+from streamshed.statistics.load_fit import (
+    Evidence,
+    Fit,
+    PriorBelief,
+    Vector,
+    covariance,
+    dear_work,
+    fitted,
+    unexplained,
+)
 from streamshed.statistics.load_memory import (
     RECENT,
     Memory,
@@ -24,17 +34,24 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 NOISE_DEVIATION = 0.1
 """How far a micro-batch ordinarily is off a perfect prediction: ±10 %."""
 
-PRIOR_DEVIATIONS = (1.0, 2.0, 1.0)
-"""How far off the prior may be: ln of the fixed cost, ln of the cost per row, logit of the read share."""
+PRIOR_DEVIATIONS = (0.8, 1.0, 2.0)
+"""How far off the prior may be: ln of the fixed cost, of reading a row, of the work on it.
 
-MEASURED_DEVIATIONS = (0.2, 0.2, 0.5)
+What is fixed, and what reading takes, is Spark's and the machine's, and differs little from network to network: 0.2 to
+2 s, and a fraction of a microsecond. Work is the user's, and may take anything, though rather more than less.
+"""
+
+MEASURED_DEVIATIONS = (0.2, 0.4, 0.25)
 """The same of a prior that was measured."""
 
-OUTLIER = 3.0
-"""An error of prediction beyond so many standard deviations is suspicious."""
+OUTLIER = 12.0
+"""A micro-batch that can only be explained by so much more of `Fit.cost` is suspicious: as one four deviations off."""
 
-POOR_COST = 4.0
-"""A fit that leaves more unexplained than this is tried again from elsewhere."""
+PLAUSIBLE = 2.0
+"""Costs up to so many deviations off the likeliest may be true."""
+
+NO_FUNCTIONS: Mapping[str, float] = MappingProxyType({})
+"""No user function was timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +62,15 @@ class LoadModel:
 
         seconds = fixed_seconds + Σ_s n_s · (read_seconds_per_row_s + work_seconds_per_row_s · P_s)
 
-    The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). While everything
-    is kept (P = 1) reading and work cannot be told apart, and the prior's read share stands; micro-batches
-    that shed correct it, and are remembered. A single outlier moves nothing, and displaces nothing from memory:
-    a machine has its hiccups, and answers are not given up for one. A second one in a row on the same side is
-    no accident: the level of all costs has changed. Nor is one that comes soon after another; it is learned from
-    like any other micro-batch.
+    The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). Micro-batches of the same
+    rows and rates tell only the sum, and of what it is made up the prior decides, and what user functions were measured
+    to take: what is dearer than believed is rather work than fixed or reading. The first micro-batch of other rows or
+    rates tells more. That it is off its prediction makes it no outlier, as long as other costs explain it together with
+    all that is remembered.
+
+    An outlier is what none explain. A single one moves nothing, and displaces nothing from memory: a machine has its
+    hiccups, and answers are not given up for one. A second one in a row on the same side is no accident: the level of
+    all costs has changed. Nor is one that comes soon after another; it is learned from like any other micro-batch.
 
     A micro-batch without rows is spared much that even the first row costs, such as a user function's process. So what
     it took is no fixed cost of others, and is forgotten soon (`load_memory`).
@@ -64,8 +84,7 @@ class LoadModel:
     Args:
         streams: The streams it knows, sorted.
         prior: What it was built from.
-        mean: ln fixed seconds, then per stream ln seconds per row, then per stream logit of the read share.
-        covariance: Uncertainty of `mean`.
+        mean: ln fixed seconds, then per stream ln seconds to read a row, then per stream ln seconds of work on it.
         memory: What it was fitted to.
         suspicion: +1 or −1 after a micro-batch that took much longer or shorter than predicted, else 0.
         suspect: The last micro-batch, if it was an outlier that nothing was learned from: only if the next one is
@@ -83,7 +102,6 @@ class LoadModel:
     streams: tuple[str, ...]
     prior: LoadPrior
     mean: tuple[float, ...]
-    covariance: tuple[tuple[float, ...], ...]
     memory: Memory = ()
     suspicion: int = 0
     suspect: Observation | None = None
@@ -93,8 +111,7 @@ class LoadModel:
     def initial(cls, streams: Sequence[str], prior: LoadPrior) -> "LoadModel":
         """Build a model of `streams` that knows nothing but `prior`."""
         names = tuple(sorted(streams))
-        belief = _belief(len(names), prior)
-        return cls(names, prior, _frozen(belief.mean), _frozen_rows(np.diag(belief.deviations**2)))
+        return cls(names, prior, _frozen(_belief(names, prior).mean))
 
     @property
     def fixed_seconds(self) -> float:
@@ -103,13 +120,29 @@ class LoadModel:
 
     def read_seconds_per_row(self, stream: str) -> float:
         """Return what a row of `stream` costs even when the sampler drops it."""
-        seconds_per_row, read_share = self._costs(stream)
-        return seconds_per_row * read_share
+        return math.exp(self.mean[1 + self._position(stream)])
 
     def work_seconds_per_row(self, stream: str) -> float:
         """Return what a row of `stream` costs on top when it is kept."""
-        seconds_per_row, read_share = self._costs(stream)
-        return seconds_per_row * (1 - read_share)
+        return math.exp(self.mean[1 + len(self.streams) + self._position(stream)])
+
+    def row_deviation(self, stream: str) -> float:
+        """Return how far off what a row of `stream` costs may be: the standard deviation of ln(seconds per row).
+
+        As far as the prior where micro-batches tell nothing of it, because they are alike, or rows take next to nothing
+        of them. Where they contradict each other, as while code is still being compiled, it is larger accordingly.
+        """
+        prior, mean, place = _belief(self.streams, self.prior), np.array(self.mean), self._position(stream)
+        evidence, places = _evidence(self.memory, prior.streams), [1 + place, 1 + prior.streams + place]
+        costs = np.exp(mean[places])
+        shares, least = costs / costs.sum(), unexplained(mean, evidence, prior)
+        variance = float(shares @ covariance(mean, evidence, prior)[np.ix_(places, places)] @ shares)
+        contradiction = max(1.0, least / max(1, len(self.memory)))
+        # What is fixed and what is the rows' may be exchanged for each other over a range in which nothing is linear.
+        fits = (_fit(self.memory, each, mean) for each in _with_fixed_costs(prior))
+        plausible = (fit.mean for fit in fits if unexplained(fit.mean, evidence, prior) < least + PLAUSIBLE**2)
+        others = (abs(math.log(np.exp(each[places]).sum() / costs.sum())) / PLAUSIBLE for each in plausible)
+        return max([math.sqrt(variance * contradiction), *others])
 
     def seconds(self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]) -> float:
         """Predict how long a micro-batch takes.
@@ -127,39 +160,31 @@ class LoadModel:
             for stream, rows in offered_rows.items()
         )
 
-    def doubt(self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]) -> float:
-        """Return how uncertain a prediction is: the standard deviation of ln(seconds), without noise.
-
-        Small where the micro-batches of late were alike, large far from them: at five times their rows, say,
-        when nothing has told yet which part of their cost was fixed.
-        """
-        rows, kept = self._vectors(offered_rows, sampling_rates)
-        gradient = predicted(np.array(self.mean), rows[np.newaxis], kept[np.newaxis])[1][0]
-        return math.sqrt(max(0.0, float(gradient @ np.array(self.covariance) @ gradient)))
-
-    def updated(self, outcome: MicroBatchOutcome) -> "LoadModel":
+    def updated(self, outcome: MicroBatchOutcome, functions: Mapping[str, float] = NO_FUNCTIONS) -> "LoadModel":
         """Learn from one measured micro-batch.
+
+        Args:
+            outcome: How long it took for which rows.
+            functions: Seconds that user functions were measured to take per row, by stream; of one left out that is
+                not known. Work is not believed to take less, whatever the prior says.
 
         Raises:
             ValueError: It holds rows of an unknown stream.
         """
-        rows, kept = self._vectors(outcome.costed_rows, outcome.shares_done)
-        observation = Observation(
-            _frozen(rows), _frozen(kept), math.log(outcome.processing_seconds), speedup=outcome.speedup
-        )
-        expected_seconds = self.seconds(outcome.costed_rows, outcome.shares_done)
-        error = observation.log_seconds - math.log(expected_seconds)
-        suspicion = self._suspicion(error, self.doubt(outcome.costed_rows, outcome.shares_done))
+        observation = self._observed(outcome)
+        error = observation.log_seconds - math.log(self.seconds(outcome.costed_rows, outcome.shares_done))
+        prior, mean, known = _belief(self.streams, self.prior, functions), np.array(self.mean), aged(self.memory)
+        fit = _fit((*known, observation), prior, mean)
+        surprise = fit.cost - unexplained(mean, _evidence(known, prior.streams), prior)
+        suspicion = int(math.copysign(1, error)) if surprise > OUTLIER else 0
         has_jumped = suspicion != 0 and suspicion == self.suspicion
         if suspicion != 0 and not has_jumped and self.disregarded >= RECENT:
             return replace(self, suspicion=suspicion, suspect=observation, disregarded=0)
-        memory = self._memory_until_now(is_confirmed=has_jumped)
-        memory = remembered(releveled(memory, error) if has_jumped else memory, observation)
-        fit = _fit(memory, _belief(len(self.streams), self.prior), np.array(self.mean))
+        before = self._memory_until_now(is_confirmed=has_jumped)
+        memory = remembered(releveled(before, error) if has_jumped else before, observation)
         return replace(
             self,
-            mean=_frozen(fit.mean),
-            covariance=_frozen_rows(fit.covariance),
+            mean=_frozen(_fit(memory, prior, fit.mean).mean),
             memory=memory,
             suspicion=suspicion,
             suspect=None,
@@ -181,9 +206,8 @@ class LoadModel:
             >>> [round(known.seconds({"packets": rows}, {}), 6) for known, rows in ((model, 125_000), (half, 250_000))]
             [0.625, 0.625]
         """
-        rows = slice(1, 1 + len(self.streams))
         mean = np.array(self.mean)
-        mean[rows] += math.log(speedup(latest) / latest)
+        mean[1:] += math.log(speedup(latest) / latest)
         return replace(
             self,
             mean=_frozen(mean),
@@ -202,7 +226,6 @@ class LoadModel:
             {
                 "streams": self.streams,
                 "mean": self.mean,
-                "covariance": self.covariance,
                 "memory": [astuple(known) for known in self.memory],
                 "suspicion": self.suspicion,
                 "suspect": None if self.suspect is None else astuple(self.suspect),
@@ -229,7 +252,6 @@ class LoadModel:
         return replace(
             fresh,
             mean=tuple(known["mean"]),
-            covariance=tuple(map(tuple, known["covariance"])),
             memory=memory,
             suspicion=int(known["suspicion"]),
             suspect=None if known["suspect"] is None else _observation(*known["suspect"]),
@@ -250,23 +272,15 @@ class LoadModel:
             )
         return self.streams.index(stream)
 
-    def _costs(self, stream: str) -> tuple[float, float]:
-        position = 1 + self._position(stream)
-        logit = self.mean[position + len(self.streams)]
-        return math.exp(self.mean[position]), 1 / (1 + math.exp(-logit))
-
-    def _vectors(self, offered_rows: Mapping[str, float], sampling_rates: Mapping[str, float]) -> tuple[Vector, Vector]:
-        for stream in offered_rows:
+    def _observed(self, outcome: MicroBatchOutcome) -> Observation:
+        for stream in outcome.costed_rows:
             self._position(stream)
-        return (
-            np.array([float(offered_rows.get(stream, 0)) for stream in self.streams]),
-            np.array([float(sampling_rates.get(stream, 1.0)) for stream in self.streams]),
+        return Observation(
+            rows=tuple(float(outcome.costed_rows.get(stream, 0)) for stream in self.streams),
+            kept=tuple(outcome.share_done(stream) for stream in self.streams),
+            log_seconds=math.log(outcome.processing_seconds),
+            speedup=outcome.speedup,
         )
-
-    def _suspicion(self, error: float, doubt: float) -> int:
-        """Return the side of an outlier; the noise counts twice, for the model was learned from noise too."""
-        widest = OUTLIER * math.sqrt(2 * NOISE_DEVIATION**2 + doubt**2)
-        return 0 if abs(error) <= widest else int(math.copysign(1, error))
 
 
 def _observation(
@@ -276,43 +290,45 @@ def _observation(
 
 
 def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:
-    evidence = Evidence(
-        rows=np.array([known.rows for known in memory]),
-        kept=np.array([known.kept for known in memory]),
+    evidence = _evidence(memory, prior.streams)
+    fits = (fitted(evidence, prior, either) for either in (start, dear_work(evidence, prior)))
+    return min(fits, key=lambda fit: fit.cost)
+
+
+def _evidence(memory: Memory, streams: int) -> Evidence:
+    return Evidence(
+        rows=np.array([known.rows for known in memory]).reshape(len(memory), streams),
+        kept=np.array([known.kept for known in memory]).reshape(len(memory), streams),
         log_seconds=np.array([known.log_seconds for known in memory]),
-        weights=np.array([known.weight for known in memory]),
-        noise_deviation=NOISE_DEVIATION,
+        deviations=NOISE_DEVIATION / np.sqrt([known.weight for known in memory]),
     )
-    fit = fitted(evidence, prior, start)
-    if fit.cost <= POOR_COST:
-        return fit
-    starts = [prior.mean, dear_rows(evidence, prior)]
-    return min([fit, *(fitted(evidence, prior, start) for start in starts)], key=lambda either: either.cost)
 
 
 def _refitted(model: LoadModel, memory: Memory) -> LoadModel:
     if not memory:
         return model
-    prior = _belief(len(model.streams), model.prior)
-    fit = _fit(memory, prior, prior.mean)
-    return replace(model, mean=_frozen(fit.mean), covariance=_frozen_rows(fit.covariance), memory=memory)
+    prior = _belief(model.streams, model.prior)
+    return replace(model, mean=_frozen(_fit(memory, prior, prior.mean).mean), memory=memory)
 
 
-def _belief(streams: int, prior: LoadPrior) -> PriorBelief:
-    logit = math.log(prior.read_share / (1 - prior.read_share))
-    mean = (math.log(prior.fixed_seconds), math.log(prior.seconds_per_row), logit)
-    deviations = MEASURED_DEVIATIONS if prior.is_measured else PRIOR_DEVIATIONS
-    return PriorBelief(_per_coefficient(streams, mean), _per_coefficient(streams, deviations))
+def _belief(streams: Sequence[str], prior: LoadPrior, functions: Mapping[str, float] = NO_FUNCTIONS) -> PriorBelief:
+    reading = [prior.read_seconds_per_row] * len(streams)
+    work = [max(prior.work_seconds_per_row, functions.get(stream, 0.0)) for stream in streams]
+    fixed, read, worked = MEASURED_DEVIATIONS if prior.is_measured else PRIOR_DEVIATIONS
+    return PriorBelief(
+        mean=np.log([prior.fixed_seconds, *reading, *work]),
+        deviations=np.array([fixed, *[read] * len(streams), *[worked] * len(streams)]),
+    )
 
 
-def _per_coefficient(streams: int, values: tuple[float, float, float]) -> Vector:
-    fixed, row, read_share = values
-    return np.array([fixed, *[row] * streams, *[read_share] * streams])
+def _with_fixed_costs(prior: PriorBelief) -> Iterator[PriorBelief]:
+    """Beliefs that are sure of a fixed cost, from the least to the largest that is plausible."""
+    for off in np.linspace(-PLAUSIBLE, PLAUSIBLE, 17):
+        mean, deviations = prior.mean.copy(), prior.deviations.copy()
+        mean[0] += off * deviations[0]
+        deviations[0] = 1e-3
+        yield PriorBelief(mean, deviations)
 
 
 def _frozen(vector: Vector) -> tuple[float, ...]:
     return tuple(vector.tolist())
-
-
-def _frozen_rows(matrix: Matrix) -> tuple[tuple[float, ...], ...]:
-    return tuple(_frozen(row) for row in matrix)

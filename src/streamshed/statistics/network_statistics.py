@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
+UNSURE_DEVIATION = math.log(2)
+"""Costs that are off by more than a factor of two, as likely as not by much more, are no measurement."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamStatistics:
@@ -28,6 +31,8 @@ class StreamStatistics:
         parse_seconds_per_row: What a row costs on top before its first operator, if it is kept.
         event_seconds_per_second: How fast event time goes by; above 1 where what was recorded is played faster.
         rows_per_number: How many rows there are to a number, of a stream that has numbers in the place of time.
+        row_deviation: How far off what its rows cost may be: the standard deviation of ln(seconds per row). Costs that
+            a person told are taken as told.
 
     Raises:
         ValueError: A value is negative or not finite, or event time stands still.
@@ -38,10 +43,11 @@ class StreamStatistics:
     parse_seconds_per_row: float = 0.0
     event_seconds_per_second: float = 1.0
     rows_per_number: float = 1.0
+    row_deviation: float = 0.0
 
     def __post_init__(self) -> None:
         amounts = ("rows_per_second", "read_seconds_per_row", "parse_seconds_per_row", "rows_per_number")
-        _check("stream", self, *amounts, "event_seconds_per_second")
+        _check("stream", self, *amounts, "event_seconds_per_second", "row_deviation")
         if self.event_seconds_per_second == 0:
             raise ValueError("stream: event_seconds_per_second must be above 0")
 
@@ -168,6 +174,15 @@ class NetworkStatistics:
         """Return what is known of a stream."""
         return self.streams.get(name, StreamStatistics(rows_per_second=0.0))
 
+    @property
+    def unsure_streams(self) -> Mapping[str, float]:
+        """By stream whose rows' costs were measured in vain, the factor that they may well be off by."""
+        return {
+            name: math.exp(known.row_deviation)
+            for name, known in self.streams.items()
+            if known.row_deviation > UNSURE_DEVIATION
+        }
+
     def join(self, name: str) -> JoinStatistics:
         """Return what is known of a join, or a guess."""
         return self.joins.get(name, JoinStatistics())
@@ -263,6 +278,7 @@ _SCHEMA = _of(
             parse_seconds_per_row=_AMOUNT,
             event_seconds_per_second={"type": "number", "exclusiveMinimum": 0},
             rows_per_number=_AMOUNT,
+            row_deviation=_AMOUNT,
         )
     ),
     operators=_by_name(_of([], selectivity={**_AMOUNT, "maximum": 1}, seconds_per_row=_AMOUNT)),

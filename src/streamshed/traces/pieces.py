@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ from streamshed.network.sources import FileFormat
 
 PIECES = 12
 """So many show how event time goes on, and what of it is a micro-batch's and what a row's."""
+
+SHARES = (1, 3)
+"""How large neighboring pieces are: of micro-batches that are all alike nobody can tell what of them is fixed."""
 
 _PACKED = {".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate", ".xz"}
 
@@ -25,7 +29,7 @@ def recorded_files(folder: Path) -> list[Path]:
 
 
 def cut(files: list[Path], file_format: FileFormat, *, has_header: bool, target: Path) -> bool:
-    """Write the rows of few files into more of them, in the same order.
+    """Write the rows of few files into more of them, in the same order; every other piece has three times the rows.
 
     Args:
         files: The files.
@@ -46,25 +50,30 @@ def cut(files: list[Path], file_format: FileFormat, *, has_header: bool, target:
 
 
 def _tables(files: list[Path], target: Path) -> Iterator[Path]:
-    total = sum(parquet.read_metadata(file).num_rows for file in files)
-    number = 0
+    share = _share(sum(parquet.read_metadata(file).num_rows for file in files))
+    sizes, numbers = itertools.cycle(SHARES), itertools.count()
     for file in files:
         with parquet.ParquetFile(file) as opened:
-            for batch in opened.iter_batches(batch_size=max(1, -(-total // PIECES))):
-                piece = target / f"{number:06d}.parquet"
+            batches = opened.iter_batches(batch_size=share)
+            while some := list(itertools.islice(batches, next(sizes))):
+                piece = target / f"{next(numbers):06d}.parquet"
                 with parquet.ParquetWriter(piece, opened.schema_arrow) as writer:
-                    writer.write_batch(batch)
-                number += 1
+                    for batch in some:
+                        writer.write_batch(batch)
                 yield piece
 
 
 def _lines(files: list[Path], file_format: FileFormat, target: Path) -> Iterator[Path]:
-    room = max(1, -(-sum(file.stat().st_size for file in files) // PIECES))
-    number = 0
+    share = _share(sum(file.stat().st_size for file in files))
+    sizes, numbers = itertools.cycle(SHARES), itertools.count()
     for file in files:
         with file.open("rb") as opened:
-            while lines := opened.readlines(room):
-                piece = target / f"{number:06d}.{file_format}"
+            while lines := opened.readlines(next(sizes) * share):
+                piece = target / f"{next(numbers):06d}.{file_format}"
                 piece.write_bytes(b"".join(lines))
-                number += 1
                 yield piece
+
+
+def _share(total: int) -> int:
+    """What is left of all of it for the smallest of about so many pieces."""
+    return max(1, -(-total * len(SHARES) // (PIECES * sum(SHARES))))

@@ -1,4 +1,6 @@
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,19 @@ def test_a_machine_reads_the_same(tmp_path: Path) -> None:
     assert (plan["policy"], plan["load_factor"], plan["trigger_interval_seconds"]) == ("least_error", 2.0, 4.0)
     assert [outlook["query"] for outlook in plan["outlooks"]] == [query.name for query in network.queries]
     assert plan["expected_seconds"] == pytest.approx(plan["budget_seconds"])
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_costs_that_were_measured_in_vain_are_noted(tmp_path: Path, command: str) -> None:
+    known = guessed_statistics(load_network(EXAMPLE).network)
+    name, packets = next(iter(known.streams.items()))
+    cold = replace(known, streams={name: replace(packets, row_deviation=math.log(9.0))})
+    file = tmp_path / "statistics.json"
+    file.write_text(cold.to_json())
+    short = [] if command == "explain" else ["--duration", "10s"]
+    outcome = streamshed(command, EXAMPLE, "--statistics", file, *short)
+    assert outcome.code == ExitCode.DONE
+    assert f"what a row of stream {name} costs may well be off by a factor of 9.0" in outcome.errors
 
 
 def test_gaps_that_a_run_predicts_are_told(tmp_path: Path) -> None:

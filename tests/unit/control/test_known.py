@@ -63,6 +63,17 @@ def test_of_two_streams_each_has_its_costs_though_one_groups_its_rows_and_groups
     assert flows == pytest.approx(loop.state.load_model.work_seconds_per_row("flows"))
 
 
+def test_how_sure_costs_are_is_told() -> None:
+    """Micro-batches of a million rows tell what a row costs; in those of a hundred it is lost in what is fixed."""
+    busy, idle = loop_of(counting("packets")), loop_of(counting("packets"))
+    for number in range(10):
+        rows = 500_000 * (1 + 2 * (number % 2))
+        busy.record(outcome(number, {"packets": rows}, {}, 0.2 + rows * 2e-6))
+        idle.record(outcome(number, {"packets": 100}, {}, 0.2))
+    assert not known_of(busy).unsure_streams
+    assert known_of(idle).unsure_streams.keys() == {"packets"}
+
+
 def test_statistics_without_costs_do_not_keep_rows_from_being_shed() -> None:
     asked = counting("packets")
     given = NetworkStatistics(

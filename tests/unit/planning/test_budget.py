@@ -7,11 +7,9 @@ from streamshed.planning.budget import Budget
 VALID: dict[str, Any] = {"trigger_interval_seconds": 2.0, "deadline_seconds": 2.0, "headroom": 0.8}
 
 
-def test_headroom_drain_and_caution_each_take_their_part() -> None:
+def test_headroom_and_drain_each_take_their_part() -> None:
     assert Budget(**VALID).seconds == pytest.approx(1.6)
-    drained = Budget(**VALID, drain_seconds=0.6, caution=1.25)
-    assert drained.outright_seconds == pytest.approx(1.0)
-    assert drained.seconds == pytest.approx(0.8)
+    assert Budget(**VALID, drain_seconds=0.6).seconds == pytest.approx(1.0)
 
 
 def test_beyond_the_trigger_interval_micro_batches_grow() -> None:
@@ -30,7 +28,6 @@ def test_beyond_the_trigger_interval_micro_batches_grow() -> None:
         ({"drain_seconds": -0.1}, "drain_seconds must be at least 0"),
         ({"drain_seconds": 1.6}, "leave something of the 1.6 s"),
         ({"deadline_seconds": 0.0}, "leave something"),
-        ({"caution": 0.9}, "caution must be at least 1"),
     ],
 )
 def test_a_budget_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:

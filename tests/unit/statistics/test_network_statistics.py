@@ -1,4 +1,6 @@
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
@@ -29,6 +31,13 @@ KNOWN = NetworkStatistics(
 
 def test_what_is_written_down_is_read_again() -> None:
     assert NetworkStatistics.from_json(KNOWN.to_json()) == KNOWN
+
+
+def test_costs_that_may_be_off_by_more_than_two_are_unsure() -> None:
+    sure, unsure = (StreamStatistics(rows_per_second=1.0, row_deviation=math.log(factor)) for factor in (1.9, 9.0))
+    known = replace(KNOWN, streams={"sure": sure, "unsure": unsure, **KNOWN.streams})
+    assert known.unsure_streams == pytest.approx({"unsure": 9.0})
+    assert NetworkStatistics.from_json(known.to_json()) == known
 
 
 def test_what_is_left_out_is_as_the_defaults_say() -> None:

@@ -23,6 +23,18 @@ def test_tables_keep_rows_order_and_types(tmp_path: Path) -> None:
     assert pa.concat_tables([parquet.read_table(piece) for piece in pieces]).equals(table)
 
 
+def test_neighbors_are_of_different_sizes(tmp_path: Path) -> None:
+    """What of a micro-batch is fixed, and what a row's, cannot be told from micro-batches that are alike."""
+    parquet.write_table(pa.table({"n": range(1200)}), tmp_path / "a.parquet")
+    (tmp_path / "b.json").write_text('{"n": 1}\n' * 1200, encoding="utf-8")
+    assert cut([tmp_path / "a.parquet"], FileFormat.PARQUET, has_header=False, target=tmp_path / "tables")
+    assert cut([tmp_path / "b.json"], FileFormat.JSON, has_header=False, target=tmp_path / "lines")
+    rows = [parquet.read_metadata(piece).num_rows for piece in recorded_files(tmp_path / "tables")]
+    assert rows == [50, 150] * 6
+    sizes = [piece.stat().st_size for piece in recorded_files(tmp_path / "lines")]
+    assert [round(size / 450) for size in sizes[:-1]] == [1, 3] * 5 + [1]
+
+
 @pytest.mark.parametrize("ending", ["\n", ""])
 def test_lines_stay_whole(tmp_path: Path, ending: str) -> None:
     lines = [f'{{"n": {number}, "text": "{"x" * (number % 7)}ä"}}' for number in range(500)]

@@ -47,10 +47,19 @@ def explained(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
+_MOST_NAMED = 3
+"""So many queries are named that leave no time for others, the dearest first."""
+
+
 def _saturation(explanation: Explanation) -> str:
-    if not explanation.is_saturated:
-        return ""
-    return ", more than there is: what nothing can save, and what is protected, takes too long by itself"
+    e = explanation
+    if not e.is_saturated:
+        is_more = e.expected_seconds > e.budget_seconds * (1 + 1e-6)
+        return ", which still fits, but for headroom: to shed more would save next to nothing" if is_more else ""
+    dearest = sorted(e.whole_seconds.items(), key=lambda one: -one[1])
+    whole = ", ".join(f"{query} {seconds:.3g} s" for query, seconds in dearest[:_MOST_NAMED])
+    alone = f", and {e.protected_seconds:.3g} s queries that need every row (alone: {whole})" if whole else ""
+    return f", more than there is: {e.unsheddable_seconds:.3g} s take reading and fixed cost{alone}"
 
 
 def _tree(steps: Sequence[Step]) -> list[str]:

@@ -79,13 +79,14 @@ def _sampler(step: Step) -> str:
     return f"windows {step.needed_share:.3g}" if is_dropping else ""
 
 
-def _windows(kept_share: float, max_gap: int, gaps_by: str | None) -> str:
+def _windows(kept_share: float, max_gap: int, gaps_by: str | None, delay_seconds: float | None) -> str:
     if kept_share <= 0:
         return f"SHUT DOWN, as its gaps would be longer than {max_gap}"
     if kept_share >= 1:
         return "no windows dropped"
     of_each = " of each group" if gaps_by == GapsBy.GROUP else ""
-    return f"{share_text(kept_share)} of its windows kept, gaps{of_each} of at most {max_gap}"
+    late = "" if delay_seconds is None else f", answers up to {delay_seconds:.2g} s after their rows"
+    return f"{share_text(kept_share)} of its windows kept, gaps{of_each} of at most {max_gap}{late}"
 
 
 def _never_shed(outlook: Outlook) -> str:
@@ -98,7 +99,7 @@ def _line(outlook: Outlook) -> str:
     if outlook.is_joined_in_part:
         error = "unknown"
     if outlook.kept_share is not None:
-        notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by)
+        notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by, outlook.delay_seconds)
     if outlook.goal is not None:
         notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
     if outlook.size_column is not None:

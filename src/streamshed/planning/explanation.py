@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import LASTING_SHARE, Budget
 from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
 from streamshed.planning.joined_work import with_joined_work
+from streamshed.planning.kept_delay import WhileKept
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
 from streamshed.planning.rate_policies import (
@@ -51,6 +52,8 @@ class Outlook:
             its windows are never dropped.
         max_gap: How many of them may be missing in a row; None likewise.
         gaps_by: By what they are missing, "window" or "group"; None likewise.
+        delay_seconds: How long after a row came its answers may come, as all rows of a window are worked on that is
+            kept; None: windows are not dropped, or not as a whole.
         is_joined_in_part: Whether it is answered from a part of a join that was chosen to have many results, P being
             the share of the join that is done: then nothing tells how far off it is.
     """
@@ -69,6 +72,7 @@ class Outlook:
     kept_share: float | None = None
     max_gap: int | None = None
     gaps_by: str | None = None
+    delay_seconds: float | None = None
     is_joined_in_part: bool = False
 
 
@@ -123,8 +127,8 @@ class Explanation:
     budget_seconds: float
     unshed_seconds: float
     unsheddable_seconds: float
-    protected_seconds: float
-    whole_seconds: Mapping[str, float]
+    protected_seconds: float = 0.0
+    whole_seconds: Mapping[str, float] = field(default_factory=dict)
     expected_seconds: float
     steps: tuple[Step, ...]
     outlooks: tuple[Outlook, ...]
@@ -188,6 +192,7 @@ def explain(
     chosen = chosen_for(asked.tree, asked.demands, rates_of, for_work, droppable, utmost_seconds=utmost)
     found = _explanation(
         network,
+        known,
         asked,
         chosen,
         policy=policy,
@@ -241,6 +246,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     )
     return _explanation(
         network,
+        known,
         asked,
         decided_before(network, asked, effective_sampling_rates, kept_shares or {}),
         policy=policy,
@@ -251,20 +257,27 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     )
 
 
-def _with_windows(outlook: Outlook, chosen: ShedWork) -> Outlook:
+def _with_windows(outlook: Outlook, chosen: ShedWork, while_kept: WhileKept) -> Outlook:
     if outlook.query not in chosen.windows:
         return outlook
     query, kept = chosen.windows[outlook.query]
-    by = GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW
-    return replace(outlook, is_protected=False, kept_share=kept, max_gap=query.batch, gaps_by=str(by))
+    return replace(
+        outlook,
+        is_protected=False,
+        kept_share=kept,
+        max_gap=query.batch,
+        gaps_by=str(GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW),
+        delay_seconds=while_kept.delay_seconds(query, kept),
+    )
 
 
 def _rows_per_second(network: QueryNetwork, known: NetworkStatistics) -> float:
     return sum(known.stream(stream.name).rows_per_second for stream in network.streams)
 
 
-def _explanation(
+def _explanation(  # noqa: PLR0913 - what was decided, and under which load, each by name
     network: QueryNetwork,
+    known: NetworkStatistics,
     asked: NetworkLoad,
     chosen: ShedWork,
     *,
@@ -277,6 +290,11 @@ def _explanation(
     rates, droppable = chosen.rates, chosen.windows
     node_rates = asked.tree.node_rates(rates)
     placed = {sampler.node: sampler for sampler in samplers(asked.tree, rates)}
+    while_kept = WhileKept(
+        micro_batch_seconds=asked.unsheddable_seconds + chosen.seconds_while_kept(asked.tree, asked.demands),
+        trigger_interval_seconds=trigger_interval_seconds,
+        speeds={stream.name: known.stream(stream.name).event_seconds_per_second for stream in network.streams},
+    )
     return Explanation(
         policy=policy,
         load_factor=load_factor,
@@ -297,7 +315,7 @@ def _explanation(
             network.queries,
         ),
         outlooks=tuple(
-            _with_windows(_outlook(asked, number, rates, node_rates), chosen)
+            _with_windows(_outlook(asked, number, rates, node_rates), chosen, while_kept)
             for number, demand in enumerate(asked.demands)
             if demand.counts_for is None
         ),

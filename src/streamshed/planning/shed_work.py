@@ -39,6 +39,20 @@ class ShedWork:
     needed: Vector | None = None
     windows: Mapping[str, tuple[DroppableQuery, float]] = field(default_factory=dict)
 
+    def seconds_while_kept(self, tree: WorkTree, demands: Sequence[Demand]) -> float:
+        """Return what work takes of which all rows are in windows that are kept, of queries that are not shut down.
+
+        Args:
+            tree: What rows cost.
+            demands: The queries, in the tree's order.
+        """
+        kept = {name for name, (query, share) in self.windows.items() if share > 0 and not query.is_by_group}
+        done = [
+            1.0 if any(demands[query].query in kept for query in below) else share
+            for below, share in zip(tree.queries_below, self.done.tolist(), strict=True)
+        ]
+        return float(tree.node_seconds @ np.array(done))
+
 
 def chosen_for(
     tree: WorkTree,

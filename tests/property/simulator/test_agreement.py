@@ -153,7 +153,7 @@ def test_a_run_plans_what_explain_says(load: Load) -> None:
         assert planned == 1 if one.is_protected else planned <= max(3 * STEP * rate, ROUNDING)
 
 
-@examples(60)
+@examples(40)
 @given(loads(kinds_of_queries=(*WHOLE_OR_SAMPLED, "subset")))
 def test_simulate_shows_what_explain_says(load: Load) -> None:
     """Once the load has lasted: rates rise in steps, and stop where there is no room for another one."""

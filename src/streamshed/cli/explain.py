@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
-from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY, RATE_POLICIES
+from streamshed.planning.rate_policies import RATE_POLICIES
 
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
@@ -13,9 +13,10 @@ from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY, RATE_POLICIES
 @click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding.")
 @click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
 @click.option(
-    "--policy", default=DEFAULT_RATE_POLICY, type=click.Choice(list(RATE_POLICIES)), help="How rates are chosen."
+    "--policy", type=click.Choice(list(RATE_POLICIES)), help="How rates are chosen; else as the document says."
 )
 @click.option("--trigger", type=DURATION, help="How often a micro-batch starts; else as the document says.")
+@click.option("--latency", type=DURATION, help="Goal from a row's arrival to its answer; else likewise.")
 @click.option(
     "--headroom",
     type=click.FloatRange(0, 1, min_open=True),
@@ -28,22 +29,29 @@ def explain(
     file: Path,
     load: float,
     statistics: Path | None,
-    policy: str,
-    trigger: int | None,
-    headroom: float | None,
     picture: Path | None,
     as_json: bool,
+    trigger: int | None,
+    latency: int | None,
+    **options: object,
 ) -> None:
     """Explain what the network document FILE would shed: samplers, rates, expected errors, and what bounds them.
 
     Nothing runs, and neither Spark nor Java is needed.
     """
+    from dataclasses import replace
+
     from streamshed.cli.given_statistics import statistics_for
+    from streamshed.cli.run_overrides import overridden
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document import load_network
+    from streamshed.planning.budget import deadline_for
     from streamshed.planning.explanation import explain as planned
 
     document = load_network(file)
+    given = {"trigger_microseconds": trigger, "latency_microseconds": latency, **options}
+    run = overridden(replace(document.run, elastic=None), given)
+    trigger_seconds, goal = run.trigger_microseconds / 1e6, run.latency_microseconds
     foundation = document.network.foundation
     known = statistics_for(foundation, statistics)
     found = ExplainedNetwork(
@@ -51,9 +59,10 @@ def explain(
             foundation,
             known,
             load_factor=load,
-            policy=policy,
-            trigger_interval_seconds=(trigger or document.run.trigger_microseconds) / 1e6,
-            headroom=headroom or document.run.headroom,
+            policy=run.policy,
+            trigger_interval_seconds=trigger_seconds,
+            deadline_seconds=min(trigger_seconds, deadline_for(trigger_seconds, None if goal is None else goal / 1e6)),
+            headroom=run.headroom,
         ),
         document.run.predictions,
     )

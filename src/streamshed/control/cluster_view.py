@@ -41,11 +41,11 @@ def cluster_view(
     interval = settings.trigger_interval_seconds
     available = share * min(settings.deadline_seconds, interval) * max(1.0, elapsed_seconds / interval)
     fixed, demanded = fixed_seconds / available, decision.demanded_seconds / available
-    taken_seconds = decision.expected_seconds
+    taken = decision.expected_seconds / available
     if settings.shed_rule is not None and decision.shedding:
-        # Rates are rounded down to steps of 7 %; the shed factor means what is left before.
-        taken_seconds = max(taken_seconds, decision.budget_seconds)
-    admitted = min(demanded, taken_seconds / available)
+        # What the shed factor leaves: before rates are rounded down, and before one that starts late catches up.
+        taken = max(taken, decision.headroom / share)
+    admitted = min(demanded, taken)
     return ClusterView(
         now_seconds=decision.now_seconds,
         offered=_utilization(demanded, fixed, skew),

@@ -1,8 +1,8 @@
 """How much time the coming micro-batch may take."""
 
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import Allotment
 from streamshed.planning.budget import Budget
-from streamshed.statistics.forecast import Statistics
 
 SHORTEST_SHARE = 0.5
 """A deadline is shortened to this share at most; if that does not meet the latency goal, nothing does."""
@@ -16,7 +16,7 @@ def allotted(
     *,
     elapsed_seconds: float,
     backlog_rows: int,
-    headroom: float | None = None,
+    allotment: Allotment | None = None,
     held_up_seconds: float = 0.0,
 ) -> Budget:
     """Return the budget of a micro-batch: headroom · deadline − drain.
@@ -31,7 +31,7 @@ def allotted(
         settings: Trigger interval, latency goal, headroom.
         elapsed_seconds: Since the micro-batch before took its rows.
         backlog_rows: Rows that wait and that the micro-batch does not take.
-        headroom: The share of the time that may be filled; None: that of the settings.
+        allotment: The clock's part of the time, and the headroom; None: all of it, and that of the settings.
         held_up_seconds: For how long something else keeps it from its work, such as workers that start.
 
     Example:
@@ -43,7 +43,7 @@ def allotted(
         [1.6, 1.2, 1.6]
     """
     deadline_seconds = settings.deadline_seconds
-    headroom = settings.headroom if headroom is None else headroom
+    own = Allotment(settings.headroom) if allotment is None else allotment
     if backlog_rows > 0:
         deadline_seconds = min(deadline_seconds, settings.trigger_interval_seconds)
     left_seconds = settings.latency_goal_seconds - elapsed_seconds - held_up_seconds
@@ -52,23 +52,7 @@ def allotted(
     late_seconds = max(0.0, deadline_seconds - left_seconds) if reachable else 0.0
     return Budget(
         trigger_interval_seconds=settings.trigger_interval_seconds,
-        deadline_seconds=deadline_seconds,
-        headroom=headroom,
-        drain_seconds=headroom * late_seconds,
-    )
-
-
-def headroom_for(settings: ControlSettings, statistics: Statistics) -> float:
-    """Return the share of the time that a micro-batch may fill.
-
-    Args:
-        settings: Headroom, or the rule in its place.
-        statistics: The coming rows and what they cost.
-    """
-    if settings.shed_rule is None:
-        return settings.headroom
-    return settings.shed_rule.headroom(
-        statistics.seconds({}),
-        fixed_seconds=statistics.correction * statistics.load_model.fixed_seconds,
-        available_seconds=settings.deadline_seconds,
+        deadline_seconds=own.share * deadline_seconds,
+        headroom=own.headroom,
+        drain_seconds=own.share * own.headroom * late_seconds,
     )

@@ -87,6 +87,7 @@ class Decision:
         sizes_known: Whether those were known or estimated.
         backlog_rows: Rows that stay behind.
         budget_seconds: What the plan may fill.
+        headroom: The share of the time that it may fill, of all that several clocks share.
         demanded_seconds: How long the micro-batch would take if there were time for all that is to be done: without
             rows that nobody needs who is fed, and windows for which there is no room in state.
         state_bytes: How much state took when this was decided.
@@ -123,6 +124,7 @@ class Decision:
     correction: float
     now_seconds: float
     decided_at_seconds: float
+    headroom: float = 1.0
     drops: WindowDrops = NOTHING_DROPPED
     kept_shares: Mapping[str, float] = field(default_factory=dict)
     row_shares: Mapping[str, float] = field(default_factory=dict)

@@ -86,6 +86,11 @@ def _all_can_be_shared() -> float:
     return 0.0
 
 
+def _nobody_beside() -> float:
+    """All of the time is this loop's."""
+    return 1.0
+
+
 class ElasticLoop:
     """A control loop that knows how many workers there are, and asks for others.
 
@@ -98,7 +103,7 @@ class ElasticLoop:
         controller: Decides on workers.
         pool: Where they come from.
         partitions: In how many pieces work comes; None: in any number.
-        share: The share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
+        share: Tells the share of the workers' time that is this loop's, in (0, 1], where several use the same ones.
         undivided_share: Tells which share of the work one worker has to do, however many there are.
         withdraw_after_seconds: For how long fewer workers than were asked for have to suffice until the others are
             no longer wanted.
@@ -112,7 +117,7 @@ class ElasticLoop:
         pool: WorkerPool,
         *,
         partitions: int | None = None,
-        share: float = 1.0,
+        share: Callable[[], float] = _nobody_beside,
         undivided_share: Callable[[], float] = _all_can_be_shared,
         withdraw_after_seconds: float = math.inf,
         hold_up: HoldUp = NOTHING_HELD_UP,
@@ -215,7 +220,7 @@ class ElasticLoop:
             fixed_seconds=self._loop.state.load_model.fixed_seconds * decision.correction,
             elapsed_seconds=settings.trigger_interval_seconds if last is None else decision.now_seconds - last,
             skew=self._pool.skew,
-            share=self._share,
+            share=self._share(),
             undivided_share=self._pieces.undivided_share,
         )
         utmost, running = (

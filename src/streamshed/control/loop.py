@@ -7,6 +7,7 @@ from dataclasses import replace
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import OwnTime, SharedTime
 from streamshed.control.state import ControlState
 from streamshed.control.steps import decide, learn
 from streamshed.network.network import QueryNetwork
@@ -24,6 +25,9 @@ def nothing_held_up(_decision: Decision) -> float:
     return 0.0
 
 
+_ALONE = "the only clock"
+
+
 class ControlLoop:
     """Decides what each micro-batch sheds, and learns from how long it took.
 
@@ -33,18 +37,26 @@ class ControlLoop:
         network: What runs.
         settings: What the user asks.
         clock: Tells the seconds that decisions are stamped with.
+        time: The time of the workers; None: nobody else plans on it.
 
     Raises:
         UnsheddableQueryError: The network holds a query that the policy cannot answer, and
             `settings.unscalable` is `refuse`.
     """
 
-    def __init__(self, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        network: QueryNetwork,
+        settings: ControlSettings,
+        clock: Callable[[], float],
+        time: OwnTime | None = None,
+    ) -> None:
         if settings.unscalable == "refuse":
             policy_named(settings.policy).check(network)
         self._network = network.foundation
         self._settings = settings
         self._clock = clock
+        self._time = SharedTime([_ALONE], settings).of(_ALONE) if time is None else time
         self._lock = threading.Lock()
         self._kept_work = KeptWork(
             self._network,
@@ -128,6 +140,7 @@ class ControlLoop:
             self._state,
             upcoming,
             self._kept_work,
+            time=self._time,
             decided_at_seconds=self._clock(),
         )
 
@@ -137,7 +150,13 @@ class ControlLoop:
 
     @classmethod
     def from_json(
-        cls, text: str, *, network: QueryNetwork, settings: ControlSettings, clock: Callable[[], float]
+        cls,
+        text: str,
+        *,
+        network: QueryNetwork,
+        settings: ControlSettings,
+        clock: Callable[[], float],
+        time: OwnTime | None = None,
     ) -> "ControlLoop":
         """Build a loop that goes on where the one that wrote `text` stopped.
 
@@ -148,7 +167,7 @@ class ControlLoop:
             ValueError: The text cannot be used.
             UnsheddableQueryError: As on construction.
         """
-        loop = cls(network, settings, clock)
+        loop = cls(network, settings, clock, time)
         loop._state = ControlState.from_json(
             text, streams=[stream.name for stream in network.streams], settings=settings
         )

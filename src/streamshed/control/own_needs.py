@@ -40,7 +40,7 @@ def own_needs(
     Args:
         network: The network, of one time domain.
         decision: What was decided.
-        settings: Trigger interval and headroom.
+        settings: Trigger interval.
         load_model: What rows cost.
         latest_rows: By stream, the rows of the latest micro-batch that had any; one that is left out has had none.
         lifetime_seconds: For how long this holds.
@@ -94,7 +94,7 @@ def _room(
     of_rows = statistics.seconds({}) - fixed_seconds
     if of_rows <= 0:
         return None
-    time_seconds = settings.headroom * settings.trigger_interval_seconds
+    time_seconds = decision.headroom * settings.trigger_interval_seconds
     return max(LEAST_FOR_ROWS * time_seconds, time_seconds - fixed_seconds) / of_rows
 
 

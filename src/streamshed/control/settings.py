@@ -8,6 +8,7 @@ from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
 from streamshed.control.shed_rule import ShedRule
 from streamshed.errors import near_miss
+from streamshed.planning.budget import deadline_for
 from streamshed.planning.policies import DEFAULT_POLICY, policy_named
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -96,16 +97,6 @@ class ControlSettings:
 
     @property
     def deadline_seconds(self) -> float:
-        """How long a micro-batch may take.
-
-        A row waits at most for the micro-batch before its own, or one trigger interval T, and then for its
-        own. If none takes longer than D, its latency is at most max(T, D) + D. Within the goal L that allows
-        D = L − T up to T, and D = L/2 beyond.
-        """
-        longest = max(
-            self.latency_goal_seconds - self.trigger_interval_seconds
-            if self.latency_goal_seconds < 2 * self.trigger_interval_seconds
-            else self.latency_goal_seconds / 2,
-            0.0,
-        )
+        """How long a micro-batch may take: `deadline_for` the goal, beyond the trigger interval only if it may."""
+        longest = deadline_for(self.trigger_interval_seconds, self.latency_seconds)
         return longest if self.larger_micro_batches else min(longest, self.trigger_interval_seconds)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from streamshed.elasticity.controller_names import BY_SHED_FACTOR
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.shed_factor import ShedFactor
+from streamshed.elasticity.utilization import Utilization
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,11 +15,11 @@ class ShedRule:
     """Which share of the time may be filled, by how much is offered.
 
     From τ2 on the share SF of the rows is dropped. In time, that leaves the utilization at which SF settles: hardly
-    more than τ2 for a load that is hardly larger, nearly 1 for one that is many times as large.
+    more than τ2 for a load that is hardly larger, nearly 1 for one that is many times as large. τ is net of what a
+    micro-batch takes without rows.
 
     Args:
         factor: SF.
-        share: The share of the workers' time that is this network's, in (0, 1], where several use the same ones.
 
     Example:
         >>> rule = ShedRule(factor=ShedFactor(begin=0.8))
@@ -28,7 +29,6 @@ class ShedRule:
     """
 
     factor: ShedFactor
-    share: float = 1.0
 
     def headroom(self, unshed_seconds: float, *, fixed_seconds: float, available_seconds: float) -> float:
         """Return the share of the time that a plan may fill.
@@ -38,19 +38,20 @@ class ShedRule:
             fixed_seconds: How long it takes without any row.
             available_seconds: How much time there is for all, above 0.
         """
-        own_seconds = self.share * available_seconds
-        offered, fixed = unshed_seconds / own_seconds, min(fixed_seconds, unshed_seconds) / own_seconds
-        return self.share * max(self.factor.begin, self.factor.settled(offered, fixed=fixed))
+        offered, fixed = (
+            seconds / available_seconds for seconds in (unshed_seconds, min(fixed_seconds, unshed_seconds))
+        )
+        load = Utilization(offered, fixed=fixed)
+        return min(1.0, load.gross(max(self.factor.begin, self.factor.settled(load.net))))
 
 
-def shed_rule(elastic: ElasticSettings | None, controller: str | None = None, *, share: float = 1.0) -> ShedRule | None:
+def shed_rule(elastic: ElasticSettings | None, controller: str | None = None) -> ShedRule | None:
     """Return by which rule load is shed; None: by the headroom.
 
     Args:
         elastic: What is asked of elasticity; None: nothing is.
         controller: Who decides on workers; None: as is said there.
-        share: As of a `ShedRule`.
     """
     if elastic is None or (controller or elastic.controller) not in BY_SHED_FACTOR:
         return None
-    return ShedRule(factor=elastic.shed_factor, share=share)
+    return ShedRule(factor=elastic.shed_factor)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from streamshed.control.deadline import allotted, headroom_for
+from streamshed.control.deadline import allotted
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan, guarded
 from streamshed.control.hysteresis import entered, settled
@@ -12,22 +12,26 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.known_needs import unneeded_by_definition
 from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import Allotment, OwnTime
 from streamshed.control.state import ControlState
 from streamshed.network.byte_size import rounded_byte_size
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.budget import LASTING_SHARE
+from streamshed.planning.clock_work import ClockWork
 from streamshed.planning.coming_work import ComingWork
 from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.plan import SheddingPlan
 from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates
-from streamshed.planning.window_drop.decisions import UpcomingWindows, still_dropped
+from streamshed.planning.window_drop.decisions import still_dropped
 from streamshed.planning.window_drop.not_needed import unneeded_rows
 from streamshed.planning.window_drop.provenance import NeededRows
 from streamshed.planning.window_drop.retention import needed_share
 from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
 from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.work_shares import plan_work_shares
+from streamshed.planning.work_tree import WorkTree
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
@@ -41,6 +45,7 @@ def decide(
     upcoming: Upcoming,
     kept_work: KeptWork,
     *,
+    time: OwnTime,
     decided_at_seconds: float,
 ) -> tuple[ControlState, Decision]:
     """Decide what the coming micro-batch sheds: estimate, plan, settle, guard, apply."""
@@ -50,26 +55,28 @@ def decide(
     is_warm = last is None or not last.is_cold
     # How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
-    headroom = headroom_for(settings, statistics)
-    budget = allotted(
-        settings,
-        elapsed_seconds=waited_seconds,
-        backlog_rows=upcoming.backlog_rows,
-        headroom=headroom,
-        held_up_seconds=upcoming.held_up_seconds,
-    )
     policy = policy_named(settings.policy)
-    windows = _in_the_long_run(
-        upcoming.windows, settings, statistics, headroom=headroom, elapsed_seconds=waited_seconds
-    )
     use = _state_use(settings, state)
     unneeded = _unneeded(network, settings, upcoming, of_windows=True)
     work = kept_work.coming_work(
         kept_work.known(state.learned, settings.statistics),
         statistics,
-        None if windows is None else replace(windows, state=use, unneeded=unneeded),
+        None if upcoming.windows is None else replace(upcoming.windows, state=use, unneeded=unneeded),
     )
     useful = _useful(network, upcoming, work, _offered_per_second(settings, statistics, elapsed_seconds))
+    allotment = time.allotment(_asked_of_time(useful, statistics))
+    budget = allotted(
+        settings,
+        elapsed_seconds=waited_seconds,
+        backlog_rows=upcoming.backlog_rows,
+        allotment=allotment,
+        held_up_seconds=upcoming.held_up_seconds,
+    )
+    if upcoming.windows is not None:
+        work, useful = (
+            _in_the_long_run(one, settings, statistics, allotment, elapsed_seconds=waited_seconds)
+            for one in (work, useful)
+        )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed = plan_work_shares(network, statistics, budget)
     hysteresis = state.hysteresis.updated(
@@ -122,6 +129,7 @@ def decide(
         sizes_known=upcoming.sizes_known,
         backlog_rows=upcoming.backlog_rows,
         budget_seconds=budget.seconds,
+        headroom=allotment.headroom * allotment.share,
         demanded_seconds=statistics.seconds(demanded),
         state_bytes=use.taken_bytes,
         correction=statistics.correction,
@@ -213,23 +221,45 @@ def _estimated(network: QueryNetwork, state: ControlState, upcoming: Upcoming, e
 
 
 def _in_the_long_run(
-    windows: UpcomingWindows | None,
+    work: ComingWork,
     settings: ControlSettings,
     statistics: Statistics,
+    allotment: Allotment,
     *,
-    headroom: float,
     elapsed_seconds: float,
-) -> UpcomingWindows | None:
+) -> ComingWork:
     """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
 
     Queries are shut down only where it does not fit without any headroom, either.
     """
-    if windows is None:
-        return None
-    unsheddable_seconds = statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
-    came_in = max(elapsed_seconds, settings.trigger_interval_seconds)
-    steady, utmost = (max(0.0, share * came_in - unsheddable_seconds) for share in (headroom, _UTMOST))
-    return replace(windows, steady_seconds=steady, utmost_seconds=utmost)
+    unsheddable_seconds = _unsheddable_seconds(statistics)
+    came_in = allotment.share * max(elapsed_seconds, settings.trigger_interval_seconds)
+    steady, utmost = (max(0.0, part * came_in - unsheddable_seconds) for part in (allotment.headroom, LASTING_SHARE))
+    return replace(work, upcoming=replace(work.upcoming, steady_seconds=steady, utmost_seconds=utmost))
+
+
+def _asked_of_time(work: ComingWork, statistics: Statistics) -> ClockWork:
+    """What the micro-batch asks for, without rows that are of no use.
+
+    Work that is kept from an earlier load has the seconds and errors of that one; all of them have changed alike.
+    """
+    tree, known_seconds = work.tree, float(work.tree.node_seconds.sum())
+    now_seconds = sum(statistics.work_seconds(stream) for stream in statistics.offered_rows)
+    growth = now_seconds / known_seconds if known_seconds > 0 else 1.0
+    of_use = growth * tree.shares(tree.node_rates(work.largest * work.needed_shares))
+    nodes = [replace(one, seconds=one.seconds * part) for one, part in zip(tree.nodes, of_use.tolist(), strict=True)]
+    return ClockWork(
+        tree=WorkTree(tuple(nodes)),
+        demands=[replace(one, coefficient=work.error_factor * one.coefficient) for one in work.demands],
+        droppable=work.droppable,
+        fixed_seconds=statistics.correction * statistics.load_model.fixed_seconds,
+        unsheddable_seconds=_unsheddable_seconds(statistics),
+    )
+
+
+def _unsheddable_seconds(statistics: Statistics) -> float:
+    """What no plan can save, of queries that need every row nothing."""
+    return statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
 
 
 def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
@@ -307,8 +337,6 @@ def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBat
 
 _LEAST_SECONDS = 1e-3
 """No micro-batch takes less."""
-_UTMOST = 0.95
-"""Of the time that rows took to come: where everything takes more, micro-batches fall behind for good."""
 
 
 def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:

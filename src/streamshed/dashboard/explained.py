@@ -47,10 +47,19 @@ def explained(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
+_MOST_NAMED = 3
+"""So many queries are named that leave no time for others, the dearest first."""
+
+
 def _saturation(explanation: Explanation) -> str:
-    if not explanation.is_saturated:
-        return ""
-    return ", more than there is: what nothing can save, and what is protected, takes too long by itself"
+    e = explanation
+    if not e.is_saturated:
+        is_more = e.expected_seconds > e.budget_seconds * (1 + 1e-6)
+        return ", which still fits, but for headroom: to shed more would save next to nothing" if is_more else ""
+    dearest = sorted(e.whole_seconds.items(), key=lambda one: -one[1])
+    whole = ", ".join(f"{query} {seconds:.3g} s" for query, seconds in dearest[:_MOST_NAMED])
+    alone = f", and {e.protected_seconds:.3g} s queries that need every row (alone: {whole})" if whole else ""
+    return f", more than there is: {e.unsheddable_seconds:.3g} s take reading and fixed cost{alone}"
 
 
 def _tree(steps: Sequence[Step]) -> list[str]:
@@ -70,13 +79,14 @@ def _sampler(step: Step) -> str:
     return f"windows {step.needed_share:.3g}" if is_dropping else ""
 
 
-def _windows(kept_share: float, max_gap: int, gaps_by: str | None) -> str:
+def _windows(kept_share: float, max_gap: int, gaps_by: str | None, delay_seconds: float | None) -> str:
     if kept_share <= 0:
         return f"SHUT DOWN, as its gaps would be longer than {max_gap}"
     if kept_share >= 1:
         return "no windows dropped"
     of_each = " of each group" if gaps_by == GapsBy.GROUP else ""
-    return f"{share_text(kept_share)} of its windows kept, gaps{of_each} of at most {max_gap}"
+    late = "" if delay_seconds is None else f", answers up to {delay_seconds:.2g} s after their rows"
+    return f"{share_text(kept_share)} of its windows kept, gaps{of_each} of at most {max_gap}{late}"
 
 
 def _never_shed(outlook: Outlook) -> str:
@@ -89,7 +99,7 @@ def _line(outlook: Outlook) -> str:
     if outlook.is_joined_in_part:
         error = "unknown"
     if outlook.kept_share is not None:
-        notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by)
+        notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by, outlook.delay_seconds)
     if outlook.goal is not None:
         notes += f"{'; ' if notes else ''}{'within' if outlook.meets_goal else 'MISSES'} {outlook.goal}"
     if outlook.size_column is not None:

@@ -11,6 +11,7 @@ from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.network.duration import parse_duration
 from streamshed.network.network import QueryNetwork
 from streamshed.network.prediction_settings import PredictionSettings
+from streamshed.planning.budget import deadline_for
 from streamshed.planning.explanation import Explanation, explain
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
 from streamshed.statistics.guess import believed_statistics
@@ -62,6 +63,7 @@ def explain_network(
     statistics: NetworkStatistics | None = None,
     policy: str = DEFAULT_RATE_POLICY,
     trigger: str = "2 seconds",
+    latency: str | None = None,
     headroom: float = 0.8,
 ) -> ExplainedNetwork:
     """Tell where samplers would go at some load, at which rates, and what that would cost the answers.
@@ -72,6 +74,7 @@ def explain_network(
         statistics: What is known of it, as `Run.statistics()` returns or `streamshed profile` writes; None: a guess.
         policy: One of `RATE_POLICIES`.
         trigger: How often a micro-batch starts.
+        latency: Goal from a row's arrival to its answer; None: twice as long.
         headroom: The share of it that a plan may fill.
 
     Raises:
@@ -89,13 +92,16 @@ def explain_network(
         [('total', '10 % at 95 %', True)]
     """
     foundation = network.foundation
+    trigger_seconds = parse_duration(trigger) / 1e6
+    latency_seconds = None if latency is None else parse_duration(latency) / 1e6
     return ExplainedNetwork(
         explain(
             foundation,
             with_sides(foundation, believed_statistics(foundation, statistics), statistics),
             load_factor=load,
             policy=policy,
-            trigger_interval_seconds=parse_duration(trigger) / 1e6,
+            trigger_interval_seconds=trigger_seconds,
+            deadline_seconds=min(trigger_seconds, deadline_for(trigger_seconds, latency_seconds)),
             headroom=headroom,
         )
     )

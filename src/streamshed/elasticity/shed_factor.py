@@ -57,15 +57,14 @@ class ShedFactor:
         excess = min(1.0, (utilization - self.begin) / (1 - self.begin))
         return self.base + float((1 - self.base) * excess ** EXPONENTS[self.shape])
 
-    def settled(self, offered_utilization: float, *, fixed: float = 0.0) -> float:
-        """Return the utilization at which shedding balances a lasting load: the τ with τ = F + (ρ − F)·(1 − SF(τ)).
+    def settled(self, offered_utilization: float) -> float:
+        """Return the utilization at which shedding balances a lasting load: the τ with τ = ρ·(1 − SF(τ)).
 
         What a worker holds is what was let in, and what is let in depends on what it holds. Where SF jumps (B > 0) no τ
         may balance; then it is τ2, around which rows held go up and down.
 
         Args:
             offered_utilization: ρ: what τ would be if nothing were shed, at least 0.
-            fixed: F, the part of it that no row makes and so no shedding changes, from 0 to ρ.
 
         Returns:
             At most 1, however large the load: rows alone never saturate a worker.
@@ -82,6 +81,6 @@ class ShedFactor:
         low, high = self.begin, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            fits = middle <= fixed + (offered_utilization - fixed) * (1 - self.at(middle))
+            fits = middle <= offered_utilization * (1 - self.at(middle))
             low, high = (middle, high) if fits else (low, middle)
         return low

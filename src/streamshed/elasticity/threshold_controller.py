@@ -15,9 +15,9 @@ from streamshed.elasticity.view import ClusterView
 class ThresholdController:
     """Adds workers when τ ≥ τ3 has lasted, until τ is about τ1; releases when τ ≤ τ0 has, until τ1 or m = M.
 
-    As in the text there is one τ, that of the rows which workers hold: the admitted load. The text does not say how
-    many workers come at a time; here those that bring this τ to τ1. It keeps adding while τ stays above τ1, once
-    those it asked for carry load.
+    As in the text there is one τ, that of the rows which workers hold: the admitted load, net of what is fixed
+    (`Utilization.net`). The text does not say how many workers come at a time; here those that bring this τ to τ1. It
+    keeps adding while τ stays above τ1, once those it asked for carry load.
 
     Args:
         settings: Thresholds, limits, and how long they have to be passed.
@@ -46,7 +46,7 @@ class ThresholdController:
 
     def step(self, view: ClusterView) -> tuple[ThresholdController, ScalingDecision]:
         """Decide on the number of workers; see the class."""
-        settings, utilization, now = self.settings, view.admitted.mean, view.now_seconds
+        settings, utilization, now = self.settings, view.admitted.net, view.now_seconds
         thresholds = settings.thresholds
         high = self.high.observed(utilization >= thresholds.add, now)
         # Who is not given what it wants, as another needs more of the same workers, goes on wanting it.
@@ -70,7 +70,8 @@ class ThresholdController:
     def _until_initial(self, view: ClusterView) -> int:
         pieces, load = view.pieces(self.settings.limits), view.admitted
         demand = demand_of(load, workers=view.workers.running, pieces=pieces)
-        wanted = workers_at(self.settings.thresholds.initial, demand=demand, fixed=load.fixed, pieces=pieces)
+        target = load.gross(self.settings.thresholds.initial)
+        wanted = workers_at(target, demand=demand, fixed=load.fixed, pieces=pieces)
         return view.workers.obtainable if wanted is None else wanted
 
     def _decided(self, view: ClusterView, wanted: int, reason: str) -> ScalingDecision:

@@ -91,6 +91,26 @@ class Utilization:
         return self.mean if self.largest is None else self.largest
 
     @property
+    def net(self) -> float:
+        """τ as a share of the time that the fixed part leaves: what another number of workers can bring to anything.
+
+        Thresholds are meant of this one, as those of the text are of rows held: where a micro-batch without rows takes
+        half of the time, no number of workers brings τ itself below that.
+
+        >>> Utilization(0.8, fixed=0.5).net, Utilization(0.5, fixed=0.5).net
+        (0.6000000000000001, 0.0)
+        """
+        return (self.mean - self.fixed) / (1 - self.fixed) if self.fixed < 1 else math.inf
+
+    def gross(self, net: float) -> float:
+        """Return the τ whose net is that, beside the same fixed part.
+
+        >>> Utilization(0.8, fixed=0.5).gross(0.4)
+        0.7
+        """
+        return self.fixed + net * max(0.0, 1 - self.fixed)
+
+    @property
     def skew(self) -> float:
         """τ of the busiest worker ÷ that of all, but for the fixed part; 1: all are alike."""
         shared = self.mean - self.fixed

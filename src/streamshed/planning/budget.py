@@ -3,6 +3,9 @@
 import math
 from dataclasses import dataclass
 
+LASTING_SHARE = 0.95
+"""Of the time that rows took to come: where everything takes more, micro-batches fall behind for good."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
@@ -64,3 +67,23 @@ class Budget:
     def utilization(self, seconds: float) -> float:
         """Return `seconds` as a share of the trigger interval."""
         return seconds / self.trigger_interval_seconds
+
+
+def deadline_for(trigger_interval_seconds: float, latency_seconds: float | None) -> float:
+    """Return how long a micro-batch may take if it is to be done within a latency goal L, however large it may get.
+
+    A row waits at most for the micro-batch before its own, or one trigger interval T, and then for its own. If none
+    takes longer than D, its latency is at most max(T, D) + D. Within L that allows D = L − T up to T, and D = L/2
+    beyond.
+
+    Args:
+        trigger_interval_seconds: T.
+        latency_seconds: L; None: 2·T.
+
+    Example:
+        >>> [deadline_for(2.0, latency) for latency in (3.0, None, 10.0)]
+        [1.0, 2.0, 5.0]
+    """
+    goal = 2 * trigger_interval_seconds if latency_seconds is None else latency_seconds
+    is_short = goal < 2 * trigger_interval_seconds
+    return max(goal - trigger_interval_seconds if is_short else goal / 2, 0.0)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from streamshed.planning.demand import Demand
+from streamshed.planning.strata import by_priority
 from streamshed.planning.tight_scale import tight_scale
 from streamshed.planning.work_tree import Truths, Vector, WorkTree
 
@@ -50,15 +51,18 @@ def effective_rates(
         Rates in [0, 1]. Their load is the budget, unless they are all 1, or what is protected needs more than that.
     """
     protected = np.array([demand.is_protected for demand in demands], np.bool_)
-    rates: Vector = np.where(protected, 1.0, 0.0)
-    priorities = np.array([demand.priority for demand in demands])
-    for priority in sorted(set(priorities[~protected].tolist()), reverse=True):
-        members = (priorities == priority) & ~protected
-        rates = _with_goals(tree, demands, rates, members, budget_seconds)
-        rates = _raised(tree, rates, members, budget_seconds, slopes, curve)
-        if (rates[members] < 1).any():
-            break
-    return rates
+
+    def raised(rates: Vector, members: list[int]) -> Vector:
+        those = np.isin(np.arange(len(demands)), members)
+        with_goals = _with_goals(tree, demands, rates, those, budget_seconds)
+        return _raised(tree, with_goals, those, budget_seconds, slopes, curve)
+
+    return by_priority(
+        {number: demand.priority for number, demand in enumerate(demands) if not demand.is_protected},
+        np.where(protected, 1.0, 0.0),
+        raised,
+        lambda rates, members: bool((rates[members] >= 1).all()),
+    )
 
 
 def _with_goals(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from streamshed.network.gaps_by import GapsBy
 from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork
+from streamshed.planning.budget import LASTING_SHARE, Budget
 from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
 from streamshed.planning.joined_work import with_joined_work
+from streamshed.planning.kept_delay import WhileKept
 from streamshed.planning.network_load import NetworkLoad, network_load
 from streamshed.planning.placement import Sampler, samplers
 from streamshed.planning.rate_policies import (
@@ -23,6 +27,7 @@ from streamshed.planning.shed_work import ShedWork, chosen_for, decided_before
 from streamshed.planning.sustained_load import sustained_factor
 from streamshed.planning.upper_steps import with_upper_steps
 from streamshed.planning.window_drop.droppable import droppable_queries
+from streamshed.planning.work_shares import allowed_seconds
 from streamshed.planning.work_tree import Vector
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -47,6 +52,8 @@ class Outlook:
             its windows are never dropped.
         max_gap: How many of them may be missing in a row; None likewise.
         gaps_by: By what they are missing, "window" or "group"; None likewise.
+        delay_seconds: How long after a row came its answers may come, as all rows of a window are worked on that is
+            kept; None: windows are not dropped, or not as a whole.
         is_joined_in_part: Whether it is answered from a part of a join that was chosen to have many results, P being
             the share of the join that is done: then nothing tells how far off it is.
     """
@@ -65,6 +72,7 @@ class Outlook:
     kept_share: float | None = None
     max_gap: int | None = None
     gaps_by: str | None = None
+    delay_seconds: float | None = None
     is_joined_in_part: bool = False
 
 
@@ -101,9 +109,11 @@ class Explanation:
         load_factor: Rows per second ÷ those sustained without shedding.
         rows_per_second: All streams together.
         trigger_interval_seconds: How often a micro-batch starts.
-        budget_seconds: What it may take.
+        budget_seconds: What a plan may fill of it.
         unshed_seconds: What it would take.
-        unsheddable_seconds: What of that nothing can save.
+        unsheddable_seconds: What of that nothing can save, whatever is asked.
+        protected_seconds: What of that queries take together that need every row.
+        whole_seconds: Per query that needs every row, what it takes by itself.
         expected_seconds: What it takes under the plan.
         steps: The nodes, each directly or indirectly below the last one of lower depth.
         outlooks: Per query.
@@ -117,6 +127,8 @@ class Explanation:
     budget_seconds: float
     unshed_seconds: float
     unsheddable_seconds: float
+    protected_seconds: float = 0.0
+    whole_seconds: Mapping[str, float] = field(default_factory=dict)
     expected_seconds: float
     steps: tuple[Step, ...]
     outlooks: tuple[Outlook, ...]
@@ -124,8 +136,8 @@ class Explanation:
 
     @property
     def is_saturated(self) -> bool:
-        """Whether even that fits no longer which nothing can save."""
-        return self.expected_seconds > self.budget_seconds * (1 + 1e-6)
+        """Whether even that fits no longer which nothing can save, and what queries take that need every row."""
+        return self.unsheddable_seconds + self.protected_seconds > self.budget_seconds * (1 + 1e-6)
 
 
 def explain(
@@ -135,9 +147,10 @@ def explain(
     load_factor: float,
     policy: str = DEFAULT_RATE_POLICY,
     trigger_interval_seconds: float = 2.0,
+    deadline_seconds: float | None = None,
     headroom: float = 0.8,
 ) -> Explanation:
-    """Plan for a multiple of the load that is sustained without shedding.
+    """Plan for a multiple of the load that is sustained without shedding, as a run does when it lasts.
 
     Args:
         network: The network.
@@ -145,6 +158,7 @@ def explain(
         load_factor: The multiple, above 0.
         policy: One of `RATE_POLICIES`.
         trigger_interval_seconds: How often a micro-batch starts.
+        deadline_seconds: How long one may take, by the latency goal; None: as long as that.
         headroom: The share of it that a plan may fill.
 
     Raises:
@@ -153,7 +167,11 @@ def explain(
             since nothing costs anything.
     """
     rates_of = rate_policy_named(policy)
-    budget_seconds = headroom * trigger_interval_seconds
+    budget = Budget(
+        trigger_interval_seconds=trigger_interval_seconds,
+        deadline_seconds=trigger_interval_seconds if deadline_seconds is None else deadline_seconds,
+        headroom=headroom,
+    )
 
     def load(factor: float) -> NetworkLoad:
         return network_load(
@@ -165,19 +183,23 @@ def explain(
             counted_rows=policy in COUNTING,
         )
 
-    factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget_seconds)
+    factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
     asked = load(factor)
     droppable = {} if policy == "uniform" else {one.query: one for one in droppable_queries(network)}
-    chosen = chosen_for(asked, rates_of, budget_seconds - asked.unsheddable_seconds, droppable)
+    needed_seconds = asked.unsheddable_seconds + _protected_seconds(asked, droppable, policy)
+    for_work = allowed_seconds(asked.unshed_seconds, needed_seconds, budget) - asked.unsheddable_seconds
+    utmost = LASTING_SHARE * trigger_interval_seconds - asked.unsheddable_seconds
+    chosen = chosen_for(asked.tree, asked.demands, rates_of, for_work, droppable, utmost_seconds=utmost)
     found = _explanation(
         network,
+        known,
         asked,
         chosen,
         policy=policy,
         load_factor=load_factor,
         rows_per_second=factor * _rows_per_second(network, known),
         trigger_interval_seconds=trigger_interval_seconds,
-        budget_seconds=budget_seconds,
+        budget_seconds=budget.seconds,
     )
     joins = join_outlooks(network, known, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds)
     in_part = {join.join for join in joins if join.is_sheddable and join.mode == JoinMode.SUBSET}
@@ -224,6 +246,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     )
     return _explanation(
         network,
+        known,
         asked,
         decided_before(network, asked, effective_sampling_rates, kept_shares or {}),
         policy=policy,
@@ -234,20 +257,27 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     )
 
 
-def _with_windows(outlook: Outlook, chosen: ShedWork) -> Outlook:
+def _with_windows(outlook: Outlook, chosen: ShedWork, while_kept: WhileKept) -> Outlook:
     if outlook.query not in chosen.windows:
         return outlook
     query, kept = chosen.windows[outlook.query]
-    by = GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW
-    return replace(outlook, is_protected=False, kept_share=kept, max_gap=query.batch, gaps_by=str(by))
+    return replace(
+        outlook,
+        is_protected=False,
+        kept_share=kept,
+        max_gap=query.batch,
+        gaps_by=str(GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW),
+        delay_seconds=while_kept.delay_seconds(query, kept),
+    )
 
 
 def _rows_per_second(network: QueryNetwork, known: NetworkStatistics) -> float:
     return sum(known.stream(stream.name).rows_per_second for stream in network.streams)
 
 
-def _explanation(
+def _explanation(  # noqa: PLR0913 - what was decided, and under which load, each by name
     network: QueryNetwork,
+    known: NetworkStatistics,
     asked: NetworkLoad,
     chosen: ShedWork,
     *,
@@ -257,9 +287,14 @@ def _explanation(
     trigger_interval_seconds: float,
     budget_seconds: float,
 ) -> Explanation:
-    rates = chosen.rates
+    rates, droppable = chosen.rates, chosen.windows
     node_rates = asked.tree.node_rates(rates)
     placed = {sampler.node: sampler for sampler in samplers(asked.tree, rates)}
+    while_kept = WhileKept(
+        micro_batch_seconds=asked.unsheddable_seconds + chosen.seconds_while_kept(asked.tree, asked.demands),
+        trigger_interval_seconds=trigger_interval_seconds,
+        speeds={stream.name: known.stream(stream.name).event_seconds_per_second for stream in network.streams},
+    )
     return Explanation(
         policy=policy,
         load_factor=load_factor,
@@ -268,17 +303,29 @@ def _explanation(
         budget_seconds=budget_seconds,
         unshed_seconds=asked.unshed_seconds,
         unsheddable_seconds=asked.unsheddable_seconds,
-        expected_seconds=asked.unsheddable_seconds + chosen.work_seconds(asked),
+        protected_seconds=_protected_seconds(asked, droppable, policy),
+        whole_seconds={
+            demand.query: asked.tree.load_seconds(np.eye(len(rates))[number])
+            for number, demand in enumerate(asked.demands)
+            if demand.is_protected and demand.query not in droppable
+        },
+        expected_seconds=asked.unsheddable_seconds + float(asked.tree.node_seconds @ chosen.done),
         steps=with_upper_steps(
             [_step(asked, index, node_rates, placed.get(index), chosen.needed) for index in _from_the_top(asked)],
             network.queries,
         ),
         outlooks=tuple(
-            _with_windows(_outlook(asked, number, rates, node_rates), chosen)
+            _with_windows(_outlook(asked, number, rates, node_rates), chosen, while_kept)
             for number, demand in enumerate(asked.demands)
             if demand.counts_for is None
         ),
     )
+
+
+def _protected_seconds(asked: NetworkLoad, droppable: Collection[str], policy: str) -> float:
+    """What queries take that need every row, and whoever gets all of them for it: a policy gives others nothing."""
+    demands = [replace(one, is_protected=one.is_protected and one.query not in droppable) for one in asked.demands]
+    return asked.tree.load_seconds(rate_policy_named(policy)(asked.tree, demands, 0.0))
 
 
 def _from_the_top(load: NetworkLoad) -> list[int]:

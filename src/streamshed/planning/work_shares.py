@@ -24,7 +24,7 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     U/H and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
     if nothing had to be caught up is kept whole, and takes less time than there is until the next. Beyond that, allowed
     falls as the excess grows, second by second, until it is the budget: just over the edge nearly everything is kept.
-    Where U exceeds the budget it falls to 1.1·U.
+    Where U exceeds the budget it falls to 1.1·U, but not beyond the deadline where U alone ends before it.
 
     Args:
         network: Whose streams are shed.
@@ -38,11 +38,11 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     unshed_seconds = statistics.seconds({})
     work_seconds = sum((1 - share) * statistics.work_seconds(stream) for stream, share in least.items())
     unsheddable_seconds = unshed_seconds - work_seconds
-    allowed_seconds = _allowed_seconds(unshed_seconds, unsheddable_seconds, budget)
-    code = _largest_fitting(unshed_seconds, work_seconds, allowed_seconds)
+    allowed = allowed_seconds(unshed_seconds, unsheddable_seconds, budget)
+    code = _largest_fitting(unshed_seconds, work_seconds, allowed)
     work_codes = {stream: WHOLE if share >= 1 else code for stream, share in least.items()}
     expected_seconds = statistics.seconds(work_shares(work_codes, least))
-    remedy = _remedy(unshed_seconds, unsheddable_seconds, allowed_seconds, budget)
+    remedy = _remedy(unshed_seconds, unsheddable_seconds, allowed, budget)
     return SheddingPlan(
         work_codes=work_codes,
         least_shares=least,
@@ -53,7 +53,7 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
         expected_utilization=budget.utilization(expected_seconds),
         unshed_seconds=unshed_seconds,
         unsheddable_seconds=unsheddable_seconds,
-        allowed_seconds=allowed_seconds,
+        allowed_seconds=allowed,
         saturated=remedy is Remedy.REFUSE,
         protected_streams=_protected(network, least),
     )
@@ -86,7 +86,20 @@ def _reason(remedy: Remedy, unshed_seconds: float, budget: Budget) -> str:
     return CATCHING_UP if unshed_seconds <= budget.undrained_seconds else SPARED
 
 
-def _allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> float:
+def allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: Budget) -> float:
+    """Return how much time a micro-batch may take, by how much of it nothing can save; see `plan_work_shares`.
+
+    Args:
+        unshed_seconds: What it takes if nothing is shed.
+        unsheddable_seconds: U.
+        budget: The time to fill.
+
+    Example:
+        >>> budget = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
+        >>> [round(allowed_seconds(unshed, least, budget), 3) for unshed, least in (
+        ...     (1.5, 0.3), (4.0, 0.3), (1.9, 1.55), (4.0, 1.7), (4.0, 1.9), (4.0, 3.0))]
+        [1.6, 1.6, 1.938, 1.87, 2.0, 3.3]
+    """
     spared_seconds = max(
         min(unsheddable_seconds / budget.headroom, budget.utmost_seconds),
         budget.undrained_seconds,
@@ -96,6 +109,8 @@ def _allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: 
     least_seconds = budget.seconds
     if unsheddable_seconds >= budget.seconds:
         least_seconds = (1 + WORTH_SAVING) * unsheddable_seconds
+        if unsheddable_seconds < budget.utmost_seconds:
+            least_seconds = min(least_seconds, budget.utmost_seconds)
     return max(least_seconds, spared_seconds - (unshed_seconds - spared_seconds))
 
 

@@ -130,7 +130,9 @@ class DomainRun:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
         partitions, workers = self.manifest.partitions, settings.workers
         self._scaling = (
-            None if workers is None else DomainScaling(workers, self._loop, partitions, self._parallel_tasks)
+            None
+            if workers is None
+            else DomainScaling(workers, self._loop, partitions, self._parallel_tasks, settings.time)
         )
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock)
@@ -329,10 +331,16 @@ class DomainRun:
         own = QueryNetwork(tuple(q for q in self._network.queries if q.stream in self.domain.streams))
         if text is not None:
             try:
-                return ControlLoop.from_json(text, network=own, settings=self._settings.control, clock=time.time)
+                return ControlLoop.from_json(
+                    text,
+                    network=own,
+                    settings=self._settings.control,
+                    clock=time.time,
+                    time=self._settings.time,
+                )
             except ValueError as error:
                 _log.warning("the control loop starts anew, what it had learned cannot be read: %s", error)
-        return ControlLoop(own, self._settings.control, time.time)
+        return ControlLoop(own, self._settings.control, time.time, self._settings.time)
 
     def _facts(self) -> DomainFacts:
         longest = longest_window(self._network, self.manifest.classes)

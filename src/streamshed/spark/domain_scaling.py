@@ -10,6 +10,7 @@ from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.first_workers import first_workers, known_work
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
+from streamshed.control.shared_time import ClockTime
 from streamshed.elasticity.balance import Balance, StageWork
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.hold_up import HoldUp
@@ -30,14 +31,12 @@ class DomainWorkers:
         settings: What is asked of elasticity.
         pool: The workers.
         share: What it may ask of them; its own among the time domains.
-        domains: How many time domains share them.
         cores: How many tasks one worker runs at a time.
     """
 
     settings: ElasticSettings
     pool: ExecutorPool
     share: SharedWorkers
-    domains: int
     cores: int
 
 
@@ -56,21 +55,24 @@ class DomainScaling:
         loop: The control loop.
         partitions: Of its stateful stages: in so many pieces work comes at least.
         slots: Returns how many tasks can run at a time.
+        time: Its part of the time of the workers.
     """
 
-    def __init__(self, workers: DomainWorkers, loop: ControlLoop, partitions: int, slots: Callable[[], int]) -> None:
+    def __init__(
+        self, workers: DomainWorkers, loop: ControlLoop, partitions: int, slots: Callable[[], int], time: ClockTime
+    ) -> None:
         self._pool, self._cores, self._slots = workers.pool, workers.cores, slots
         self._balance = Balance()
         self._stages: Stages | None = None
         self._input: Cut | None = None
         settings = _in_pieces(workers.settings, partitions, workers.cores)
-        self._settings, self._share = settings, 1 / workers.domains
+        self._settings, self._time = settings, time
         self.loop = ElasticLoop(
             loop,
             controller_named(settings.controller, settings),
             workers.share,
             partitions=settings.limits.partitions,
-            share=self._share,
+            share=lambda: time.share,
             undivided_share=self._undivided_share,
             withdraw_after_seconds=settings.release_after_seconds,
             hold_up=HoldUp(settings.held_up_seconds),
@@ -89,7 +91,7 @@ class DomainScaling:
             self._settings,
             wanted_before=wanted[-1] if wanted else None,
             work=known_work(self.loop.loop.state, control),
-            available_seconds=self._share * min(control.deadline_seconds, control.trigger_interval_seconds),
+            available_seconds=self._time.share * min(control.deadline_seconds, control.trigger_interval_seconds),
         )
 
     def watch(self, stages: Stages, source: Cut) -> None:

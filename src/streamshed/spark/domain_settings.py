@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import ClockTime
 from streamshed.spark.domain_needs import NeedsSettings
 from streamshed.spark.domain_scaling import DomainWorkers
 from streamshed.spark.state_layout import StateLayout
@@ -17,6 +18,7 @@ class DomainSettings:
     Attributes:
         checkpoint: Its folder.
         control: What the control loop is asked.
+        time: Its part of the time of the workers.
         confidence: Of the intervals of answers.
         partitions: State partitions of a new checkpoint.
         layout: What state is reserved for, beyond what the queries need.
@@ -26,6 +28,7 @@ class DomainSettings:
 
     checkpoint: str
     control: ControlSettings
+    time: ClockTime
     confidence: float
     partitions: int
     layout: StateLayout

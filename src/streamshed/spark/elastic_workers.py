@@ -51,9 +51,7 @@ def elastic_workers(
     )
     pool.workers(time.time())
     wants: dict[str, int] = {}
-    return {
-        clock: DomainWorkers(settings, pool, SharedWorkers(pool, wants, clock), len(clocks), cores) for clock in clocks
-    }
+    return {clock: DomainWorkers(settings, pool, SharedWorkers(pool, wants, clock), cores) for clock in clocks}
 
 
 def begin_with(workers: Mapping[str, DomainWorkers], first: Mapping[str, int]) -> None:

@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from streamshed.control.settings import Unscalable
+from streamshed.control.shared_time import SharedTime
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.feed import Feed, refuse_bad_feeds
@@ -273,7 +274,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         if elastic is None
         else elastic_workers(spark, elastic, clocks, partitions=cores, period_seconds=control.trigger_interval_seconds)
     )
-    layout = StateLayout().extended(*reserve)
+    layout, shared_time = StateLayout().extended(*reserve), SharedTime(clocks, control)
     domains = [
         DomainRun(
             network,
@@ -282,6 +283,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             DomainSettings(
                 f"{folder}/{domain.clock}",
                 control,
+                shared_time.of(domain.clock),
                 confidence,
                 cores,
                 layout,

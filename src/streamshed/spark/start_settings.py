@@ -71,19 +71,19 @@ class StartSettings:
         return parse_duration(self.worker_patience) / 1e6
 
     def control(self, domains: int) -> ControlSettings:
-        """Return what the control loop of one of several time domains is asked; they share the headroom evenly."""
+        """Return what the control loop of one of several time domains is asked; state they share evenly."""
         return ControlSettings(
             trigger_interval_seconds=parse_duration(self.trigger) / 1e6,
             latency_seconds=None if self.latency is None else parse_duration(self.latency) / 1e6,
             larger_micro_batches=self.larger_micro_batches,
             prior=self.prior or LoadPrior(),
             statistics=self.statistics,
-            headroom=self.headroom / domains,
+            headroom=self.headroom,
             policy=self.policy,
             advisory=self.advisory,
             unscalable=self.unscalable,
             state_limit_bytes=None if self.state_limit is None else parse_byte_size(self.state_limit) // domains,
-            shed_rule=shed_rule(self.elastic, share=1 / domains),
+            shed_rule=shed_rule(self.elastic),
         )
 
 

@@ -46,7 +46,7 @@ class Domains:
                 Application(SECONDS_PER_ROW, delivers=False).loop,
                 controller_named("predictive", ELASTIC),
                 SharedWorkers(self.cluster, wants, name),
-                share=0.5,
+                share=lambda: 0.5,
             )
             for name in ("one", "other")
         ]

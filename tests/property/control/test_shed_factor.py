@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.control.deadline import headroom_for
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import SharedTime
 from streamshed.control.shed_rule import ShedRule, shed_rule
 from streamshed.elasticity.controllers import CONTROLLERS
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
 from streamshed.elasticity.workers import WorkerLimits
+from streamshed.planning.clock_work import ClockWork
+from streamshed.planning.demand import Demand
+from streamshed.planning.work_tree import WorkNode, WorkTree
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import constant
-from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN
@@ -28,29 +29,28 @@ ROUNDING = 0.07
 """Sampling rates are rounded to steps of so much."""
 
 
-@given(st.floats(0.5, 0.9), BASES, SHAPES, st.floats(0.01, 50), st.floats(0.01, 50), st.floats(0.01, 1))
+@given(st.floats(0.5, 0.9), BASES, SHAPES, st.floats(0.01, 50), st.floats(0.01, 50))
 def test_more_load_never_leaves_less_time_nor_more_than_all(
-    begin: float, base: float, shape: str, one: float, other: float, share: float
+    begin: float, base: float, shape: str, one: float, other: float
 ) -> None:
-    rule = ShedRule(factor=ShedFactor(begin=begin, base=base, shape=shape), share=share)
+    rule = ShedRule(factor=ShedFactor(begin=begin, base=base, shape=shape))
     less, more = (
         rule.headroom(load * INTERVAL, fixed_seconds=0.0, available_seconds=INTERVAL) for load in sorted((one, other))
     )
-    assert share * begin * (1 - 1e-9) <= less <= more * (1 + 1e-9)
-    assert more <= share * (1 + 1e-9)
+    assert begin * (1 - 1e-9) <= less <= more * (1 + 1e-9)
+    assert more <= 1 + 1e-9
 
 
-@given(st.floats(0.5, 0.9), BASES, SHAPES, st.floats(0.1, 50), st.floats(0, 0.5))
+@given(st.floats(0.5, 0.9), BASES, SHAPES, st.floats(0.1, 50))
 def test_the_share_of_rows_that_is_dropped_is_the_shed_factor(
-    begin: float, base: float, shape: str, offered: float, fixed: float
+    begin: float, base: float, shape: str, offered: float
 ) -> None:
-    """Of what rows take; but where the shed factor jumps, as at τ2 with a base, and where all would be dropped."""
+    """But where the shed factor jumps, as at τ2 with a base, and where all would be dropped."""
     factor = ShedFactor(begin=begin, base=base, shape=shape)
-    fixed = min(fixed, offered)
-    settled = factor.settled(offered, fixed=fixed)
+    settled = factor.settled(offered)
     assert settled <= max(1.0, offered)
     if begin < settled < 1:
-        kept = (settled - fixed) / (offered - fixed)
+        kept = settled / offered
         assert kept >= 1 - factor.at(settled) - 1e-6 or settled == pytest.approx(begin)
         assert kept == pytest.approx(1 - factor.at(settled), abs=1e-6) or settled == pytest.approx(begin)
 
@@ -64,13 +64,17 @@ def test_only_the_controller_of_the_text_sheds_by_it() -> None:
 
 
 def test_without_it_the_headroom_counts() -> None:
-    model = LoadModel.initial(["s"], LoadPrior(fixed_seconds=0.1, seconds_per_row=1e-3))
-    many = Statistics(offered_rows={"s": 100_000}, load_model=model)
+    def headroom(settings: ControlSettings, seconds: float) -> float:
+        tree = WorkTree((WorkNode(name="s", parent=None, seconds=seconds, query=0),))
+        asked = [Demand(query="q", coefficient=0.01)]
+        work = ClockWork(tree=tree, demands=asked, fixed_seconds=0.1, unsheddable_seconds=0.1)
+        return SharedTime(["only"], settings).allotment("only", work).headroom
+
     plain = ControlSettings(trigger_interval_seconds=INTERVAL, headroom=0.7)
-    assert headroom_for(plain, many) == 0.7
+    assert headroom(plain, 100.0) == 0.7
     by_factor = replace(plain, shed_rule=ShedRule(factor=ShedFactor(begin=0.7)))
-    assert headroom_for(by_factor, many) > 0.95
-    assert headroom_for(by_factor, replace(many, offered_rows={"s": 10})) == 0.7
+    assert headroom(by_factor, 100.0) > 0.95
+    assert headroom(by_factor, 0.01) == pytest.approx(0.05 + 0.95 * 0.7)  # Of what the fixed part leaves.
 
 
 def shed_by_factor(level: float, *, base: float = 0.0, shape: str = "linear", most: int = 1) -> Course:
@@ -98,7 +102,7 @@ def test_a_lasting_load_settles_where_the_shed_factor_does(level: float, base: f
     """PLAIN begins to shed at its headroom, and 5 % of what its rows take is not saved by dropping them."""
     factor = ShedFactor(begin=PLAIN.headroom, base=base, shape=shape)
     fixed = PLAIN.fixed_share * PLAIN.headroom
-    settled = factor.settled(level, fixed=fixed)
+    settled = fixed + (1 - fixed) * factor.settled((level - fixed) / (1 - fixed))
     for done in shed_by_factor(level, base=base, shape=shape).trace[-50:]:
         utilization = done.processing_seconds / INTERVAL
         assert done.decision.budget_seconds / INTERVAL == pytest.approx(settled, abs=0.02)

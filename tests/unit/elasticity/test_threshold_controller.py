@@ -72,3 +72,16 @@ def test_one_utilization_decides_so_shedding_hides_the_need_to_scale() -> None:
         controller, decision = controller.step(view)
     assert view.admitted.mean == pytest.approx(0.9375)
     assert decision.workers == 10
+
+
+@pytest.mark.parametrize(
+    ("utilization", "times", "workers"), [(0.66, 21, 4), (0.66, 20, 10), (0.985, 3, 25), (0.97, 3, 10)]
+)
+def test_utilization_is_net_of_what_no_worker_changes(utilization: float, times: int, workers: int) -> None:
+    """A micro-batch without rows takes 0.6 of the time: of the rest 0.15, 0.96 and 0.93 are used."""
+    controller = ThresholdController(SETTINGS)
+    for number in range(times):
+        load = Utilization(utilization, fixed=0.6)
+        view = ClusterView(now_seconds=30.0 * number, offered=load, admitted=load, workers=Workers(running=10, free=40))
+        controller, decision = controller.step(view)
+    assert decision.workers == workers

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import SharedTime
 from streamshed.elasticity.balance import StageWork
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
@@ -69,13 +70,14 @@ class Domain:
             ElasticSettings(limits=limits, release_after_seconds=self.release_after_seconds),
             self.pool,
             SharedWorkers(self.pool, {}, "ticks"),
-            1,
             self.cores,
         )
         ticks = stream("ticks", rate(10), time="timestamp", watermark="1 second")
         queries = network(ticks.window("1 minute").agg(n="count(*)").query("q"))
-        loop = ControlLoop(queries, ControlSettings(trigger_interval_seconds=2.0), lambda: 0.0)
-        self.scaling = DomainScaling(workers, loop, 8 * self.cores, lambda: 2 * self.cores)
+        settings = ControlSettings(trigger_interval_seconds=2.0)
+        time = SharedTime(["ticks"], settings).of("ticks")
+        loop = ControlLoop(queries, settings, lambda: 0.0, time)
+        self.scaling = DomainScaling(workers, loop, 8 * self.cores, lambda: 2 * self.cores, time)
         self.scaling.watch(self.told, self.told)
 
     def plan(self, *, times: float) -> str:

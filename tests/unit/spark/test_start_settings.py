@@ -16,9 +16,10 @@ def ticks() -> QueryNetwork:
     return network(stream("ticks", rate(1), time="timestamp").query("all"))
 
 
-def test_time_domains_share_the_headroom() -> None:
-    control = StartSettings(trigger="1 second", latency="3 seconds").control(2)
-    assert (control.trigger_interval_seconds, control.latency_seconds, control.headroom) == (1.0, 3.0, 0.4)
+def test_time_domains_share_the_limit_of_state_and_nothing_else_beforehand() -> None:
+    control = StartSettings(trigger="1 second", latency="3 seconds", state_limit="10 MB").control(2)
+    assert (control.trigger_interval_seconds, control.latency_seconds, control.headroom) == (1.0, 3.0, 0.8)
+    assert control.state_limit_bytes == 5_000_000
     assert StartSettings(trigger="1 second").control(1).latency_seconds is None
 
 

@@ -31,8 +31,10 @@ def best_set(
     demands: Sequence[WindowDemand],
     budget_seconds: float,
     worth_of: Callable[[frozenset[int]], float | None],
+    *,
+    must_run: frozenset[int] = frozenset(),
 ) -> frozenset[int] | None:
-    """Return the queries that run; None: not one of them can.
+    """Return the queries that run; None: not one of them can beside those that must.
 
     Sets are looked at in the order of the most that they could be worth, until none is left that could be worth more
     than the best, by more than `ALIKE`; no more of them than `MOST_LOOKED_AT`.
@@ -42,8 +44,9 @@ def best_set(
         demands: The queries, in the tree's order.
         budget_seconds: What all of it may take.
         worth_of: What a set is worth; None: it does not fit.
+        must_run: Those that run in any case.
     """
-    search = _Search(tree, demands, budget_seconds, worth_of)
+    search = _Search(tree, demands, budget_seconds, worth_of, must_run)
     search.look()
     search.refine()
     for step in range(_STEPS):
@@ -64,10 +67,11 @@ class _Search:
         demands: Sequence[WindowDemand],
         budget_seconds: float,
         worth_of: Callable[[frozenset[int]], float | None],
+        must_run: frozenset[int],
     ) -> None:
         self.best: frozenset[int] | None = None
         self._worth, self._worth_of, self._budget, self._looked_at = 0.0, worth_of, budget_seconds, 0
-        sets = RunningSets(tree, demands, _all_sets(demands), is_rough=True)
+        sets = RunningSets(tree, demands, _all_sets(demands, must_run), is_rough=True)
         self._sets = sets.only(sets.least_seconds() <= budget_seconds)
         count, log_prices = len(self._sets.running), np.log(_unit_price(tree, demands) * _COARSE)
         self._bounds = self._sets.most_worth(budget_seconds, np.zeros(count))
@@ -127,11 +131,12 @@ class _Search:
             self._inner, self._values = self._inner[:, is_left], self._values[:, is_left]
 
 
-def _all_sets(demands: Sequence[WindowDemand]) -> Truths:
-    """All sets of those that may be shut down, but for nobody and everybody."""
-    may_run = [number for number, one in enumerate(demands) if one.sampling_rate is None]
+def _all_sets(demands: Sequence[WindowDemand], must_run: frozenset[int]) -> Truths:
+    """All sets of those that may be shut down, but for nobody and everybody; the others run in each."""
+    may_run = [number for number, one in enumerate(demands) if one.sampling_rate is None and number not in must_run]
     numbers = np.arange(1, 2 ** len(may_run) - 1)
     found = np.zeros((len(numbers), len(demands)), bool)
+    found[:, sorted(must_run)] = True
     found[:, may_run] = (numbers[:, None] >> np.arange(len(may_run))) & 1
     return found
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamshed.planning.demand import Demand
 from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.droppable import DroppableQuery
 from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, rare
 from streamshed.planning.window_drop.state_limit import Pressure
+from streamshed.planning.window_drop.time_split import RatesOf, running, split_shares
 from streamshed.planning.window_drop.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_drops import WindowDrops
-from streamshed.planning.window_drop.window_shares import (
-    least_seconds,
-    least_shares_kept,
-    window_shares,
-)
+from streamshed.planning.window_drop.window_shares import least_shares_kept, window_shares
 from streamshed.planning.work_tree import Truths, Vector, WorkTree
 
 PATIENCE = 5
@@ -30,9 +26,6 @@ down for it; and so many must have had room for all of them, before those come b
 ROOM = 0.95
 """There is room for queries that are shut down where all fit into this share of the time."""
 
-SPLITS = 7
-"""So many ways to divide the time between windows and samples are compared."""
-
 LEAST_LEFT = 0.5
 """While windows are kept that take more than planned in the long run, samples keep this share of what they should."""
 
@@ -41,9 +34,6 @@ LEAST_FOR_SAMPLES = 0.25
 from next to no rows is none, and a micro-batch that takes a little longer is caught up with."""
 
 _ROUNDING = 1e-9
-_LEAST_RATE = 1e-8
-
-RatesOf = Callable[[WorkTree, Sequence[Demand], float], Vector]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +142,8 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     Where state comes near its limit, each query keeps as few windows as it may, and one after the other that holds most
     is shut down; see `state_limit`.
 
-    Beside queries that are answered from samples, the time is divided so that the sum of w²·(1 − r) over the one and of
-    w²·c·(1 − P)/P over the others is least: an answer that is missing is off by all of it.
+    Beyond that, queries share the time by priority and weight, those among them that are answered from samples; see
+    `time_split`.
 
     Args:
         work: The work.
@@ -173,12 +163,9 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     fits = least.fits(long_run_seconds)
     short_seconds = least.seconds - utmost_seconds
     drops = _pressed(drops, min(short_seconds, utmost_seconds))
-    runs = _runs(work, shut)
     needed = None
-    if fits and work.sampled:
-        kept = _best_split(work, _Asked(asked, runs, least), long_run_seconds, rates_of)
-    elif fits:
-        kept = _window_shares(work, asked, long_run_seconds) * runs
+    if fits:
+        kept = split_shares(work, asked, long_run_seconds, rates_of)
     elif drops.pressed >= PATIENCE and short_seconds > 0:
         lasting_seconds = max(utmost_seconds, least.seconds - drops.pressed_seconds / drops.pressed)
         kept, needed = _lasting(work, asked, least, lasting_seconds)
@@ -186,7 +173,7 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     else:
         kept, needed = least.kept, least.needed
     if pressure is not Pressure.NONE:
-        kept, needed = np.minimum(kept, least_shares_kept(asked) * runs), None
+        kept, needed = np.minimum(kept, least_shares_kept(asked) * running(work, asked)), None
     return _decided(work, kept, replace(upcoming, drops=drops), needed)
 
 
@@ -206,7 +193,7 @@ def _lasting(
     shut = {one.query for one, share in zip(asked, kept.tolist(), strict=True) if share <= 0}
     in_vain = sorted(
         (one for one in asked if one.query in shut and one.sampling_rate is None),
-        key=lambda one: (-one.weight, one.query),
+        key=lambda one: (-one.priority, -one.weight, one.query),
     )
     found = least_kept(work, _window_demands(work, frozenset(shut)))
     needed = None
@@ -218,66 +205,6 @@ def _lasting(
     return kept, needed
 
 
-def _window_shares(work: TolerantWork, asked: Sequence[WindowDemand], budget_seconds: float) -> Vector:
-    """The shares of windows that fill a budget, be they more than half of all or fewer: whichever is worth more.
-
-    What is needed grows with a share more steeply below a half than above: both are linear, together they are not.
-    """
-    choices = [one for one in (asked, rare(work, asked)) if least_seconds(work.tree, one) <= budget_seconds]
-    found = [window_shares(work.tree, one, budget_seconds) for one in choices]
-    weights = np.array([one.weight if one.sampling_rate is None else 0.0 for one in asked])
-    best = max(found, key=lambda kept: float(weights @ kept))
-    return _filled_by_runs(work, best, least_shares_kept(asked), budget_seconds)
-
-
-def _filled_by_runs(work: TolerantWork, kept: Vector, least: Vector, budget_seconds: float) -> Vector:
-    """The same, but of queries with common runs as large a share as these leave time for.
-
-    What they need is neither linear in the share nor what coins would need.
-    """
-    for stream, runs in work.common_runs(kept).items():
-        members = work.running_by_stream(kept)[stream]
-        share = float(kept[members[0]])
-        whole = kept.copy()
-        whole[members] = 1.0
-        taken, everything = (float(work.tree.node_seconds @ work.expected_needs(one)) for one in (kept, whole))
-        spared = 1 - runs.needed(share)
-        if spared > 0 and everything > taken:
-            needed = 1 - (everything - budget_seconds) / (everything - taken) * spared
-            kept = kept.copy()
-            kept[members] = runs.most_kept(needed, float(least[members].max()))
-    return kept
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of windows, per query whether it runs, and the least that may be kept."""
-
-    demands: Sequence[WindowDemand]
-    runs: Truths
-    least: LeastKept
-
-
-def _best_split(work: TolerantWork, asked: _Asked, budget_seconds: float, rates_of: RatesOf) -> Vector:
-    """The shares of windows kept at the best of some divisions of the time between windows and samples."""
-    sampled = work.sampled_demands
-    tolerant = [(number, one.weight**2) for number, one in enumerate(asked.demands) if one.sampling_rate is None]
-    least = asked.least.modelled_seconds
-    best, loss = least_shares_kept(asked.demands) * asked.runs, np.inf
-    for part in np.linspace(0.0, 1.0, SPLITS).tolist():
-        for_windows = least + part * (budget_seconds - least)
-        kept = _window_shares(work, asked.demands, for_windows * (1 + _ROUNDING)) * asked.runs
-        needed = work.expected_needs(kept)
-        left = max(0.0, budget_seconds - float(work.tree.node_seconds @ needed))
-        rest, _ = work.without(needed)
-        rates = np.maximum(rates_of(rest, sampled, left), _LEAST_RATE).tolist()
-        missing = sum(weight * (1 - float(kept[number])) for number, weight in tolerant)
-        off = sum((one.weight * one.relative_error(rate)) ** 2 for one, rate in zip(sampled, rates, strict=True))
-        if missing + off < loss:
-            best, loss = kept, missing + off
-    return best
-
-
 def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDemand]:
     """Those that are shut down, and those that are answered from samples, take nothing of what windows may take."""
     found = []
@@ -285,7 +212,7 @@ def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDema
         tolerant = work.queries.get(demand.query)
         if tolerant is None or demand.query in shut:
             needs_all = tolerant is None and demand.is_protected
-            found.append(WindowDemand(query=demand.query, sampling_rate=float(needs_all)))
+            found.append(WindowDemand(query=demand.query, sampling_rate=float(needs_all), priority=demand.priority))
         else:
             found.append(
                 WindowDemand(
@@ -295,19 +222,29 @@ def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDema
                     early_share=tolerant.early_share,
                     lone_epochs=tolerant.lone_epochs,
                     drops_with=tolerant.drops_with,
+                    priority=demand.priority,
                 )
             )
     return found
 
 
 def _largest(work: TolerantWork, upcoming: UpcomingWindows, shut: AbstractSet[str]) -> set[str]:
-    """Of the queries that run, those with the definition that holds most groups; of equal ones the lightest."""
+    """Of those of the lowest priority that run, the definition that holds most groups; of equal ones the lightest.
+
+    What two queries ask has the priority of the higher one.
+    """
     running = [one for one in work.queries.values() if one.query not in shut]
     if not running:
         return set()
+    priorities = {demand.query: demand.priority for demand in work.demands}
+    highest: dict[int, int] = {}
+    for one in running:
+        own = priorities[one.query]
+        highest[one.definition_id] = max(own, highest.get(one.definition_id, own))
 
-    def held(one: DroppableQuery) -> tuple[float, float, int]:
-        return upcoming.state_entries.get(one.query, 1.0), -one.weight, one.definition_id
+    def held(one: DroppableQuery) -> tuple[float, float, float, int]:
+        entries = upcoming.state_entries.get(one.query, 1.0)
+        return -highest[one.definition_id], entries, -one.weight, one.definition_id
 
     largest = max(running, key=held).definition_id
     return {one.query for one in running if one.definition_id == largest}

@@ -90,7 +90,7 @@ class RunningSets:
         one, family = self.demands[query], self._families.get(self.demands[query].drops_with, 0)
         levels = self._levels[family]
         gain = (one.weight - prices * one.window_seconds)[:, None]
-        largest = np.minimum(levels, max(one.most_kept, one.least_kept))
+        largest = np.minimum(levels, one.most_kept)
         found = np.where(gain > 0, gain * largest, gain * one.least_kept)
         found[:, levels < one.least_kept] = -np.inf
         found[~self.running[:, query]] = 0.0
@@ -150,4 +150,4 @@ class RunningSets:
 
 def _levels(demands: Sequence[WindowDemand]) -> Vector:
     known = [one for one in demands if one.sampling_rate is None]
-    return np.unique([0.0, *(share for one in known for share in (one.least_kept, max(one.most_kept, one.least_kept)))])
+    return np.unique([0.0, *(share for one in known for share in (one.least_kept, one.most_kept))])

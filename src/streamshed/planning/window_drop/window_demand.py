@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,8 @@ class WindowDemand:
         sampling_rate: Of a query that is answered from a sample instead, the share of rows it gets; None: it is not.
         drops_with: The family of queries that drop at the same time: what it groups by, if it drops by group; else
             nothing.
+        priority: Beyond the least share, those of higher priority are served first.
+        is_least: Whether it keeps no more than the least share.
     """
 
     query: str
@@ -33,6 +35,8 @@ class WindowDemand:
     window_seconds: float = 0.0
     sampling_rate: float | None = None
     drops_with: tuple[str, ...] = ()
+    priority: int = 0
+    is_least: bool = False
 
     @property
     def epochs_per_kept(self) -> float:
@@ -47,4 +51,16 @@ class WindowDemand:
     @property
     def most_kept(self) -> float:
         """The largest share of them."""
-        return 0.5 if self.is_rare else 1.0
+        if self.is_least:
+            return self.least_kept
+        return max(0.5 if self.is_rare else 1.0, self.least_kept)
+
+    @property
+    def exact(self) -> WindowDemand:
+        """What it asks where none of its windows is dropped; of one that is answered from samples, the same."""
+        return self if self.sampling_rate is not None else replace(self, batch=0)
+
+    @property
+    def shut_down(self) -> WindowDemand:
+        """What it asks where it is shut down: no rows."""
+        return WindowDemand(query=self.query, sampling_rate=0.0, priority=self.priority)

@@ -16,6 +16,10 @@ Where no more than half of the windows are kept, epochs that are dropped follow 
 one that is kept lose something: there e_x·(1 − m_x) is 1 − l_x·m_x, l_x the most epochs that one takes which is kept:
 2 − e, or more where windows overlap by more than an epoch.
 
+Priorities come before worth. Least shares are what `max_gap` promises: those of higher priority run first, and of each
+priority those run together that are worth most. Beyond the least shares nobody keeps more while one of a higher
+priority does not keep all.
+
 T_x the seconds of the node's work, P_x the share of its rows that samples need in any case, V_i those of the query's
 windows: a linear program where all are of one family, since m_x ≥ r_i is all that is asked of m_x; of several, a
 sequence of them (`mixed_families`). [T06] §3.4 has one p for a network.
@@ -24,9 +28,11 @@ sequence of them (`mixed_families`). [T06] §3.4 has one p for a network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from streamshed.planning.strata import EXACT, by_priority, strata
 from streamshed.planning.window_drop.best_set import best_set
 from streamshed.planning.window_drop.mixed_families import MixedFamilies
 from streamshed.planning.window_drop.share_program import ShareProgram
@@ -62,13 +68,34 @@ def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_second
         >>> window_shares(tree, alike, 0.6).round(3).tolist(), window_shares(tree, alike, 0.115).round(3).tolist()
         ([0.5, 0.5], [0.105, 0.0])
     """
-    everybody = frozenset(n for n, demand in enumerate(demands) if demand.sampling_rate is None)
-    found = _kept_by(tree, demands, everybody, budget_seconds)
-    if found is not None:
-        return found
-    if len(everybody) <= MOST_TRIED:
-        return _best_of_all_sets(tree, demands, budget_seconds)
-    return _without_the_dearest(tree, demands, everybody, budget_seconds)
+    running = _admitted(tree, demands, budget_seconds)
+
+    def raised(shares: Vector, members: list[int]) -> Vector:
+        limited = limited_to(demands, demands[members[0]].priority)
+        if all(limited[query].least_kept >= limited[query].most_kept for query in members):
+            return shares
+        found = _kept_by(tree, limited, running, budget_seconds)
+        return shares if found is None else found
+
+    return by_priority(
+        {query: demands[query].priority for query in sorted(running)},
+        _complete(demands, _least(demands, running)),
+        raised,
+        lambda shares, members: bool((shares[members] >= EXACT).all()),
+    )
+
+
+def limited_to(demands: Sequence[WindowDemand], priority: int) -> list[WindowDemand]:
+    """Return what queries ask when those of one priority are served: of the higher ones nothing is dropped any more.
+
+    Args:
+        demands: What they ask.
+        priority: Whose turn it is; those of a lower one keep no more than they must.
+    """
+    return [
+        one if one.priority == priority else replace(one, is_least=True) if one.priority < priority else one.exact
+        for one in demands
+    ]
 
 
 def least_seconds(tree: WorkTree, demands: Sequence[WindowDemand]) -> float:
@@ -82,39 +109,64 @@ def least_shares_kept(demands: Sequence[WindowDemand]) -> Vector:
     return _complete(demands, _least(demands, frozenset(n for n, d in enumerate(demands) if d.sampling_rate is None)))
 
 
-def _best_of_all_sets(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> Vector:
-    found: dict[frozenset[int], Vector] = {}
+def _admitted(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> frozenset[int]:
+    """Return who runs: everybody, if that fits."""
+    running: frozenset[int] = frozenset()
+    for members in strata({n: demand.priority for n, demand in enumerate(demands) if demand.sampling_rate is None}):
+        wanted = running.union(members)
+        if _seconds(tree, demands, wanted, _least(demands, wanted)) <= budget_seconds:
+            running = wanted
+        elif len(members) <= MOST_TRIED:
+            running = _with_best_set(tree, demands, running, members, budget_seconds)
+        else:
+            running = _without_the_dearest(tree, demands, running, members, budget_seconds)
+    return running
 
-    def worth_of(running: frozenset[int]) -> float | None:
-        shares = _kept_by(tree, demands, running, budget_seconds)
-        if shares is None:
-            return None
-        found[running] = shares
-        return _worth(demands, shares)
 
-    best = best_set(tree, demands, budget_seconds, worth_of)
-    return _nobody(demands) if best is None else found[best]
+def _with_best_set(
+    tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], members: list[int], budget_seconds: float
+) -> frozenset[int]:
+    """Add those of one priority that are worth most together, beside the least shares of those that run already."""
+
+    def asked(query: int, one: WindowDemand) -> WindowDemand:
+        if query in running:
+            return replace(one, weight=0.0, is_least=True)
+        return one if query in members or one.sampling_rate is not None else one.shut_down
+
+    alone = [asked(query, one) for query, one in enumerate(demands)]
+
+    def worth_of(some: frozenset[int]) -> float | None:
+        shares = _kept_by(tree, alone, some, budget_seconds)
+        return None if shares is None else _worth(alone, shares)
+
+    best = best_set(tree, alone, budget_seconds, worth_of, must_run=running)
+    return running if best is None else best
 
 
 def _without_the_dearest(
-    tree: WorkTree, demands: Sequence[WindowDemand], everybody: frozenset[int], budget_seconds: float
-) -> Vector:
-    """Shut down one after the other whose windows, kept as rarely as may be, are worth least for what they take."""
-    running = everybody
-    while running:
-        found = _kept_by(tree, demands, running, budget_seconds)
-        if found is not None:
-            return found
-        least = _least(demands, running)
-        taken = _seconds(tree, demands, running, least)
+    tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], members: list[int], budget_seconds: float
+) -> frozenset[int]:
+    """Add those of one priority but for one after the other whose least windows are worth least for what they take.
 
-        def ratio(query: int, running: frozenset[int] = running, least: Vector = least, taken: float = taken) -> float:
-            rest = running - {query}
-            saved = taken - _seconds(tree, demands, rest, _least(demands, rest))
-            return demands[query].weight * float(least[query]) / max(saved, 1e-12)
+    Who has left comes back, the last one first, if there is room after all.
+    """
 
-        running -= {min(sorted(running), key=ratio)}
-    return _nobody(demands)
+    def least_seconds_of(some: frozenset[int]) -> float:
+        return _seconds(tree, demands, some, _least(demands, some))
+
+    added, left = frozenset(members), list[int]()
+    while added and (taken := least_seconds_of(running | added)) > budget_seconds:
+
+        def ratio(query: int, added: frozenset[int] = added, taken: float = taken) -> float:
+            saved = taken - least_seconds_of((running | added) - {query})
+            return demands[query].weight * demands[query].least_kept / max(saved, 1e-12)
+
+        left.append(min(sorted(added), key=ratio))
+        added -= {left[-1]}
+    for query in reversed(left):
+        if least_seconds_of(running | added | {query}) <= budget_seconds:
+            added |= {query}
+    return running | added
 
 
 def _kept_by(
@@ -136,7 +188,7 @@ def _kept_by(
 
 def _program(tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int]) -> ShareProgram:
     least = _least(demands, running)
-    most = [max(demand.most_kept, least[n]) if n in running else 0.0 for n, demand in enumerate(demands)]
+    most = [demand.most_kept if n in running else 0.0 for n, demand in enumerate(demands)]
     return ShareProgram(
         tree=tree,
         families={n: demands[n].drops_with for n in sorted(running)},

@@ -138,13 +138,18 @@ def test_of_ten_queries_few_sets_are_looked_at(
     looked_at = []
 
     def counted(
-        tree: WorkTree, demands: list[WindowDemand], budget: float, worth_of: Callable[[frozenset[int]], float | None]
+        tree: WorkTree,
+        demands: list[WindowDemand],
+        budget: float,
+        worth_of: Callable[[frozenset[int]], float | None],
+        *,
+        must_run: frozenset[int],
     ) -> frozenset[int] | None:
         def noted(running: frozenset[int]) -> float | None:
             looked_at.append(running)
             return worth_of(running)
 
-        return best_set(tree, demands, budget, noted)
+        return best_set(tree, demands, budget, noted, must_run=must_run)
 
     monkeypatch.setattr("streamshed.planning.window_drop.window_shares.best_set", counted)
     random = np.random.default_rng(7)

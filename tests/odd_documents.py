@@ -84,7 +84,7 @@ def _damage(document: Any, draws: random.Random) -> None:
         inside = inside[key]
     match draws.choice(("remove", "replace", "rename", "move")):
         case "replace":
-            inside[last] = draws.choice(ODD_VALUES)
+            inside[last] = copy.deepcopy(draws.choice(ODD_VALUES))
         case "move":
             *_, other = draws.choice(places)
             inside[last] = copy.deepcopy(document.get(other))

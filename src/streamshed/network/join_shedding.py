@@ -124,7 +124,8 @@ def setting_problems(
         yield "memory", 'its mode is exact: a limit of memory makes it forget rows, write mode="subset"'
     if weight is not None and is_exact:
         yield "weight", "its mode is exact: there is nothing to choose by what results are worth, leave weight out"
-    yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
+    if is_text(mode):
+        yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
 
 
 def _sample_problems(
@@ -134,7 +135,7 @@ def _sample_problems(
         yield "memory", "its mode is sample: results would be missing for other reasons than chance, leave it out"
     if weight is not None and mode == JoinMode.SAMPLE:
         yield "weight", "its mode is sample: rows are drawn by chance, not by what results are worth, leave weight out"
-    if sampled_side not in JOIN_SIDES:
+    if not is_text(sampled_side) or sampled_side not in JOIN_SIDES:
         known = ", ".join(JOIN_SIDES)
         close = near_miss(str(sampled_side), JOIN_SIDES)
         yield "sampled_side", f'unknown side of a join "{sampled_side}", known are: {known}{close}'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -143,9 +142,8 @@ class _Course:
             plan = plan_within(join_policy_named(self._policy), work, budget, plan=plan)
         found = self._partition.join(of.left, of.right, plan)
         cells = found.cells
-        seen = partial(Yields.update, comparisons=cells.seen_comparisons, results=cells.seen_weight, seconds=1.0)
-        self._yields = seen(self._yields)
-        self._halves[second % 2] = seen(self._halves[second % 2])
+        self._yields = self._yields.update(cells.comparisons, cells.weight, seconds=1.0, full=expected.comparisons)
+        self._halves[second % 2] = self._halves[second % 2].update(cells.comparisons, cells.weight, seconds=1.0)
         self._results.append(int(cells.results.sum()))
         self._comparisons.append(float(cells.comparisons.sum()))
         self._state_bytes.append(found.state.bytes)

@@ -11,6 +11,7 @@ import numpy as np
 from streamshed.bench.join_cases import CAPACITY, ONE_SIDED, PEAK, JoinCase
 from streamshed.bench.join_runs import FULL, MicroBatch
 from streamshed.joins.arrays import Floats
+from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.kernel import Kernel
 from streamshed.joins.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget, plan_within_seconds
 from streamshed.joins.partition import JoinPartition
@@ -196,13 +197,17 @@ class _TimedJoin:
     def step(self, number: int, of: MicroBatch) -> None:
         """Join the rows of a micro-batch."""
         begun = self._clock()
-        plan = self._plan(number, of)
+        expected = self._partition.expected_comparisons(
+            of.left, of.right, watermark_microseconds=of.watermark_microseconds
+        )
+        plan = self._plan(number, of, expected)
         planned = self._clock()
         found = self._partition.join(of.left, of.right, plan)
         found.left_rows()
         found.right_rows()
         joined = self._clock()
-        self._yields = self._yields.update(found.cells.seen_comparisons, found.cells.seen_weight, seconds=1.0)
+        cells = found.cells
+        self._yields = self._yields.update(cells.comparisons, cells.weight, seconds=1.0, full=expected.comparisons)
         self._learned = self._learned.update(MicroBatchWork.of(found), seconds=joined - begun)
         self._basic_windows = found.state.basic_windows
         self._results.append(len(found))
@@ -210,7 +215,7 @@ class _TimedJoin:
         self._taken.append(ended - begun)
         self._adapting.append(ended - joined + planned - begun)
 
-    def _plan(self, number: int, of: MicroBatch) -> JoinPlan:
+    def _plan(self, number: int, of: MicroBatch, expected: ExpectedComparisons) -> JoinPlan:
         plan = JoinPlan(watermark_microseconds=of.watermark_microseconds, seed=number)
         if self._policy == FULL:
             return plan
@@ -222,7 +227,7 @@ class _TimedJoin:
         )
         return plan_within_seconds(
             join_policy_named(self._policy),
-            self._partition.expected_comparisons(of.left, of.right, watermark_microseconds=of.watermark_microseconds),
+            expected,
             self._yields,
             budget,
             plan=plan,

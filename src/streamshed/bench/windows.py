@@ -27,6 +27,7 @@ from streamshed.bench.windows_queries import (
     Answers,
     WindowsQuery,
     exact_answers,
+    rows_by_cell,
     unloaded_network,
     windows_network,
 )
@@ -229,13 +230,15 @@ class _Bench:
         fed = run_fed(network_over, self.spark, self.place, feed, answered.take, sizes=sizes, capacity=capacity)
         since, shut = fed.since_microseconds, answered.shut
         worked_on = float(fed.journal["admitted_rows"].sum() / fed.journal["offered_rows"].sum())
-        exact = exact_answers([file.path for file in feed.files], queries, sizes.seconds, START_MICROSECONDS)
+        files = [file.path for file in feed.files]
+        exact = exact_answers(files, queries, sizes.seconds, START_MICROSECONDS)
+        rows = rows_by_cell(files, queries, sizes.seconds, START_MICROSECONDS, since)
         return Course(
             delivered={
                 one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=shut) for one in queries
             },
-            ideal=most_delivered(queries, most_rows_share(fed.journal, capacity, sizes.trigger_seconds)),
-            ideal_of_rows=most_delivered(queries, worked_on),
+            ideal=most_delivered(queries, rows, most_rows_share(fed.journal, capacity, sizes.trigger_seconds)),
+            ideal_of_rows=most_delivered(queries, rows, worked_on),
             time_ratios=fed.time_ratios,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,15 @@ MIXED = (
     WindowsQuery(name="long", size=10, slide=10, batch=10),
 )
 """What recordings are asked: windows of different sizes and slides, one retention set."""
+
+
+def cell_length(queries: Sequence[WindowsQuery]) -> int:
+    """Return the length of the cells between whose bounds no window begins or ends, tenths of a second.
+
+    >>> cell_length(MIXED)
+    5
+    """
+    return math.gcd(*(length for one in queries for length in (one.size, one.slide)))
 
 
 def windows_network(watched: Path, queries: Sequence[WindowsQuery]) -> QueryNetwork:
@@ -117,4 +127,32 @@ def exact_answers(files: Sequence[Path], queries: Sequence[WindowsQuery], second
                 f" LEFT JOIN tenths ON tenth >= k * {one.slide} AND tenth < k * {one.slide} + {one.size} GROUP BY k"
             ).fetchall()
             found |= {(one.name, start + opened * TENTH): (float(n), float(last)) for opened, n, last in answers}
+    return found
+
+
+def rows_by_cell(
+    files: Sequence[Path], queries: Sequence[WindowsQuery], seconds: int, start: int, since: int
+) -> list[float]:
+    """Return how many rows lie in each cell of what is fed, from where windows of all queries begin together.
+
+    Args:
+        files: What is fed.
+        queries: Whose windows cells do not cut.
+        seconds: How long is fed.
+        start: Where windows begin, microseconds.
+        since: The first cell begins here, or less than the longest slide before.
+    """
+    import duckdb
+
+    cell, slides = cell_length(queries), math.lcm(*(one.slide for one in queries))
+    first, end = (since - start) // TENTH // slides * slides // cell, 10 * seconds // cell
+    names = ", ".join(f"'{file}'" for file in files)
+    with duckdb.connect() as database:
+        counts = database.execute(
+            f"SELECT cell, count(*) FROM (SELECT (epoch_us(ts) - {start}) // {TENTH * cell} AS cell"
+            f" FROM read_parquet([{names}])) WHERE cell >= {first} AND cell < {end} GROUP BY cell"
+        ).fetchall()
+    found = [0.0] * (end - first)
+    for number, count in counts:
+        found[number - first] = float(count)
     return found

@@ -15,6 +15,7 @@ from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.cli.group import show_note
 from streamshed.cli.machine import cores, source_commit, versions
 from streamshed.cli.progress import progress_of
+from streamshed.cli.stopping import interrupted_by_sigterm
 from streamshed.errors import SinkUnavailableError, near_miss
 
 
@@ -50,7 +51,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
         raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
     check_files(file)
     begin = time.time()
-    with _earlier_result(file), progress_of(f"bench {name}") as show:
+    with _earlier_result(file), progress_of(f"bench {name}") as show, interrupted_by_sigterm():
         options = BenchOptions(
             quick=quick,
             trace=None if trace is None else str(trace),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 
 from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import write_network_picture
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.duration import parse_duration
+from streamshed.network.given import is_a, is_finite
 from streamshed.network.network import QueryNetwork
 from streamshed.network.prediction_settings import PredictionSettings
 from streamshed.planning.budget import deadline_for
@@ -78,7 +81,7 @@ def explain_network(
         headroom: The share of it that a plan may fill.
 
     Raises:
-        InvalidNetworkError: There is no such policy, or the trigger is no duration.
+        InvalidNetworkError: There is no such policy, the trigger is no duration, or a number is none or out of range.
         InvalidStatisticsError: No load is sustained, or every load is.
 
     Example:
@@ -91,6 +94,7 @@ def explain_network(
         >>> [(one.query, one.goal, one.meets_goal) for one in found.explanation.outlooks]
         [('total', '10 % at 95 %', True)]
     """
+    _check(load, headroom, statistics)
     foundation = network.foundation
     trigger_seconds = parse_duration(trigger) / 1e6
     latency_seconds = None if latency is None else parse_duration(latency) / 1e6
@@ -105,3 +109,15 @@ def explain_network(
             headroom=headroom,
         )
     )
+
+
+def _check(load: object, headroom: object, statistics: object) -> None:
+    problems = [
+        f"explain: {name} is a number {meant}, got {value!r}"
+        for name, value, meant, most in (("load", load, "above 0", inf), ("headroom", headroom, "in (0, 1]", 1.0))
+        if not (isinstance(value, int | float) and is_finite(value) and 0 < value <= most)
+    ]
+    if statistics is not None and not is_a(statistics, NetworkStatistics):
+        problems.append(f"explain: statistics are what a run or a profile has told, got {statistics!r}")
+    if problems:
+        raise InvalidNetworkError(*problems)

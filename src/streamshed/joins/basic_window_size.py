@@ -62,8 +62,10 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
     """Return what is known of larger cells.
 
     Example:
-        >>> merged_yields(Yields((1.0, 2.0, 4.0), (0.0, 1.0, 1.0)), JoinWindows(20, 10, 10), JoinWindows(20, 10, 20))
-        Yields(comparisons=(3.0, 4.0), results=(1.0, 1.0))
+        >>> yields = Yields((1.0, 2.0, 4.0), (0.0, 1.0, 1.0))
+        >>> merged = merged_yields(yields, JoinWindows(20, 10, 10), JoinWindows(20, 10, 20))
+        >>> merged.comparisons, merged.results
+        ((3.0, 4.0), (1.0, 1.0))
     """
     into = _cells_within(fine, coarse)
     return Yields(_added(into, yields.comparisons, coarse), _added(into, yields.results, coarse))
@@ -72,7 +74,7 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
 def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> ExpectedComparisons:
     """Return what larger cells would compare; each reads as many, larger, basic windows as one of its parts did."""
     into = _cells_within(expected.windows, coarse)
-    reads = np.zeros(coarse.cells, np.int64)
+    reads = np.zeros(coarse.cells)
     np.maximum.at(reads, into, np.array(expected.reads))
     return ExpectedComparisons(
         windows=coarse,

@@ -8,7 +8,7 @@ import numpy as np
 
 from streamshed.joins.arrays import Floats, Ints
 from streamshed.joins.join_result import CellCounts
-from streamshed.joins.join_windows import JoinWindows, LagInterval
+from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.kernel import comparisons_within
 
 
@@ -21,16 +21,15 @@ class CellCounter:
     Example:
         >>> counter = CellCounter(JoinWindows(20, 0, 10))
         >>> lags, weights = np.array([5, 15]), np.array([1.0, 4.0])
-        >>> counter.add(np.array([0]), np.array([5, 15, 16]), [(0, 9), (10, 15)], lags, weights)
+        >>> counter.add(np.array([0]), np.array([5, 15, 16]), [0, 1], lags, weights)
         >>> found = counter.counts()
-        >>> found.comparisons.tolist(), found.weight.tolist(), found.seen_comparisons.tolist()
-        ([1.0, 1.0], [1.0, 4.0], [1.0, 0.0])
+        >>> found.comparisons.tolist(), found.weight.tolist()
+        ([1.0, 2.0], [1.0, 4.0])
     """
 
     def __init__(self, windows: JoinWindows) -> None:
         self._windows = windows
         self._comparisons, self._results, self._weight = np.zeros((3, windows.cells))
-        self._seen, self._seen_results, self._seen_weight = np.zeros((3, windows.cells))
         self.full_comparisons: Floats = np.zeros(windows.cells)
         """Comparisons, each as many as it stands for."""
 
@@ -38,7 +37,7 @@ class CellCounter:
         self,
         left: Ints,
         right: Ints,
-        parts: Sequence[LagInterval | None],
+        cells: Sequence[int],
         lags: Ints,
         weights: Floats | None,
         *,
@@ -49,31 +48,22 @@ class CellCounter:
         Args:
             left: Times of left rows.
             right: Times of right rows.
-            parts: The lags of each cell over which all of them were compared.
+            cells: Over the lags of which all of them were compared.
             lags: Of the pairs that join.
             weights: What these are worth; None: 1 each.
             scale: For how many comparisons each stands.
         """
-        whole = np.array([part == cell for part, cell in zip(parts, self._windows.cell_intervals, strict=True)])
-        compared = comparisons_within(left, right, parts)
-        cells = self._windows.cells_of(lags)
-        found = np.bincount(cells, minlength=self._windows.cells).astype(np.float64)
-        weight = found if weights is None else np.bincount(cells, weights, minlength=self._windows.cells)
+        intervals = self._windows.cell_intervals
+        compared = np.zeros(self._windows.cells)
+        compared[list(cells)] = comparisons_within(left, right, [intervals[cell] for cell in cells])
+        of_lags = self._windows.cells_of(lags)
+        found = np.bincount(of_lags, minlength=self._windows.cells).astype(np.float64)
+        weight = found if weights is None else np.bincount(of_lags, weights, minlength=self._windows.cells)
         self._comparisons += compared
         self.full_comparisons += scale * compared
         self._results += found
         self._weight += weight
-        self._seen += np.where(whole, compared, 0)
-        self._seen_results += np.where(whole, found, 0.0)
-        self._seen_weight += np.where(whole, weight, 0.0)
 
     def counts(self) -> CellCounts:
         """Return what was counted."""
-        return CellCounts(
-            comparisons=self._comparisons,
-            results=self._results,
-            weight=self._weight,
-            seen_comparisons=self._seen,
-            seen_results=self._seen_results,
-            seen_weight=self._seen_weight,
-        )
+        return CellCounts(comparisons=self._comparisons, results=self._results, weight=self._weight)

@@ -7,8 +7,12 @@ import numpy as np
 from streamshed.joins.arrays import Booleans, Floats, Ints
 from streamshed.joins.key_codes import scattered
 
-DROPPED, COMPARED_FULLY, ROUNDED = 10, 20, 40
+DROPPED, COMPARED, ROUNDED = 10, 20, 40
 """Salts, so that one choice says nothing of another; those of rows are taken with the number of the side added."""
+_BLOCK_ROWS = 8
+"""Rows that cost about the same, of which a share is drawn."""
+_GOLDEN = 0.6180339887498949
+"""Multiples of it, modulo 1, are spread evenly, however many there are."""
 
 
 def chosen_rows(times: Ints, share: float, *, salt: int, seed: int) -> Booleans:
@@ -21,16 +25,45 @@ def chosen_rows(times: Ints, share: float, *, salt: int, seed: int) -> Booleans:
         >>> [int(chosen_rows(np.arange(1000), 0.1, salt=DROPPED, seed=seed).sum()) for seed in range(3)]
         [100, 100, 100]
     """
-    if share >= 1.0:
-        return np.ones(len(times), np.bool_)
-    chosen: Booleans = np.zeros(len(times), np.bool_)
-    if share <= 0.0 or not len(times):
-        return chosen
-    numbers = _uniform(scattered(times) + np.arange(len(times)), salt + 1000 * seed)
-    count = int(share * len(times) + rounding(int(times[0]), seed=salt + seed))
-    if count:
-        chosen[np.argpartition(numbers, count - 1)[:count]] = True
-    return chosen
+    return row_draws(times, salt=salt, seed=seed) < share
+
+
+def row_draws(times: Ints, *, salt: int, seed: int, costs: Floats | None = None) -> Floats:
+    """Return a number in [0, 1) for each row, by its time and place; the rows must be in order.
+
+    The rows with numbers below a share cost that share of what all cost, but for the last of them, which is in or out
+    by chance. They are drawn from few rows at a time that cost about the same, so that they are about as many, too.
+
+    Args:
+        times: Of the rows.
+        salt: What is drawn for.
+        seed: Of the micro-batch.
+        costs: What each row costs, more than 0; None: all the same.
+
+    Example:
+        >>> costs = np.arange(1.0, 1001.0) ** 2
+        >>> chosen = row_draws(np.arange(1000), salt=DROPPED, seed=1, costs=costs) < 0.2
+        >>> f"{chosen.mean():.2f} {costs[chosen].sum() / costs.sum():.2f}"
+        '0.20 0.20'
+    """
+    count = len(times)
+    if not count:
+        return np.zeros(0)
+    places = np.arange(count)
+    numbers = _uniform(scattered(times) + places, salt + 1000 * seed)
+    alike = places if costs is None else np.lexsort((numbers, costs))
+    blocks = np.empty(count, np.int64)
+    blocks[alike] = places // _BLOCK_ROWS
+    order = np.lexsort((numbers, blocks))
+    ranks = np.empty(count)
+    ranks[order] = places % _BLOCK_ROWS
+    chance = rounding(int(times[0]), seed=salt + seed)
+    within = (ranks + (chance + blocks * _GOLDEN) % 1.0) / np.minimum(_BLOCK_ROWS, count - _BLOCK_ROWS * blocks)
+    order = np.argsort(within, kind="stable")
+    spent = np.ones(count) if costs is None else costs[order]
+    found = np.empty(count)
+    found[order] = (np.cumsum(spent) - (1.0 - chance) * spent) / spent.sum()
+    return found
 
 
 def rounding(number: int, *, seed: int) -> float:

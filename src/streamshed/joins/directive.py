@@ -98,8 +98,7 @@ class JoinDirective:
         if not total:
             return self.work_share
         plan = self.plan(expected, watermark_microseconds=None)
-        of_selected = plan.keep_share**2 * float((results * (plan.fractions or ())).sum())
-        return min(1.0, (plan.full_share * total + (1.0 - plan.full_share) * of_selected) / total)
+        return min(1.0, plan.keep_share**2 * float((results * (plan.fractions or ())).sum()) / total)
 
     def to_document(self) -> dict[str, Any]:
         """Return it as what JSON can hold."""

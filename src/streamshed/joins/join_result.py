@@ -42,18 +42,11 @@ class CellCounts:
         comparisons: Pairs whose lag was one that was compared.
         results: Those of them that join.
         weight: What these are worth; the same as `results` where they have no weight.
-        seen_comparisons: Comparisons that say what the cell as a whole yields: by rows that were compared over all
-            lags, or over all of the cell.
-        seen_results: Those of them that join.
-        seen_weight: What these are worth.
     """
 
     comparisons: Floats
     results: Floats
     weight: Floats
-    seen_comparisons: Floats
-    seen_results: Floats
-    seen_weight: Floats
 
 
 @dataclass(frozen=True, slots=True)

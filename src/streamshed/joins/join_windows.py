@@ -124,40 +124,16 @@ class JoinWindows:
         right = np.arange(self.right_cells)[::-1] + self.left_cells
         return np.concatenate([right, np.minimum(left, self.left_cells - 1)])
 
-    def parts(self, fractions: Sequence[float]) -> tuple[LagInterval | None, ...]:
-        """Return the lags of each cell that are compared: of a cell in part, the younger.
 
-        Args:
-            fractions: Per cell, the share of it, in [0, 1].
-
-        Raises:
-            ValueError: There are more or fewer of them than cells.
-
-        Example:
-            >>> JoinWindows(20, 10, 10).parts([1.0, 0.5, 0.2])
-            ((0, 9), (10, 15), (-2, -1))
-            >>> JoinWindows(20, 10, 10).parts([0.0, 1.0, 0.0])
-            (None, (10, 20), None)
-        """
-        if len(fractions) != self.cells:
-            raise ValueError(f"{len(fractions)} fractions for {self.cells} cells: were they of other windows?")
-        found: list[LagInterval | None] = []
-        for cell, ((lo, hi), fraction) in enumerate(zip(self.cell_intervals, fractions, strict=True)):
-            length = round((hi - lo + 1) * min(1.0, fraction))
-            younger = (lo, lo + length - 1) if self.side_of(cell) is Side.LEFT else (hi - length + 1, hi)
-            found.append(younger if length else None)
-        return tuple(found)
-
-
-def merged(intervals: Sequence[LagInterval | None]) -> list[LagInterval]:
+def merged(intervals: Sequence[LagInterval]) -> list[LagInterval]:
     """Return the same lags as few intervals, in order.
 
     Example:
-        >>> merged([(0, 9), None, (20, 29), (-5, -1)])
+        >>> merged([(0, 9), (20, 29), (-5, -1)])
         [(-5, 9), (20, 29)]
     """
     found: list[LagInterval] = []
-    for lo, hi in sorted(interval for interval in intervals if interval is not None):
+    for lo, hi in sorted(intervals):
         if found and lo <= found[-1][1] + 1:
             found[-1] = (found[-1][0], max(hi, found[-1][1]))
         else:

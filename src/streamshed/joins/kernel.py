@@ -57,24 +57,23 @@ def expanded(starts: Ints, counts: Ints) -> Pairs:
     return of, places
 
 
-def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval | None]) -> Ints:
+def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval]) -> Ints:
     """Return how many pairs of times have a lag in each interval.
 
     Example:
-        >>> comparisons_within(np.array([0, 10]), np.array([5, 10, 12]), [(0, 5), (6, 12), None]).tolist()
-        [3, 2, 0]
+        >>> comparisons_within(np.array([0, 10]), np.array([5, 10, 12]), [(0, 5), (6, 12)]).tolist()
+        [3, 2]
     """
     found = np.zeros(len(intervals), np.int64)
     if not len(left) or not len(right):
         return found
     if len(left) > len(right):
-        turned = [interval and (-interval[1], -interval[0]) for interval in intervals]
+        turned = [(-hi, -lo) for lo, hi in intervals]
         return comparisons_within(right, left, turned)
     least, most = int(right[0] - left[-1]), int(right[-1] - left[0])
     up_to: dict[int, int] = {}
-    for place, interval in enumerate(intervals):
-        if interval is not None and interval[0] <= most and interval[1] >= least:
-            lo, hi = interval
+    for place, (lo, hi) in enumerate(intervals):
+        if lo <= most and hi >= least:
             for lag in {lo - 1, hi} - up_to.keys():
                 up_to[lag] = int(np.searchsorted(right, left + lag, "right").sum())
             found[place] = up_to[hi] - up_to[lo - 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,17 +214,19 @@ class JoinKnowledge:
         """
         if not reports:
             return self
-        prices = self.prices
+        prices, chosen_by = self.prices, self.choice_prices
         for report in reports:
             prices = prices.update(report.work, seconds=report.seconds)
         rows, left = (sum(getattr(one, name) for one in reports) for name in ("full_rows", "full_left_rows"))
-        expected, seen = total(reports, "expected"), total(reports, "seen_comparisons")
+        expected, made = total(reports, "expected"), total(reports, "comparisons")
+        costs = expected * (chosen_by.comparison + chosen_by.result * self.results_per_comparison)
+        seen = partial(Yields.update, comparisons=made, seconds=elapsed_seconds, full=expected, costs=costs)
         could = rows * (self.stored_rows + rows / 2)
         tells = bool(rows and expected.sum())
         return replace(
             self,
-            yields=self.yields.update(seen, total(reports, "seen_weight"), seconds=elapsed_seconds),
-            found=self.found and self.found.update(seen, total(reports, "seen_results"), seconds=elapsed_seconds),
+            yields=seen(self.yields, results=total(reports, "weight")),
+            found=self.found and seen(self.found, results=total(reports, "results")),
             prices=prices,
             density=float(expected.sum()) / could if tells else self.density,
             taken_share=rows / offered_rows if offered_rows else self.taken_share,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -178,13 +178,10 @@ class TimeBudget:
             return sampling
         return min(1.0, sampling * _SELDOM) if number % _SELDOM == 0 else 0.0
 
-    def seconds_to_compare(self, *, reads_all: bool) -> float:
-        """Return what is left for comparisons, a tenth at least: prices of what is never done would never be put right.
-
-        Args:
-            reads_all: Whether all basic windows are read, whatever is chosen.
-        """
-        overhead = self.learned.overhead_seconds(rows=self.rows, reads=self.basic_windows if reads_all else 0)
+    @property
+    def seconds_to_compare(self) -> float:
+        """What is left for comparisons, a tenth at least: prices of what is never done would never be put right."""
+        overhead = self.learned.overhead_seconds(rows=self.rows, reads=0)
         return max(_LEAST_SHARE * self.seconds, self.seconds - overhead)
 
 
@@ -199,9 +196,6 @@ def plan_within_seconds(
 ) -> JoinPlan:
     """Return a plan that is expected to take no longer than some seconds, learning included.
 
-    Where rows are compared over all lags everything stored is read, whatever is chosen; else each basic window is in
-    reach of two cells, each of which pays half of it.
-
     Args:
         policy: How to choose.
         expected: What comparing over all lags would take.
@@ -210,8 +204,5 @@ def plan_within_seconds(
         plan: Where everything else of the plan comes from.
         sampling: γ.
     """
-    reads_all = policy.learns and sampling > 0.0
-    prices = budget.learned.prices
-    prices = replace(prices, read=0.0 if reads_all else prices.read / 2)
-    work = CellWork(expected=expected, yields=yields, prices=prices)
-    return plan_within(policy, work, budget.seconds_to_compare(reads_all=reads_all), plan=plan, sampling=sampling)
+    work = CellWork(expected=expected, yields=yields, prices=budget.learned.prices)
+    return plan_within(policy, work, budget.seconds_to_compare, plan=plan, sampling=sampling)

@@ -26,9 +26,6 @@ class PartitionReport:
         comparisons: Per cell, those that were made.
         results: Per cell, what they gave.
         weight: Per cell, the same by weight.
-        seen_comparisons: Per cell, comparisons that say what it yields.
-        seen_results: What those gave.
-        seen_weight: The same by weight.
         late_rows: New rows older than the watermark, neither compared nor kept.
         full_rows: New rows that would have come to it without sampling.
         full_left_rows: Those of them that are of the left side.
@@ -50,9 +47,6 @@ class PartitionReport:
     comparisons: tuple[float, ...]
     results: tuple[float, ...]
     weight: tuple[float, ...]
-    seen_comparisons: tuple[float, ...]
-    seen_results: tuple[float, ...]
-    seen_weight: tuple[float, ...]
     late_rows: float
     full_rows: float
     full_left_rows: float
@@ -92,9 +86,6 @@ class PartitionReport:
             comparisons=_told(cells.comparisons),
             results=_told(cells.results),
             weight=_told(cells.weight),
-            seen_comparisons=_told(cells.seen_comparisons),
-            seen_results=_told(cells.seen_results),
-            seen_weight=_told(cells.seen_weight),
             late_rows=late.counted_once(fragments),
             full_rows=found.full.come.counted_once(fragments),
             full_left_rows=RowsBySide(found.full.come.left, 0.0).counted_once(fragments),

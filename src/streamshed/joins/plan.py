@@ -29,8 +29,8 @@ class JoinPlan:
 
     Args:
         watermark_microseconds: Rows older than this are late; what only they could join is forgotten. None: nothing is.
-        fractions: Per cell, the share of its lags that new rows are compared over; None: all.
-        full_share: r·γ, the share of new rows that are compared over all lags, so that yields are known.
+        fractions: Per cell, the share of the new rows that are compared over its lags; None: all. Rows that are
+            compared over one cell are so over all cells that have a larger share.
         keep_share: The share of new rows that is kept at all (policy `random_drop`).
         sampling_code: Of the sampled side (`JoinSpecification.sampled`) those rows take part that pass the rate P of
             this code, 10^(−code/32): a sample of the results, of which `JoinResult.strata` tells what each stands for.
@@ -40,17 +40,14 @@ class JoinPlan:
 
     watermark_microseconds: int | None = None
     fractions: tuple[float, ...] | None = None
-    full_share: float = 0.0
     keep_share: float = 1.0
     sampling_code: int = 0
     seed: int = 0
     memory: MemoryLimit | None = None
 
     def __post_init__(self) -> None:
-        shares = {"full": self.full_share, "keep": self.keep_share}
-        for name, share in shares.items():
-            if not 0.0 <= share <= 1.0:
-                raise ValueError(f"{name}_share of a join plan is {share}, expected a share in [0, 1]")
+        if not 0.0 <= self.keep_share <= 1.0:
+            raise ValueError(f"keep_share of a join plan is {self.keep_share}, expected a share in [0, 1]")
         if not 0 <= self.sampling_code <= _SMALLEST:
             raise ValueError(f"sampling_code of a join plan is {self.sampling_code}, expected one in 0 to {_SMALLEST}")
         if any(not 0.0 <= fraction <= 1.0 for fraction in self.fractions or ()):

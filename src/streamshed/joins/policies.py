@@ -41,6 +41,9 @@ from streamshed.joins.time_correlation import time_correlation
 SAMPLING = 0.1
 """γ: of the share r of the join that is done, the share that is spent on knowing what all cells yield."""
 
+_LEAST_SHARE = 0.1
+"""Of a budget, that comparisons have beside reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class JoinPolicy:
@@ -91,8 +94,10 @@ def plan_within(
 ) -> JoinPlan:
     """Return a plan that is expected to cost no more than a budget, what is spent on learning included.
 
-    A share q = r·γ of new rows is compared over all lags; the selection of the others has what is left:
-    q·(full cost) + (1 − q)·(cost of the selection) = budget.
+    A share q = r·γ of new rows is compared over all lags; the selection f of the others has what is left:
+    q·(full cost) + (1 − q)·(cost of the selection) = budget. So a cell is compared for q + (1 − q)·f of the rows. Where
+    q > 0, everything that is stored is read, whatever is selected, and that is paid first; but for a tenth of the
+    budget, so that something is compared.
 
     Args:
         policy: How to choose.
@@ -109,18 +114,21 @@ def plan_within(
         >>> expected = ExpectedComparisons(windows=windows, with_stored=stored, among_new=(0.0, 0.0), reads=(1, 1))
         >>> work = CellWork(expected=expected, yields=Yields((1e6, 1e6), (1e3, 2e3)))
         >>> found = plan_within(join_policy_named("greedy"), work, 50.0)
-        >>> found.full_share, [round(one, 3) for one in found.fractions]
-        (0.05, [0.0, 0.947])
+        >>> [round(one, 3) for one in found.fractions]
+        [0.05, 0.95]
     """
     plan, fraction = plan or JoinPlan(), work.fraction(budget)
     if fraction == 1.0:
-        return replace(plan, fractions=(1.0,) * work.expected.windows.cells, keep_share=1.0, full_share=0.0)
+        return replace(plan, fractions=(1.0,) * work.expected.windows.cells, keep_share=1.0)
     full_share = fraction * sampling if policy.learns else 0.0
-    left = (budget - full_share * float(work.costs.sum())) / (1.0 - full_share)
+    if full_share:
+        budget = max(_LEAST_SHARE * budget, budget - work.prices.read * sum(work.expected.reads))
+        work = replace(work, prices=replace(work.prices, read=0.0))
+        full_share = work.fraction(budget) * sampling
+    left = (budget - full_share * float(work.costs.sum())) / (1.0 - full_share) if full_share < 1.0 else 0.0
     selection = policy.select(work, left)
     return replace(
         plan,
-        fractions=work.expected.lag_fractions(selection.fractions, seed=plan.seed),
+        fractions=tuple(full_share + (1.0 - full_share) * share for share in selection.fractions),
         keep_share=selection.keep_share,
-        full_share=full_share,
     )

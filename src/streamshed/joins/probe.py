@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.arrays import Booleans, Floats, Ints
+from streamshed.joins.arrays import Floats, Ints
 from streamshed.joins.cell_counter import CellCounter
-from streamshed.joins.coins import COMPARED_FULLY, chosen_rows
+from streamshed.joins.coins import COMPARED, row_draws
 from streamshed.joins.drawn import mean_weight, passing
 from streamshed.joins.join_windows import LagInterval, merged
-from streamshed.joins.kernel import Kernel, Pairs, concatenated
+from streamshed.joins.kernel import NO_PAIRS, Kernel, Pairs, concatenated
 from streamshed.joins.plan import JoinPlan
 from streamshed.joins.rows import Rows
 from streamshed.joins.side import Side
@@ -34,23 +36,12 @@ class Found:
     times: Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Some rows of a side, in order of time, and their places among all of that side; a number: where they begin.
-
-    Args:
-        rows: The rows.
-        places: Their places.
-        scale: For how many rows each stands.
-    """
+class _Group(NamedTuple):
+    """Some rows of a side, in order of time, their places among all of that side, and what they are compared over."""
 
     rows: Rows
-    places: Ints | int
-    scale: float
-
-    def placed(self, rows: Ints) -> Ints:
-        """Return the places of some of them."""
-        return rows + self.places if isinstance(self.places, int) else self.places[rows]
+    places: Ints
+    cells: tuple[int, ...]
 
 
 class Probe:
@@ -73,26 +64,25 @@ class Probe:
         state: WindowState,
     ) -> None:
         self._specification, self._kernel, self._plan, self._state = specification, kernel, plan, state
-        windows = specification.windows
-        self.counter = CellCounter(windows)
+        self._windows = specification.windows
+        self.counter = CellCounter(self._windows)
         self.stored_weight = 1.0
         """For how many rows a stored one of the sampled side stands, on average of those in reach."""
-        self._all = windows.cell_intervals
-        self._selected = windows.parts(plan.fractions) if plan.fractions is not None else self._all
-        full = {side: self._compared_fully(side, rows) for side, rows in new.items()}
-        stored = {side: self._stored(side, new[side.opposite], full[side.opposite]) for side in Side}
+        groups = {side: self._new_groups(side, rows, new[side.opposite].times) for side, rows in new.items()}
+        stored = {side: self._stored(side, groups[side.opposite]) for side in Side}
         self.rows: dict[Side, Rows] = {}
-        self._groups: dict[Side, tuple[_Group, _Group, _Group]] = {}
+        self._old: dict[Side, _Group] = {}
+        self._new: dict[Side, _Group] = {}
+        self._groups: dict[Side, list[_Group]] = {}
+        self._scales: dict[Side, tuple[float, float]] = {}
         for side, rows in new.items():
             old = stored[side]
             self.rows[side] = Rows.joined([*old, rows])
             before = len(self.rows[side]) - len(rows)
-            of_old, of_new = (self._scale(side, several) for several in (old, [rows]))
-            self._groups[side] = (
-                _Group(self.rows[side].part(0, before), 0, of_old),
-                _group(rows, full[side], before, of_new),
-                _group(rows, ~full[side], before, of_new),
-            )
+            self._old[side] = _Group(self.rows[side].part(0, before), np.arange(before), ())
+            self._new[side] = _Group(rows, np.arange(before, before + len(rows)), ())
+            self._groups[side] = [one._replace(places=before + one.places) for one in groups[side]]
+            self._scales[side] = self._scale(side, old), self._scale(side, [rows])
 
     def pairs(self) -> Found:
         """Return the pairs that join, by their places in `rows`; to be asked once."""
@@ -100,26 +90,32 @@ class Probe:
         return Found(concatenated([one.places for one in found]), concatenated([one.times for one in found]))
 
     def _found(self) -> Iterator[Found]:
-        (old_left, full_left, left), (old_right, full_right, right) = self._groups[Side.LEFT], self._groups[Side.RIGHT]
-        for mine, theirs in ((full_left, old_right), (old_left, full_right), (full_left, full_right)):
-            yield self._product(mine, theirs, self._all)
-        yield self._product(full_left, right, self._all_of(Side.RIGHT))
-        yield self._product(left, full_right, self._all_of(Side.LEFT))
-        for mine, theirs in ((left, old_right), (old_left, right), (left, right)):
-            yield self._product(mine, theirs, self._selected)
+        """New rows with stored ones, and of two new rows the later one with the earlier."""
+        (old_left, new_left), (old_right, new_right) = self._scales[Side.LEFT], self._scales[Side.RIGHT]
+        for one in self._groups[Side.LEFT]:
+            yield self._product(one, self._old[Side.RIGHT], one.cells, new_left * old_right)
+            yield self._product(one, self._new[Side.RIGHT], self._of(Side.RIGHT, one), new_left * new_right)
+        for one in self._groups[Side.RIGHT]:
+            yield self._product(self._old[Side.LEFT], one, one.cells, old_left * new_right)
+            yield self._product(self._new[Side.LEFT], one, self._of(Side.LEFT, one), new_left * new_right)
 
-    def _all_of(self, side: Side) -> list[LagInterval | None]:
-        """All lags of one window, those selected of the other: of two new rows the later one decides."""
-        whole = self._specification.windows.cells_of_side(side)
-        return [self._all[cell] if cell in whole else part for cell, part in enumerate(self._selected)]
+    def _of(self, side: Side, group: _Group) -> tuple[int, ...]:
+        """The cells of a window that rows are compared over: those of earlier rows of its side."""
+        own = self._windows.cells_of_side(side)
+        return tuple(cell for cell in group.cells if cell in own)
 
-    def _product(self, left: _Group, right: _Group, parts: Sequence[LagInterval | None]) -> Found:
-        mine, theirs = self._kernel(left.rows, right.rows, merged(parts))
-        found = Found((left.placed(mine), right.placed(theirs)), (left.rows.times[mine], right.rows.times[theirs]))
+    def _product(self, left: _Group, right: _Group, cells: Sequence[int], scale: float) -> Found:
+        mine, theirs = NO_PAIRS
+        if cells and len(left.rows) and len(right.rows):
+            mine, theirs = self._kernel(left.rows, right.rows, self._lags(cells))
+        found = Found((left.places[mine], right.places[theirs]), (left.rows.times[mine], right.rows.times[theirs]))
         lags = found.times[1] - found.times[0]
-        weights, scale = self._weights(found.places), left.scale * right.scale
-        self.counter.add(left.rows.times, right.rows.times, parts, lags, weights, scale=scale)
+        weights = self._weights(found.places)
+        self.counter.add(left.rows.times, right.rows.times, cells, lags, weights, scale=scale)
         return found
+
+    def _lags(self, cells: Sequence[int]) -> list[LagInterval]:
+        return merged([self._windows.cell_intervals[cell] for cell in cells])
 
     def _weights(self, pairs: Pairs) -> Floats | None:
         weight = self._specification.weight
@@ -132,15 +128,31 @@ class Probe:
         worth = np.asarray(weight(lefts, rights), np.float64)
         return np.where(np.isfinite(worth) & (worth > 0), worth, 0.0)
 
-    def _compared_fully(self, side: Side, rows: Rows) -> Booleans:
-        share = 0.0 if self._selected == self._all else self._plan.full_share
-        return chosen_rows(rows.times, share, salt=COMPARED_FULLY + side, seed=self._plan.seed)
+    def _new_groups(self, side: Side, rows: Rows, others: Ints) -> list[_Group]:
+        """New rows by the cells that they are compared over; those that are compared with nothing are left out."""
+        cells = tuple(range(self._windows.cells))
+        fractions = self._plan.fractions or (1.0,) * len(cells)
+        if min(fractions) >= 1.0:
+            return [_Group(rows, np.arange(len(rows)), cells)]
+        costs = 1.0 + self._earlier_rows(side.opposite, rows.times, others)
+        draws = row_draws(rows.times, salt=COMPARED + side, seed=self._plan.seed, costs=costs)
+        found = []
+        for below, share in pairwise(sorted({0.0, *fractions})):
+            which = (draws >= below) & (draws < share)
+            compared = tuple(cell for cell in cells if fractions[cell] >= share)
+            found.append(_Group(rows.chosen(which), np.flatnonzero(which), compared))
+        return found
 
-    def _stored(self, side: Side, others: Rows, full: Booleans) -> list[Rows]:
+    def _earlier_rows(self, side: Side, times: Ints, new: Ints) -> Floats:
+        """How many earlier rows of a side are in its window, as seen from some times, as far as the directory tells."""
+        since, until = times - self._windows.length(side), times + int(side is Side.LEFT)
+        stored = self._state.directory.rows_before(side, np.stack([since, until]))
+        found: Floats = np.searchsorted(new, until) - np.searchsorted(new, since) + stored[1] - stored[0]
+        return found
+
+    def _stored(self, side: Side, groups: Sequence[_Group]) -> list[Rows]:
         """The stored rows of a side that new rows of the other are compared with."""
-        found = self._state.probed(
-            side, [(others.times[full], merged(self._all)), (others.times[~full], merged(self._selected))]
-        )
+        found = self._state.probed(side, [(one.rows.times, self._lags(one.cells)) for one in groups])
         if side is not self._specification.sampled:
             return found
         self.stored_weight = mean_weight(found, 0)
@@ -148,8 +160,3 @@ class Probe:
 
     def _scale(self, side: Side, several: Sequence[Rows]) -> float:
         return mean_weight(several, self._plan.sampling_code) if side is self._specification.sampled else 1.0
-
-
-def _group(rows: Rows, which: Booleans, before: int, scale: float) -> _Group:
-    places = before if which.all() else np.flatnonzero(which) + before
-    return _Group(rows.chosen(which), places, scale)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamshed.joins.selection import CellWork, Selection, filled
+from streamshed.joins.cell_order import filled
+from streamshed.joins.selection import CellWork, Selection
 from streamshed.joins.side import Side
 
 

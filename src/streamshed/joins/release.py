@@ -1,4 +1,4 @@
-"""Which basic windows are given up first when memory is short."""
+"""Which basic windows are given up first when memory is short, and which are kept to learn what old rows yield."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from streamshed.joins.side import Side
 
 _WORTH_CUTTING = 0.05
 """Of the limit: where giving up a whole basic window would leave more of it unused, a part is given up."""
+_EXPLORING = 0.1
+"""γ: of the limit, what rows may take that are kept until their window is over, whatever they promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,11 @@ class Release:
 
     Args:
         whole: Basic windows.
-        cut: One of which a part stays; None: there is none.
+        cuts: Those of which a part stays.
     """
 
     whole: tuple[Stored, ...] = ()
-    cut: Cut | None = None
+    cuts: tuple[Cut, ...] = ()
 
 
 def released(directory: Directory, forgotten: Directory, windows: JoinWindows, limit: MemoryLimit) -> Release:
@@ -51,6 +53,9 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
     What a basic window promises is its rows times the `promises` of its last one, times the rate of the other side's
     rows. Of equals the older goes first; all are while nothing is known of yields. Now is as far as both sides have
     come, so that a clock that is ahead on one side makes no row of the other look old.
+
+    What no row that is kept lives to see, nobody learns: so the oldest rows of either side stay until their window is
+    over, in a tenth of the limit (`explorers`). Once they have left, the oldest of the others take their place.
 
     Args:
         directory: What is stored.
@@ -65,11 +70,8 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
         >>> directory = Directory(tuple(Stored(*one) for one in (older, left, right)))
         >>> late_peak = Yields((1000.0,) * 4, (1.0, 90.0, 1.0, 1.0))
         >>> gone = released(directory, Directory(), windows, MemoryLimit(bytes=100, yields=late_peak))
-        >>> [(one.side, one.number) for one in gone.whole]
-        [(2, 1), (1, 1)]
-        >>> gone = released(directory, Directory(), windows, MemoryLimit(bytes=150, yields=late_peak))
-        >>> gone.whole, gone.cut.of[:2], gone.cut.bytes, gone.cut.keeps_younger
-        ((Stored(side=2, number=1, rows=5, bytes=100, first_microseconds=10, last_microseconds=19),), (1, 1), 50, False)
+        >>> [one[:2] for one in gone.whole], [(cut.of[:2], cut.bytes, cut.keeps_younger) for cut in gone.cuts]
+        ([(1, 1)], [((2, 1), 5, False), ((1, 0), 95, True)])
     """
     excess = directory.bytes - limit.bytes
     if excess <= 0:
@@ -81,17 +83,48 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
     per_comparison = known if any(known) else (1.0,) * windows.cells
     of_first, of_last = (_per_row(directory, forgotten, windows, per_comparison, now - at) for at in (first, last))
     density = of_last * [one.rows / one.bytes for one in entries]
+    staying = explorers(directory, windows, int(_EXPLORING * limit.bytes))
     whole: list[Stored] = []
+    cuts: list[Cut] = []
     for place in np.lexsort((last, density)).tolist():
         one = entries[place]
+        stays = staying.get(one, 0)
         if one.bytes > excess + _WORTH_CUTTING * limit.bytes:
-            younger = bool(of_last[place] >= of_first[place])
-            return Release(tuple(whole), Cut(one, one.bytes - excess, younger))
-        whole.append(one)
-        excess -= one.bytes
+            stays = max(stays, one.bytes - excess)
+        if stays >= one.bytes:
+            continue
+        if stays:
+            cuts.append(Cut(one, stays, keeps_younger=bool(of_last[place] >= of_first[place])))
+        else:
+            whole.append(one)
+        excess -= one.bytes - stays
         if excess <= 0:
             break
-    return Release(tuple(whole))
+    return Release(tuple(whole), tuple(cuts))
+
+
+def explorers(directory: Directory, windows: JoinWindows, size: int) -> dict[Stored, int]:
+    """Return the oldest basic windows of either side that have a size, half of it each, and what of them stays.
+
+    Args:
+        directory: What is stored.
+        windows: The windows.
+        size: Of what stays, bytes.
+
+    Example:
+        >>> directory = Directory(tuple(Stored(1, n, 5, 100, 10 * n, 10 * n + 9) for n in range(3)))
+        >>> [(one.number, stays) for one, stays in explorers(directory, JoinWindows(15, 0, 10), 150).items()]
+        [(1, 100), (2, 50)]
+    """
+    sides = [side for side in Side if windows.length(side)]
+    found = {}
+    for side in sides:
+        left = size // len(sides)
+        for one in directory.of(side):
+            if one.last_microseconds > _now(directory) - windows.length(side) and left:
+                found[one] = min(left, one.bytes)
+                left -= found[one]
+    return found
 
 
 def _now(directory: Directory) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamshed.joins.selection import CellWork, Selection, best_first, filled
+from streamshed.joins.cell_order import best_first, filled
+from streamshed.joins.selection import CellWork, Selection
 from streamshed.joins.side import Side
 
 

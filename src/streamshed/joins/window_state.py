@@ -75,10 +75,9 @@ class WindowState:
         return Directory(tuple(gone))
 
     def release(self, gone: Release) -> Directory:
-        """Give up basic windows, one of them in part, and remember that; return what they were."""
+        """Give up basic windows, some of them in part, and remember that; return what they were."""
         freed = list(self.remove(gone.whole).entries)
-        if gone.cut is not None:
-            freed.append(self._cut(gone.cut))
+        freed += map(self._cut, gone.cuts)
         self.forgotten = with_released(self.forgotten, freed)
         return Directory(tuple(freed))
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from streamshed.joins.arrays import Floats
+from streamshed.joins.cell_order import best_first, filled
 
 HALF_LIFE_SECONDS = 20.0
 """After which what was seen counts half as much."""
+_MOST_CHOSEN = 0.5
+"""Of what all cells cost, how much is taken to be spent on the best, if more was."""
 _PRIOR_RESULTS = 4.0
 """How many results it takes for what was seen of a cell to count as much as what was seen around it."""
 
@@ -25,9 +28,15 @@ class Yields:
     results where twice as many cells are taken together, and those four results. What is seen of a few results is
     mostly chance, and of many cells the luckiest would look best; that yields change little from lag to lag is known.
 
+    That they tell what comes is not taken for granted: in bursts, or where each key has lags of its own, the cells that
+    gave most may be those that give least next. So with each update it is looked up what the best cells, as they were
+    believed to be, would have given for what was spent, and what the same share of all comparisons would have.
+
     Args:
         comparisons: Per cell, faded.
         results: Results per cell, or their weight, faded likewise.
+        of_best: What the cells that were believed to be the best would have given, faded likewise.
+        of_all: What the same share of all would have.
 
     Example:
         >>> yields = Yields.unknown(2).update([1000.0, 1000.0], [300.0, 100.0], seconds=1.0)
@@ -45,6 +54,8 @@ class Yields:
 
     comparisons: tuple[float, ...]
     results: tuple[float, ...]
+    of_best: float = 0.0
+    of_all: float = 0.0
 
     @classmethod
     def unknown(cls, cells: int) -> Yields:
@@ -57,6 +68,8 @@ class Yields:
         results: Floats | list[float],
         *,
         seconds: float,
+        full: Floats | None = None,
+        costs: Floats | None = None,
         half_life_seconds: float = HALF_LIFE_SECONDS,
     ) -> Yields:
         """Return them with what was seen in a micro-batch.
@@ -65,13 +78,37 @@ class Yields:
             comparisons: Per cell, that were made.
             results: What they gave.
             seconds: Since the last update.
+            full: Per cell, comparisons of the full join; None: those that were made.
+            costs: Per cell, what these were believed to cost; None: all comparisons the same.
             half_life_seconds: After which what was seen counts half as much.
         """
         kept = 0.5 ** (seconds / half_life_seconds)
+        made, found = np.asarray(comparisons), np.asarray(results)
+        whole = made if full is None else full
+        of_best, of_all = self._foreseen(made, found, whole, whole if costs is None else costs)
         return Yields(
-            tuple((kept * np.array(self.comparisons) + comparisons).tolist()),
-            tuple((kept * np.array(self.results) + results).tolist()),
+            tuple((kept * np.array(self.comparisons) + made).tolist()),
+            tuple((kept * np.array(self.results) + found).tolist()),
+            kept * self.of_best + of_best,
+            kept * self.of_all + of_all,
         )
+
+    @property
+    def tell(self) -> bool:
+        """Whether something is known of them, and cells that were believed to be the best were so of late."""
+        return any(self.results) and self.of_best >= self.of_all
+
+    def _foreseen(self, made: Floats, found: Floats, full: Floats, costs: Floats) -> tuple[float, float]:
+        """What the best cells would have given for what was spent, and what the same share of all would have."""
+        costs = np.where(made > 0.0, costs, 0.0)
+        total, believed = float(costs.sum()), self.per_comparison
+        if not total or not any(believed):
+            return 0.0, 0.0
+        spent = float((costs * made / np.maximum(full, 1e-9)).sum())
+        share = min(_MOST_CHOSEN, spent / total)
+        results = full * found / np.maximum(made, 1.0)
+        best = filled(best_first(range(len(believed)), believed), costs, share * total)
+        return float(results @ best), share * float(results.sum())
 
     @property
     def per_comparison(self) -> tuple[float, ...]:
@@ -92,12 +129,18 @@ class Yields:
 
     def to_document(self) -> dict[str, Any]:
         """Return them as what JSON can hold."""
-        return {"comparisons": list(self.comparisons), "results": list(self.results)}
+        return {
+            "comparisons": list(self.comparisons),
+            "results": list(self.results),
+            "of_best": self.of_best,
+            "of_all": self.of_all,
+        }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Yields:
         """Read what `to_document` wrote."""
-        return cls(tuple(document["comparisons"]), tuple(document["results"]))
+        shares = (document.get(name, 0.0) for name in ("of_best", "of_all"))
+        return cls(tuple(document["comparisons"]), tuple(document["results"]), *shares)
 
 
 def _in_twos(counts: Floats) -> Floats:

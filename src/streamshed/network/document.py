@@ -8,6 +8,7 @@ from streamshed.network.document_problem import Problem
 from streamshed.network.document_reader import NetworkDocument, read_document
 from streamshed.network.document_sql import ExpressionChecker
 from streamshed.network.document_writer import network_to_document
+from streamshed.network.given import is_a
 
 __all__ = ["NetworkDocument", "load_network", "network_to_document", "parse_network"]
 
@@ -25,6 +26,8 @@ def load_network(
     Raises:
         InvalidDocumentError: With all problems of the document; also when it cannot be read.
     """
+    if not is_a(path, str, os.PathLike):
+        raise InvalidDocumentError([Problem("document", "", f"a document is the path of a file, got {path!r}")])
     file = Path(path)
     return parse_network(document_text(file), folder=file.parent, expression_checker=expression_checker)
 
@@ -60,4 +63,6 @@ def document_text(path: str | os.PathLike[str]) -> str:
         reason = error.strerror or str(error)
     except UnicodeDecodeError as error:
         reason = f"no UTF-8 text at byte {error.start}"
+    except ValueError as error:
+        reason = str(error)
     raise InvalidDocumentError([Problem("document", str(path), f"the file cannot be read: {reason}")])

@@ -46,6 +46,21 @@ def is_a(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds)
 
 
+def items_of(value: object) -> tuple[object, ...] | None:
+    """Return what a collection holds; None: a value is text, or nothing that can be iterated over.
+
+    Example:
+        >>> items_of(["a", 5]), items_of("ab"), items_of(5)
+        (('a', 5), None, None)
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return None
+    try:
+        return tuple(value)
+    except TypeError:  # An array without a dimension only says that it can be iterated over.
+        return None
+
+
 def given_names(what: str, value: object) -> tuple[str, ...]:
     """Return the names of a list.
 
@@ -65,9 +80,9 @@ def given_names(what: str, value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         raise InvalidNetworkError(f'{what} is a list, got "{value}": write ["{value}"]')
-    items = tuple(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else (value,)
-    names = tuple(item for item in items if isinstance(item, str))
-    if len(names) < len(items) or not isinstance(value, Iterable):
+    items = None if isinstance(value, Mapping) else items_of(value)
+    names = tuple(item for item in items or () if isinstance(item, str))
+    if items is None or len(names) < len(items):
         raise InvalidNetworkError(f"{what} is a list of names, got {value!r}")
     return names
 

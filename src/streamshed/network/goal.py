@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.given import is_number
+from streamshed.network.given import is_finite
 
 _TEXT = re.compile(
     r"\s*(?P<error>\d+(?:\.\d+)?)\s*%\s*(?:at\s*(?P<confidence>\d+(?:\.\d+)?)\s*%\s*)?", re.ASCII | re.IGNORECASE
@@ -31,9 +30,9 @@ class ErrorGoal:
     confidence: float = _CONFIDENCE
 
     def __post_init__(self) -> None:
-        if not (is_number(self.relative_error) and math.isfinite(self.relative_error) and self.relative_error > 0):
+        if not (is_finite(self.relative_error) and self.relative_error > 0):
             raise InvalidNetworkError(f"max_error must be above 0, got {self.relative_error!r}")
-        if not (is_number(self.confidence) and 0 < self.confidence < 1):
+        if not (is_finite(self.confidence) and 0 < self.confidence < 1):
             raise InvalidNetworkError(
                 f"the confidence of max_error must be between 0 % and 100 %, got {100 * self.confidence:g} %"
             )
@@ -60,7 +59,7 @@ def error_goal(given: object) -> ErrorGoal:
     """
     if isinstance(given, ErrorGoal):
         return given
-    if isinstance(given, int | float) and is_number(given):
+    if isinstance(given, int | float) and is_finite(given):
         return ErrorGoal(float(given))
     match = _TEXT.fullmatch(given) if isinstance(given, str) else None
     if match is None:

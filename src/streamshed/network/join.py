@@ -114,6 +114,7 @@ def _windows(within: str | Sequence[str]) -> tuple[int, int]:
 def _prefixes(prefixes: Sequence[str] | None, left: Node, right: Node) -> tuple[str, str]:
     if prefixes is None:
         return default_prefix(left), default_prefix(right)
-    if isinstance(prefixes, str) or len(prefixes) != 2 or not all(isinstance(one, str) for one in prefixes):
+    are_two = is_a(prefixes, Sequence) and not isinstance(prefixes, str) and len(prefixes) == 2
+    if not are_two or not all(isinstance(one, str) for one in prefixes):
         raise InvalidNetworkError(f'prefixes are two, such as ("left_", "right_"), got {prefixes!r}')
     return prefixes[0], prefixes[1]

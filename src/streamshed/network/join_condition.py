@@ -1,13 +1,12 @@
 """When two rows of different streams join, as a user says it."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.function import FunctionReference, function_reference
-from streamshed.network.given import is_filled_text, is_number, is_whole_number
+from streamshed.network.given import is_filled_text, is_finite, is_whole_number, items_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class WeightedItems(_OneColumnEach):
     at_least: float
 
     def __post_init__(self) -> None:
-        if not (is_number(self.at_least) and 0 < self.at_least < math.inf):
+        if not (is_finite(self.at_least) and self.at_least > 0):
             raise InvalidNetworkError(
                 f"inner_product: at_least is {self.at_least!r}, expected a number above 0:"
                 " sets without a common item would join"
@@ -210,15 +209,11 @@ def join_condition(on: JoinKey) -> JoinCondition:
     """
     if isinstance(on, EqualColumns | CommonItems | WeightedItems | PairFunction):
         return on
-    given: Iterable[object] = ()
-    if isinstance(on, str):
-        given = [(on, on)]
-    elif isinstance(on, Mapping):
-        given = on.items()
-    elif isinstance(on, Iterable):
-        given = [(one, one) for one in on]
-    pairs = tuple(pair for pair in given if isinstance(pair, tuple) and all(map(is_filled_text, pair)))
-    if len(pairs) != len(list(given)) or not isinstance(on, str | Iterable):
+    items = (on,) if isinstance(on, str) else items_of(on)
+    given = list(on.items()) if isinstance(on, Mapping) else [(one, one) for one in items or ()]
+    pairs = tuple((mine, theirs) for mine, theirs in given if isinstance(mine, str) and isinstance(theirs, str))
+    pairs = tuple(pair for pair in pairs if all(map(is_filled_text, pair)))
+    if items is None or len(pairs) < len(given):
         raise InvalidNetworkError(
             "on is a column, a list of columns, {column of the left side: column of the right side}, overlap(...),"
             f" inner_product(...) or pairs_where(function), got {on!r}"

@@ -7,6 +7,7 @@ from streamshed.errors import InvalidExpressionError
 from streamshed.network.columns import Column, declared_name, duplicate_names
 from streamshed.network.declared_types import declared_type, is_numeric
 from streamshed.network.expression import Expression
+from streamshed.network.given import is_filled_text
 from streamshed.network.join_condition import CommonItems, EqualColumns, JoinCondition, WeightedItems
 from streamshed.network.join_shedding import PartProblem
 from streamshed.network.names import is_reserved
@@ -109,6 +110,9 @@ def name_problems(left: Node, right: Node, prefixes: tuple[str, str], time: str)
             "prefixes",
             f'no name of a column can begin with the prefix "{prefix}": use letters, digits and _, a letter first',
         )
+    if not is_filled_text(time):
+        yield "time", f"its time is the name of a column, got {time!r}"
+        return
     if is_reserved(time):
         yield "time", f'its time cannot be named "{time}": names that begin with two underscores are taken'
     if unusable or is_reserved(time):

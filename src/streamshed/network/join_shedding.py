@@ -1,6 +1,5 @@
 """What a join leaves out when there is no time for all of it, as a user says it."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +8,7 @@ from typing import TypeAlias
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.expression import Expression
-from streamshed.network.given import is_number, is_whole_number
+from streamshed.network.given import is_finite, is_text, is_whole_number
 
 JOIN_POLICY_NAMES = ("random_drop", "rate_adaptation", "time_correlation", "direction", "greedy")
 """How what is compared may be chosen; `streamshed.joins.policies` says what each does."""
@@ -110,21 +109,23 @@ def setting_problems(
     sampled_side: str,
 ) -> Iterator[PartProblem]:
     """Tell what is wrong with the settings of a `JoinShedding`, as far as it does not depend on the join."""
-    if policy not in JOIN_POLICY_NAMES:
+    if not is_text(policy) or policy not in JOIN_POLICY_NAMES:
         known = ", ".join(JOIN_POLICY_NAMES)
         yield "policy", f'unknown policy "{policy}", known are: {known}{near_miss(str(policy), JOIN_POLICY_NAMES)}'
-    if mode not in tuple(JoinMode):
+    if not is_text(mode) or mode not in tuple(JoinMode):
         known = ", ".join(JoinMode)
         yield "mode", f'unknown mode of a join "{mode}", known are: {known}{near_miss(str(mode), JoinMode)}'
-    if not is_number(sampling) or not math.isfinite(sampling) or not 0 < sampling <= 1:
+    if not is_finite(sampling) or not 0 < sampling <= 1:
         yield "sampling", f"sampling is the share of what is compared that is for learning, in (0, 1], got {sampling!r}"
     if memory_bytes is not None and not is_whole_number(memory_bytes, at_least=1):
         yield "memory", f"memory is a number of bytes of at least 1, got {memory_bytes!r}"
-    if memory_bytes is not None and mode == JoinMode.EXACT:
+    is_exact = is_text(mode) and mode == JoinMode.EXACT
+    if memory_bytes is not None and is_exact:
         yield "memory", 'its mode is exact: a limit of memory makes it forget rows, write mode="subset"'
-    if weight is not None and mode == JoinMode.EXACT:
+    if weight is not None and is_exact:
         yield "weight", "its mode is exact: there is nothing to choose by what results are worth, leave weight out"
-    yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
+    if is_text(mode):
+        yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
 
 
 def _sample_problems(
@@ -134,7 +135,7 @@ def _sample_problems(
         yield "memory", "its mode is sample: results would be missing for other reasons than chance, leave it out"
     if weight is not None and mode == JoinMode.SAMPLE:
         yield "weight", "its mode is sample: rows are drawn by chance, not by what results are worth, leave weight out"
-    if sampled_side not in JOIN_SIDES:
+    if not is_text(sampled_side) or sampled_side not in JOIN_SIDES:
         known = ", ".join(JOIN_SIDES)
         close = near_miss(str(sampled_side), JOIN_SIDES)
         yield "sampled_side", f'unknown side of a join "{sampled_side}", known are: {known}{close}'

@@ -1,6 +1,6 @@
 """Lookups in stored relations: the foreign-key join and the semijoin."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.columns import declared_name
-from streamshed.network.given import given_names, is_a
+from streamshed.network.given import given_names, is_a, items_of
 from streamshed.network.names import reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.operators import Operator, place
@@ -122,8 +122,8 @@ def _pairs(relation: object, on: str | Sequence[str] | Mapping[str, str]) -> tup
     if isinstance(on, Mapping):
         given = on.items()
     else:
-        names: Iterable[object] = (on,) if isinstance(on, str) or not is_a(on, Iterable) else on
-        given = [(name, name) for name in names]
+        names = items_of(on)
+        given = [(name, name) for name in ((on,) if names is None else names)]
     pairs = tuple((ours, theirs) for ours, theirs in given if isinstance(ours, str) and isinstance(theirs, str))
     if len(pairs) < len(given):
         raise InvalidNetworkError(

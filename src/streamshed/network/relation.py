@@ -105,7 +105,7 @@ def relation_format(path: str, name: str | None) -> FileFormat:
         InvalidNetworkError: There is no such format.
     """
     ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI
-    return file_format(name or ending or FileFormat.PARQUET)
+    return file_format((ending or FileFormat.PARQUET) if name is None else name)
 
 
 def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, ...] | None:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from streamshed.errors import InvalidNetworkError
 from streamshed.joins.comparable import check_comparable
 from streamshed.joins.conditions import Condition, Equality
 from streamshed.joins.drawn import DRAWN
@@ -29,6 +30,7 @@ from streamshed.planning.join_delay import delay_of_stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.carrier import carrier_frame
+from streamshed.spark.collation import collation_problems
 from streamshed.spark.count_partials import labels_of
 from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.internal_names import (
@@ -173,6 +175,7 @@ def joined_frame(
     labels = _labels(spark, condition, streaming)
     fragments = fragments_of(join, len(labels))
     work = replace(_work(joined, join, lines, told, asked, sums, weight, sampled), fragments=fragments)
+    _refuse_collations(joined.name, join, own)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     if not isinstance(condition, Equality):
         labels = labels[: fragments.partitions]
@@ -193,6 +196,17 @@ def joined_frame(
             eventTimeColumnName=JOINED_AT,
         )
     return _unpacked(found, work, told), sums.class_ids
+
+
+def _refuse_collations(name: str, join: JoinSource, own: Mapping[Side, DataFrame]) -> None:
+    compared: dict[tuple[str, str], T.DataType] = {}
+    for (side, _, prefix), columns in zip(_sides(join), (join.condition.left, join.condition.right), strict=True):
+        kinds = {field.name: field.dataType for field in own[side].schema.fields}
+        compared |= {
+            (f'stream "{name}" joins on', f"{prefix}{column}"): kinds[f"{prefix}{column}"] for column in columns
+        }
+    if problems := collation_problems(compared):
+        raise InvalidNetworkError(*problems)
 
 
 def _labels(spark: SparkSession, condition: Condition, streaming: StreamingJoin | None) -> list[int]:

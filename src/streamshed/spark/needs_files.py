@@ -43,8 +43,8 @@ class NeedsFile:
             self._told[clock] = needs
             try:
                 self._storage.write_text(self._name, _together(list(self._told.values())).to_json())
-            except (OSError, pa.ArrowException) as error:
-                _log.warning("what is needed cannot be published at %s: %s", self._location, error)
+            except SinkUnavailableError as error:
+                _log.warning("what is needed cannot be published: %s", error)
 
 
 def read_needs(location: str) -> Published:

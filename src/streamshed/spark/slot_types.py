@@ -17,6 +17,7 @@ from streamshed.network.aggregate import AggregateCall, AggregateKind, UserFunct
 from streamshed.sharing.instructions import StreamProgram, Test
 from streamshed.sharing.network_work import AggregateSlot
 from streamshed.spark.analysis import complaint, first_refused, readable, written_names
+from streamshed.spark.collation import collation_problems
 from streamshed.spark.group_keys import is_long_key
 from streamshed.spark.straight_line import StraightLine
 from streamshed.spark.value_kind import MOST_DIGITS, is_carried_exactly, value_kind
@@ -34,6 +35,7 @@ _SUMS = frozenset(
 _NUMERIC = _SUMS | {AggregateKind.QUANTILE}
 DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
 """The aggregates for which windows keep the moments of slices."""
+_COMPARED = frozenset({AggregateKind.DISTINCT, AggregateKind.MIN, AggregateKind.MAX})
 _LARGEST_PRECISION = 38
 
 
@@ -61,7 +63,7 @@ def slot_types(line: StraightLine, program: StreamProgram, slots: Sequence[Aggre
     except AnalysisException as error:
         raise _refused_expression(line, program, slots, texts) from error
     types = {sql: field.dataType for sql, field in zip(texts, schema.fields[: len(texts)], strict=True)}
-    if problems := [problem for slot in slots for problem in _type_problems(slot, types)]:
+    if problems := [problem for slot in slots for problem in type_problems(slot, types)]:
         raise InvalidNetworkError(*problems)
     return types
 
@@ -95,16 +97,25 @@ def presence_only(slots: Sequence[AggregateSlot]) -> frozenset[str]:
     return frozenset(value for value, kinds in functions.items() if kinds == {AggregateKind.COUNT})
 
 
-def _type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[str]:
+def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[str]:
+    """Tell which of the keys and the value of an aggregate are of types that it cannot be answered for.
+
+    Args:
+        slot: The aggregate.
+        types: Type by SQL text.
+    """
     kind = slot_call(slot).kind
     problems = [
         f'query "{slot.query.name}": cannot group by {types[key].simpleString()} ("{key}")'
         for key in slot.keys
         if isinstance(types[key], (T.MapType, T.VariantType))
     ]
+    problems += collation_problems({(f'query "{slot.query.name}" groups by', key): types[key] for key in slot.keys})
     if slot.value is None or kind is AggregateKind.COUNT:
         return problems
     found = types[slot.value]
+    if kind in _COMPARED:
+        problems += collation_problems({(f'query "{slot.query.name}": {kind} of', slot.value): found})
     if slot_call(slot).user is not None:
         return [*problems, *_user_problems(slot, found)]
     travels = value_kind(found)

@@ -14,10 +14,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.expression import quoted
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import layers
 from streamshed.spark.call_costs import CallCosts
+from streamshed.spark.collation import collation_of, collation_problems
 from streamshed.spark.internal_names import SUMS, TIME, UNREADABLE
 from streamshed.spark.relation_frame import relation_frame
 from streamshed.spark.unfused import unfused
@@ -168,6 +170,7 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
     What no query asks for has a key that is null: it is not looked up, nor is the key computed.
     """
     theirs = relation_frame(match)
+    _refuse_collations(match, rows, theirs)
     keys = [f"{match.matched}_{index}" for index in range(len(match.on))]
     renamed = theirs.select(
         *[F.col(quoted(theirs_name)).alias(key) for (_, theirs_name), key in zip(match.on, keys, strict=True)],
@@ -185,6 +188,18 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
         keys.append(hashed)
     joined = rows.join(F.broadcast(renamed), functools.reduce(operator.and_, alike), "left").drop(*keys)
     return joined.withColumn(match.matched, F.coalesce(F.col(match.matched), F.lit(False)))
+
+
+def _refuse_collations(match: Match, rows: DataFrame, theirs: DataFrame) -> None:
+    names = [theirs_name for _, theirs_name in match.on]
+    ours = rows.select(*[F.col(quoted(name)) for name, _ in match.on]).schema.fields
+    fields = zip(names, ours, theirs.select(*map(quoted, names)).schema.fields, strict=True)
+    use = f'a lookup in relation "{match.relation.name}" by'
+    compared = {
+        (use, name): own.dataType if collation_of(own.dataType) else their.dataType for name, own, their in fields
+    }
+    if problems := collation_problems(compared):
+        raise InvalidNetworkError(*problems)
 
 
 def _asked(line: StraightLine, match: Match, key: Column) -> Column:

@@ -74,7 +74,7 @@ def test_all_partitions_together_tell_what_one_would(
     for number, one in enumerate(whole):
         alone = PartitionReport.of(one, None, 0.1)
         told = [PartitionReport.of(results[number], None, 0.1, fragments) for results in parts]
-        for counts in ("comparisons", "results", "seen_comparisons"):
+        for counts in ("comparisons", "results"):
             assert np.sum([getattr(each, counts) for each in told], axis=0) == pytest.approx(getattr(alone, counts))
         for counts in ("late_rows", "stored_rows"):
             assert sum(getattr(each, counts) for each in told) == pytest.approx(getattr(alone, counts))
@@ -93,7 +93,6 @@ def test_shed_and_short_of_memory_it_gives_no_pair_twice_and_none_that_does_not_
     for part in spread(stream, fragments):
         plan = JoinPlan(
             fractions=tuple(chosen.draw(share) for _ in range(of.cells)),
-            full_share=chosen.draw(share),
             keep_share=chosen.draw(share),
             memory=MemoryLimit(bytes=chosen.draw(limit), yields=yields),
         )

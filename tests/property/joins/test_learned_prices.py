@@ -33,7 +33,6 @@ def test_what_comes_next_is_foreseen(factors: list[float], seed: int) -> None:
 @given(seconds=st.floats(1e-3, 10), rows=st.integers(0, 10**8), basic_windows=st.integers(0, 10**5))
 def test_comparisons_are_never_left_without_time(seconds: float, rows: int, basic_windows: int) -> None:
     budget = TimeBudget(seconds=seconds, learned=LearnedPrices(), rows=rows, basic_windows=basic_windows)
-    for reads_all in (True, False):
-        assert 0.1 * seconds <= budget.seconds_to_compare(reads_all=reads_all) <= seconds
+    assert 0.1 * seconds <= budget.seconds_to_compare <= seconds
     shares = [budget.sampling(number) for number in range(20)]
     assert sum(shares) == pytest.approx(20 * 0.1)

@@ -131,6 +131,7 @@ def test_a_clock_that_is_ahead_on_one_side_makes_no_row_of_the_other_old() -> No
     assert {one.number for one in gone.whole} == {one.number for one in ahead}
 
 
+SECOND = 1_000_000
 LATE = 40
 """The lag that pairs have; what may be kept is half of what it takes to keep all rows for so long."""
 
@@ -172,9 +173,62 @@ def test_memory_for_half_of_the_rows_of_even_yields_keeps_about_half_of_the_resu
             left, right = (pa.table({"t": times[side::2], "k": keys[side::2]}) for side in range(2))
             limit = MemoryLimit(bytes=counts["most"] // 2, yields=yields) if name == "held" else None
             result = partition.join(left, right, JoinPlan(watermark_microseconds=10 * number, memory=limit))
-            yields = yields.update(result.cells.seen_comparisons, result.cells.seen_weight, seconds=1.0)
+            yields = yields.update(result.cells.comparisons, result.cells.weight, seconds=1.0)
             counts[name] += len(result)
             counts["missed"] += round(float((result.forgotten.comparisons * yields.per_comparison).sum()))
             counts["most"] = max(counts["most"], result.state.bytes) if name == "full" else counts["most"]
     assert 0.4 * counts["full"] < counts["held"] < 0.8 * counts["full"]
     assert counts["held"] + counts["missed"] == pytest.approx(counts["full"], rel=0.1)
+
+
+def _learned_late_pairs(limit: int | None) -> tuple[list[int], int]:
+    """Results by micro-batch, and the most bytes held, of pairs 12 s apart, where yields are learned from nothing."""
+    of = JoinWindows(20 * SECOND, 0, SECOND)
+    partition, yields = JoinPartition(specification(of), MemoryStore()), Yields.unknown(of.cells)
+    within = np.sort(np.random.default_rng(0).choice(SECOND, 40, replace=False))
+    found, most = [], 0
+    for number in range(90):
+        times = number * SECOND + within
+        left, right = pa.table({"t": times, "k": times}), pa.table({"t": times, "k": times - 12 * SECOND})
+        memory = None if limit is None else MemoryLimit(bytes=limit, yields=yields)
+        result = partition.join(left, right, JoinPlan(watermark_microseconds=number * SECOND, memory=memory))
+        yields = yields.update(result.cells.comparisons, result.cells.weight, seconds=1.0)
+        found.append(len(result))
+        most = max(most, result.state.bytes)
+    return found, most
+
+
+def test_a_late_peak_that_nobody_knows_is_found_though_memory_is_too_short_to_see_it() -> None:
+    """Half of what the windows hold is for the youngest ten seconds: of rows that meet theirs at twelve, none stay."""
+    full, needed = _learned_late_pairs(None)
+    part, held = _learned_late_pairs(needed // 2)
+    assert held <= needed // 2
+    assert sum(part[40:]) >= 0.6 * sum(full[40:])
+
+
+@examples(100)
+@given(chosen=st.data(), of=windows(), share=st.floats(0, 1))
+def test_of_either_side_some_rows_live_to_see_the_end_of_their_window(
+    chosen: st.DataObject, of: JoinWindows, share: float
+) -> None:
+    """Whatever they promise, and within the limit: the oldest in a tenth of it."""
+    sizes = chosen.draw(st.lists(st.integers(1, 500), min_size=1, max_size=12))
+    b = of.basic_microseconds
+    directory = Directory(
+        tuple(
+            Stored(side, number, 1, size, b * number, b * number + b - 1)
+            for side in Side
+            for number, size in enumerate(sizes)
+        )
+    )
+    limit = MemoryLimit(bytes=int(share * directory.bytes), yields=chosen.draw(yields_of(of)))
+    gone = released(directory, Directory(), of, limit)
+    left = {one: one.bytes for one in directory.entries if one not in gone.whole} | {c.of: c.bytes for c in gone.cuts}
+    assert sum(left.values()) <= limit.bytes
+    now = b * len(sizes) - 1
+    sides = [side for side in Side if of.length(side)]
+    for side in sides:
+        young = [one for one in directory.of(side) if one.last_microseconds > now - of.length(side)]
+        stays = sum(left.get(one, 0) for one in young)
+        assert stays >= min(sum(one.bytes for one in young), int(0.1 * limit.bytes) // len(sides))
+        assert not young or limit.bytes < 20 or young[0] in left

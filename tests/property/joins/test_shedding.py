@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.arrays import Ints
 from streamshed.joins.basic_window_size import recut
-from streamshed.joins.coins import COMPARED_FULLY, chosen_rows
 from streamshed.joins.conditions import Equality, Overlap
+from streamshed.joins.join_result import JoinResult
 from streamshed.joins.join_windows import JoinWindows, merged
 from streamshed.joins.partition import JoinPartition
 from streamshed.joins.plan import JoinPlan, MemoryLimit
@@ -34,8 +33,8 @@ def specification(of: JoinWindows) -> JoinSpecification:
     return JoinSpecification(windows=of, condition=EQUAL, left_time="t", right_time="t")
 
 
-def fractions_of(of: JoinWindows) -> st.SearchStrategy[tuple[float, ...]]:
-    return st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=of.cells, max_size=of.cells).map(tuple)
+def fractions_of(of: JoinWindows, *shares: float) -> st.SearchStrategy[tuple[float, ...]]:
+    return st.lists(st.sampled_from(shares), min_size=of.cells, max_size=of.cells).map(tuple)
 
 
 @examples(100)
@@ -43,33 +42,26 @@ def fractions_of(of: JoinWindows) -> st.SearchStrategy[tuple[float, ...]]:
 def test_selected_lags_are_compared_and_no_others(
     chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], restarts: bool
 ) -> None:
-    fractions = chosen.draw(fractions_of(of))
+    fractions = chosen.draw(fractions_of(of, 0.0, 1.0))
     found, results = joined(specification(of), stream, restarts=restarts, plan=JoinPlan(fractions=fractions))
-    lags = " OR ".join(f"r.t - l.t BETWEEN {lo} AND {hi}" for lo, hi in merged(of.parts(fractions))) or "false"
+    cells = merged([lags for lags, share in zip(of.cell_intervals, fractions, strict=True) if share])
+    lags = " OR ".join(f"r.t - l.t BETWEEN {lo} AND {hi}" for lo, hi in cells) or "false"
     assert found == full_join(of, stream, f"l.k = r.k AND ({lags})")
     compared = full_join(of, stream, f"l.k IS NOT NULL AND r.k IS NOT NULL AND ({lags})")
     assert sum(float(one.cells.comparisons.sum()) for one in results) == sum(compared.values())
 
 
 @examples(60)
-@given(chosen=st.data(), of=windows(), stream=STREAMS, full=SHARES, keep=SHARES)
+@given(chosen=st.data(), of=windows(), stream=STREAMS, keep=SHARES)
 def test_results_are_a_subset_each_once(
-    chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], full: float, keep: float
+    chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], keep: float
 ) -> None:
-    plan = JoinPlan(fractions=chosen.draw(fractions_of(of)), full_share=full, keep_share=keep, seed=3)
+    plan = JoinPlan(fractions=chosen.draw(fractions_of(of, 0.0, 0.1, 0.3, 0.9, 1.0)), keep_share=keep, seed=3)
     found, results = joined(specification(of), stream, restarts=False, plan=plan)
     assert found <= full_join(of, stream, "l.k = r.k")
     for one in results:
         for side in (one.left_counts, one.right_counts):
             assert side.received == side.late + side.without_time + side.unmatchable + side.dropped + side.kept
-
-
-@examples(60)
-@given(of=windows(), stream=STREAMS)
-def test_rows_that_are_compared_fully_find_everything(of: JoinWindows, stream: list[MicroBatch]) -> None:
-    plan = JoinPlan(fractions=(0.0,) * of.cells, full_share=1.0)
-    found, _ = joined(specification(of), stream, restarts=False, plan=plan)
-    assert found == full_join(of, stream, "l.k = r.k")
 
 
 @examples(60)
@@ -138,24 +130,30 @@ def test_keys_and_items_with_equal_hashes_stay_apart() -> None:
 
 
 @examples(60)
-@given(of=windows(), stream=STREAMS)
-def test_a_row_that_is_compared_fully_is_so_with_earlier_rows_only(of: JoinWindows, stream: list[MicroBatch]) -> None:
-    plans = [JoinPlan(fractions=(0.0,) * of.cells, full_share=0.5, seed=seed) for seed in range(4)]
-    for plan in plans:
-        for one in stream:
-            result = JoinPartition(specification(of), MemoryStore()).join(one.left, one.right, plan)
-            full = {
-                side: set(np.flatnonzero(chosen_rows(times, 0.5, salt=COMPARED_FULLY + side, seed=plan.seed)).tolist())
-                for side, times in ((Side.LEFT, _times(result.left)), (Side.RIGHT, _times(result.right)))
-            }
-            for left, right, lag in zip(
-                result.left_places.tolist(),
-                result.right_places.tolist(),
-                (result.right_microseconds - result.left_microseconds).tolist(),
-                strict=True,
-            ):
-                assert right in full[Side.RIGHT] if lag >= 0 else left in full[Side.LEFT]
+@given(chosen=st.data(), of=windows(), stream=STREAMS, seed=st.integers(0, 4))
+def test_of_two_new_rows_the_later_one_decides_over_which_lags_it_is_compared(
+    chosen: st.DataObject, of: JoinWindows, stream: list[MicroBatch], seed: int
+) -> None:
+    """Whatever the rows, a row is compared over a cell in full or not at all, and over more of larger shares."""
+    fractions = chosen.draw(fractions_of(of, 0.0, 0.4, 0.7))
+    plan = JoinPlan(fractions=fractions, seed=seed)
+    for one in stream:
+        result = JoinPartition(specification(of), MemoryStore()).join(one.left, one.right, plan)
+        full = JoinPartition(specification(of), MemoryStore()).join(one.left, one.right)
+        found, everything = (Counter(_deciding(each, of)) for each in (result, full))
+        for (row, cell), count in everything.items():
+            assert found[row, cell] in {0, count}
+            if found[row, cell] == 0:
+                assert not any(found[row, other] for other in range(of.cells) if fractions[other] < fractions[cell])
 
 
-def _times(rows: pa.Table) -> Ints:
-    return np.asarray(rows["t"], np.int64)
+def _deciding(result: JoinResult, of: JoinWindows) -> list[tuple[tuple[Side, int], int]]:
+    """Of each pair the row that is the later one, and the cell of its lag."""
+    lags = result.right_microseconds - result.left_microseconds
+    cells = of.cells_of(lags).tolist()
+    numbers = zip(result.left_rows()["n"].to_pylist(), result.right_rows()["n"].to_pylist(), strict=True)
+    rows = [
+        (Side.RIGHT, right) if lag >= 0 else (Side.LEFT, left)
+        for (left, right), lag in zip(numbers, lags.tolist(), strict=True)
+    ]
+    return list(zip(rows, cells, strict=True))

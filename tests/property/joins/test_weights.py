@@ -101,8 +101,8 @@ def _delivered(*, by_weight: bool) -> tuple[float, float]:
         plan = JoinPlan(watermark_microseconds=number * 20, seed=number)
         plan = plan_within(join_policy_named("greedy"), work, 0.33 * expected.total, plan=plan)
         cells = partition.join(left, right, plan).cells
-        worth = worth.update(cells.seen_comparisons, cells.seen_weight, seconds=1.0)
-        found = found.update(cells.seen_comparisons, cells.seen_results, seconds=1.0)
+        worth = worth.update(cells.comparisons, cells.weight, seconds=1.0, full=expected.comparisons)
+        found = found.update(cells.comparisons, cells.results, seconds=1.0, full=expected.comparisons)
         weight += float(cells.weight.sum())
         comparisons += float(cells.comparisons.sum())
     return weight, comparisons

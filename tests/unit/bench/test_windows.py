@@ -22,7 +22,7 @@ from streamshed.bench.drop_places import DropPlaces, predicted_drop
 from streamshed.bench.drop_runs import DropRun
 from streamshed.bench.windows import Course, figures_of, ratio_figures
 from streamshed.bench.windows_figures import Delivered, delivered, most_rows_share, sustained_share
-from streamshed.bench.windows_queries import MIXED, UNLOADED, WindowsQuery, exact_answers, windows_network
+from streamshed.bench.windows_queries import MIXED, UNLOADED, WindowsQuery, exact_answers, rows_by_cell, windows_network
 from streamshed.bench.windows_sizes import FULL, QUICK
 from streamshed.planning.window_drop.droppable import droppable_queries
 
@@ -75,6 +75,15 @@ def test_exact_answers_are_those_of_windows_within_what_is_fed(tmp_path: Path) -
     parquet.write_table(table, tmp_path / "rows.parquet")
     found = exact_answers([tmp_path / "rows.parquet"], [QUERY], 3, start)
     assert found == {("q", start + number * SECOND // 2): (4.0, float(instants[2 * number + 3])) for number in range(5)}
+
+
+def test_rows_are_counted_by_cells_that_no_window_cuts(tmp_path: Path) -> None:
+    start = 1_000 * SECOND
+    seconds = [0.2, 1.1, 1.2, 1.6, 2.7]
+    table = pa.table({"ts": pa.array([start + round(at * SECOND) for at in seconds], pa.timestamp("us", "UTC"))})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    found = rows_by_cell([tmp_path / "rows.parquet"], MIXED, 3, start, start + 1_400_000)
+    assert found == [2.0, 1.0, 0.0, 1.0]
 
 
 def test_each_way_to_be_wrong_is_told() -> None:

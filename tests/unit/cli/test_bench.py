@@ -1,4 +1,5 @@
 import json
+import signal
 from pathlib import Path
 from types import MappingProxyType
 
@@ -184,3 +185,26 @@ def test_a_bug_is_not_called_a_failure(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"burst": fail}))
     with pytest.raises(KeyError, match="a bug"):
         streamshed("bench", "burst", "--json", tmp_path / "r.json")
+
+
+def test_sigterm_stops_what_a_benchmark_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Ctrl-C does: a cluster's processes have a session of their own, and outlive whoever does not kill them."""
+    stopped = []
+
+    def with_a_cluster(_: BenchOptions) -> BenchResult:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            stopped.append("cluster")
+        raise AssertionError("it was not ended")
+
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"elastic": with_a_cluster}))
+    before = signal.signal(signal.SIGTERM, lambda *_: stopped.append("not at all"))
+    try:
+        outcome = streamshed("bench", "elastic", "--json", tmp_path / "r.json")
+        assert (outcome.code, stopped) == (ExitCode.INTERRUPTED, ["cluster"])
+        signal.raise_signal(signal.SIGTERM)
+        assert stopped[-1] == "not at all"
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -37,9 +37,6 @@ FULL = PartitionReport(
     comparisons=(100_000.0, 150_000.0, 50_000.0),
     results=(0.0, 2_900.0, 100.0),
     weight=(0.0, 2_900.0, 100.0),
-    seen_comparisons=(100_000.0, 150_000.0, 50_000.0),
-    seen_results=(0.0, 2_900.0, 100.0),
-    seen_weight=(0.0, 2_900.0, 100.0),
     late_rows=2,
     full_rows=750.0,
     full_left_rows=500.0,
@@ -331,7 +328,7 @@ def test_weights_are_learned_beside_results_and_costs_go_by_results() -> None:
     told, plain_told = Told(), Told()
     plain = planner(plain_told)
     joins = JoinPlanner(domain.streams, {NAME}, told.take)
-    heavy = replace(FULL, weight=(0.0, 2_900.0, 1e9), seen_weight=(0.0, 2_900.0, 1e9))
+    heavy = replace(FULL, weight=(0.0, 2_900.0, 1e9))
     learned(told, [heavy], joins)
     learned(plain_told, [FULL], plain)
     directive, other = (one.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS) for one in (joins, plain))

@@ -18,6 +18,7 @@ from streamshed.answering.aggregate_value import (
 )
 from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
+from streamshed.answering.carried_rows import CarriedRows
 from streamshed.answering.cohort_estimate import cohort_estimate
 from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
@@ -76,6 +77,7 @@ class Answering:
         self._outputs = tuple(outputs)
         self._confidence = confidence
         self._asked = Asked(outputs)
+        self.carried = CarriedRows(outputs)
         shapes: dict[Shape, int] = {}
         self._shape_of = np.array([shapes.setdefault(output.shape, len(shapes)) for output in outputs], np.int64)
         self._shapes = tuple(shapes)
@@ -94,6 +96,7 @@ class Answering:
         shed: Sequence[ShedInterval] = (),
         dropped: Dropped = MappingProxyType({}),
         partly_joined: Sequence[ShedInterval] = (),
+        effective_shares: Mapping[str, float] = MappingProxyType({}),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
@@ -102,6 +105,7 @@ class Answering:
             shed: What was shed of late, from the journal.
             dropped: Windows that were dropped of late.
             partly_joined: Event times of results of joins that were not done fully of late.
+            effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
 
         Returns:
             Tables of the answer schema.
@@ -119,7 +123,8 @@ class Answering:
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
             joined = self._told(partly_joined, windows, of)
-            told.append(self._aggregated(self._shapes[shape], windows, of, shed, joined))
+            usual = self.carried.usual(windows, of, effective_shares)
+            told.append(self._aggregated(self._shapes[shape], windows, of, shed, joined, usual))
         is_row = kinds[rows] == _KIND_OF[ROW]
         told.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
@@ -137,6 +142,7 @@ class Answering:
         outputs: Longs,
         shed: Sequence[ShedInterval],
         joined_share: Doubles,
+        usual: Doubles,
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
@@ -165,7 +171,7 @@ class Answering:
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
-            "low": pa.array((kept_rate < 1.0) & found.is_low),
+            "low": pa.array((kept_rate < 1.0) & (found.is_low | (usual < ENOUGH_ROWS))),
             "reason": pa.array(reasons, pa.string(), mask=exact),
         }
         return _batch(ANSWER, len(partials), columns)

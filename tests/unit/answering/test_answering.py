@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,6 +97,15 @@ def test_a_window_without_kept_rows_has_an_upper_bound() -> None:
     assert (answer["value"], answer["lower"], answer["reason"]) == (0.0, 0.0, "no row kept")
     assert answer["upper"] == pytest.approx(math.log(40) / 0.1)
     assert (answer["exact"], answer["low"], answer["sampling_rate"]) == (False, False, 0.1)
+
+
+def test_a_group_that_is_seen_by_one_row_may_be_that_row() -> None:
+    """Groups of which no row was kept have no answer, so that those that have one were seen by chance."""
+    grouped = replace(COUNT, key_notations=(Notation.TEXT,))
+    seen = {**kept(0.01, [1.0]), "key_text": "a"}
+    assert [told([output(shape)], seen)[0]["lower"] for shape in (grouped, COUNT)] == pytest.approx(
+        [1.0, 2.52], rel=0.01
+    )
 
 
 def test_few_rows_are_enough_for_a_count_and_not_for_a_sum() -> None:

@@ -7,7 +7,6 @@ from streamshed.bench import (
     accuracy,
     burst,
     counted_rows,
-    coverage,
     elastic,
     large_values,
     overhead,
@@ -20,6 +19,8 @@ from streamshed.bench import (
 )
 from streamshed.bench.accuracy_figures import Errors
 from streamshed.bench.burst_sizes import FULL
+from streamshed.bench.coverage_figures import CONFIDENCES, Judged
+from streamshed.bench.coverage_figures import figures_of as figures_of_coverage
 from streamshed.bench.dear_operators import DEAR_OPERATORS
 from streamshed.bench.elastic_calibration import calibration_figures
 from streamshed.bench.elastic_sizes import WAYS
@@ -51,7 +52,7 @@ def accuracy_figures() -> set[str]:
 
 def coverage_figures() -> set[str]:
     judged = [
-        coverage.Judged(
+        Judged(
             recording="packets",
             aggregate="n",
             sampling_rate=0.1,
@@ -61,10 +62,10 @@ def coverage_figures() -> set[str]:
             holds=True,
             half_width=0.1,
         )
-        for confidence in coverage.CONFIDENCES
+        for confidence in CONFIDENCES
         for is_low in (True, False)
     ]
-    return set(coverage.figures_of(judged))
+    return set(figures_of_coverage(judged))
 
 
 def large_values_figures() -> set[str]:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from streamshed.answering.central_sums import CentralSums
 from streamshed.answering.output import Shape
+from streamshed.answering.slice_moments import SliceMoments
 from streamshed.answering.user_aggregate import user_answers
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.window_partials import Doubles, WindowPartials
@@ -21,7 +22,7 @@ from streamshed.answering.written import (
 from streamshed.network.aggregate import AggregateKind
 
 _SECONDS = {Notation.TIMESTAMP: 1e-6, Notation.TIMESTAMP_NTZ: 1e-6, Notation.DATE: 86_400.0}
-_SPREADS = {AggregateKind.VARIANCE, AggregateKind.VAR_POP, AggregateKind.STDDEV, AggregateKind.STDDEV_POP}
+SPREADS = {AggregateKind.VARIANCE, AggregateKind.VAR_POP, AggregateKind.STDDEV, AggregateKind.STDDEV_POP}
 _SIDES = {AggregateKind.MIN: "least", AggregateKind.MAX: "greatest"}
 
 
@@ -80,7 +81,8 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
 
     With e = (1−P)/P², summed over the rows kept: COUNT Σe. SUM Σv²e. AVG Σ(v−m)²e/N², m the average: the first order of
     a quotient. VARIANCE Σ((v−m)²−s²)²e/N², s² the variance, likewise; of its root, a (2s)²-th of that. 0 of all else,
-    and of no value. NaN, it is not known, where the differences of large sums leave no digits of powers of v − m.
+    and of no value. NaN, it is not known, where neither the digits of sums nor
+    extremes tell anything of powers of v − m.
     """
     match shape.function:
         case AggregateKind.COUNT:
@@ -89,7 +91,7 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
             found = partials.doubles("squares_excess")
         case AggregateKind.AVG:
             with np.errstate(invalid="ignore", divide="ignore"):
-                found = _centered(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
+                found = CentralSums.of(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
         case AggregateKind.MIN | AggregateKind.MAX | AggregateKind.USER:
             return np.zeros(len(partials))
         case _:
@@ -100,60 +102,15 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
 
 def population_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     """Return Σ(v−AVG)²/P by the estimated count, where variances or deviations are asked for; else NaN."""
-    if shape.function not in _SPREADS:
+    if shape.function not in SPREADS:
         return np.full(len(partials), np.nan)
     found: Doubles = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
     return found
 
 
-def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
-    """Return n_eff = (Σq)²/Σq² of the rows kept, q = r²(1−P)/P², r what a row contributes: v, or of an average v − m.
-
-    That of rows which contribute alike is their number; where few large values carry the sum, it is the number of those
-    few, however many rows were kept besides. A spread is a mean of r = (v−m)² − s², of which the extremes tell at least
-    how many carry it: Σq ÷ the largest q that there may be.
-    """
-    kept = partials.doubles("present")
-    if shape.function in _SPREADS:
-        return np.minimum(_rows_that_carry_a_spread(partials), kept)
-    if shape.function is AggregateKind.SUM:
-        first, second = partials.doubles("squares_excess"), partials.doubles("quads_excess_squared")
-    else:
-        first = _centered(partials, "excess").power(2)
-        second = _centered(partials, "excess_squared").power(4)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        found = first * first / second
-    return np.asarray(np.where(np.isfinite(found), np.minimum(found, kept), kept), np.float64)
-
-
-def _centered(partials: WindowPartials, factor: str) -> CentralSums:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = partials.doubles("total_weighted") / partials.doubles("present_weighted")
-    return CentralSums.of(partials, factor, np.nan_to_num(mean))
-
-
-def _rows_that_carry_a_spread(partials: WindowPartials) -> Doubles:
-    variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
-    weight = partials.doubles("greatest_weight")
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        mean = partials.doubles("total_weighted") / partials.doubles("present_weighted")
-        ends = (partials.doubles(name) - mean for name in ("least_number", "greatest_number"))
-        largest = np.maximum(variance, np.maximum(*(np.abs(end * end - variance) for end in ends)))
-        found = _squared_contributions(partials, variance) / (largest**2 * weight * (weight - 1))
-    return np.where(np.isfinite(found), np.maximum(found, 1.0), 1.0)
-
-
-def _squared_contributions(partials: WindowPartials, variance: Doubles) -> Doubles:
-    """Σ((v−m)²−s²)²e."""
-    sums = _centered(partials, "excess")
-    fourth, second = sums.power(4), sums.power(2)
-    with np.errstate(invalid="ignore"):
-        return np.maximum(fourth - 2 * variance * second + variance**2 * sums.sums[0], 0.0)
-
-
 def _variances_of_dispersions(function: AggregateKind, partials: WindowPartials) -> Doubles:
     variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
-    spread = _squared_contributions(partials, variance)
+    spread, _ = CentralSums.of(partials, "excess").of_spread(variance)
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Doubles = spread / partials.doubles("present_weighted") ** 2
         if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}:
@@ -198,19 +155,14 @@ def _extremes_written(side: str, value: ValueKind | None, partials: WindowPartia
 
 def _dispersions(function: AggregateKind, partials: WindowPartials) -> pa.Array:
     """Variances and deviations from the slices' moments: Σ(M2 + n·(mean_slice − mean)²)/P, where no digits cancel."""
-    lists = partials.array("moments")
-    windows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    present, mean, dispersion, weight = (
-        pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False) for column in pc.list_flatten(lists).flatten()
-    )
-    present, dispersion = present * weight, dispersion * weight
-    count = len(partials)
-    whole = np.bincount(windows, present, count)
+    slices = SliceMoments.of(partials)
+    if slices is None:
+        return pa.nulls(len(partials), pa.float64())
+    present = slices.present * slices.weight
+    whole = slices.summed(present)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        share = present / whole[windows]
-        distance = mean - np.bincount(windows, mean * share, count)[windows]
-        squared = np.bincount(windows, dispersion + present * distance * distance, count)
+        mean = slices.summed(slices.mean * (present / whole[slices.windows]))
         divisor = whole - 1 if function in {AggregateKind.VARIANCE, AggregateKind.STDDEV} else whole
-        variance = squared / divisor
+        variance = slices.around(mean, slices.weight) / divisor
         found = np.sqrt(variance) if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP} else variance
     return pa.array(found, mask=divisor <= 0)

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.aggregate_value import (
-    effective_rows,
     exact_texts,
     population_variances,
     sampled_variances,
@@ -19,9 +18,11 @@ from streamshed.answering.aggregate_value import (
 )
 from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.asked import Asked
+from streamshed.answering.carried_rows import CarriedRows
 from streamshed.answering.cohort_estimate import cohort_estimate
 from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
+from streamshed.answering.effective_rows import effective_rows
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.interval import ENOUGH_ROWS, count_interval, normal_interval
 from streamshed.answering.known_rows import KnownRows
@@ -50,7 +51,7 @@ class _Estimate:
         known: The values.
         error: Standard errors, NaN where they are not known.
         bounds: Lower and upper ones, NaN where there is none.
-        supporting: On how many rows those that were sampled rest.
+        is_low: Whether they rest on too few rows for their bounds to hold as often as they say.
         confidence: With which probability the bounds are meant to hold.
     """
 
@@ -58,7 +59,7 @@ class _Estimate:
     known: pa.Array
     error: Doubles
     bounds: tuple[Doubles, Doubles]
-    supporting: Doubles
+    is_low: Truths
     confidence: float
 
 
@@ -76,6 +77,7 @@ class Answering:
         self._outputs = tuple(outputs)
         self._confidence = confidence
         self._asked = Asked(outputs)
+        self.carried = CarriedRows(outputs)
         shapes: dict[Shape, int] = {}
         self._shape_of = np.array([shapes.setdefault(output.shape, len(shapes)) for output in outputs], np.int64)
         self._shapes = tuple(shapes)
@@ -94,6 +96,7 @@ class Answering:
         shed: Sequence[ShedInterval] = (),
         dropped: Dropped = MappingProxyType({}),
         partly_joined: Sequence[ShedInterval] = (),
+        effective_shares: Mapping[str, float] = MappingProxyType({}),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
@@ -102,6 +105,7 @@ class Answering:
             shed: What was shed of late, from the journal.
             dropped: Windows that were dropped of late.
             partly_joined: Event times of results of joins that were not done fully of late.
+            effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
 
         Returns:
             Tables of the answer schema.
@@ -119,7 +123,8 @@ class Answering:
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
             joined = self._told(partly_joined, windows, of)
-            told.append(self._aggregated(self._shapes[shape], windows, of, shed, joined))
+            usual = self.carried.usual(windows, of, effective_shares)
+            told.append(self._aggregated(self._shapes[shape], windows, of, shed, joined, usual))
         is_row = kinds[rows] == _KIND_OF[ROW]
         told.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
@@ -137,6 +142,7 @@ class Answering:
         outputs: Longs,
         shed: Sequence[ShedInterval],
         joined_share: Doubles,
+        usual: Doubles,
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
@@ -165,7 +171,7 @@ class Answering:
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
-            "low": pa.array((kept_rate < 1.0) & (found.supporting < ENOUGH_ROWS)),
+            "low": pa.array((kept_rate < 1.0) & (found.is_low | (usual < ENOUGH_ROWS))),
             "reason": pa.array(reasons, pa.string(), mask=exact),
         }
         return _batch(ANSWER, len(partials), columns)
@@ -182,15 +188,14 @@ class Answering:
             lower, upper, errors = (np.where(tells, one, np.nan) for one in (found.lower, found.upper, found.errors))
             lower = np.where(is_rounded, np.nextafter(lower, -np.inf), lower)
             upper = np.where(is_rounded, np.nextafter(upper, np.inf), upper)
-            supporting = np.where(tells, found.supporting, 0.0)
-            return _Estimate(exact, known, errors, (lower, upper), supporting, self._confidence)
+            is_low = ~tells | found.is_low
+            return _Estimate(exact, known, errors, (lower, upper), is_low, self._confidence)
         if shape.function is AggregateKind.DISTINCT:
             counts = distinct_counts(partials, self._confidence)
             upper = np.where(exact, counts.upper, np.nan)
             none = np.zeros(len(partials), np.bool_)
             bounds = counts.lower, upper
-            supporting = np.zeros(len(partials))
-            return _Estimate(none, pa.array(counts.values), counts.errors, bounds, supporting, counts.confidence)
+            return _Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
         if shape.in_cohorts:
             return self._of_cohorts(shape, partials, kept_rate)
         return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
@@ -202,8 +207,8 @@ class Answering:
         found = cohort_estimate(
             shape, partials, numbers, population_variances(shape, partials), kept_rate, self._confidence
         )
-        supporting = np.where(found.is_low, 0.0, ENOUGH_ROWS)
-        return _Estimate(kept_rate >= 1.0, known, found.error, (found.lower, found.upper), supporting, self._confidence)
+        bounds = found.lower, found.upper
+        return _Estimate(kept_rate >= 1.0, known, found.error, bounds, found.is_low, self._confidence)
 
     def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
         """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
@@ -224,7 +229,7 @@ class Answering:
             known=pa.array(known, mask=scaled.known.is_null().to_numpy(zero_copy_only=False)),
             error=error,
             bounds=(lower, upper),
-            supporting=np.where(use, rows.effective_rows, scaled.supporting),
+            is_low=scaled.is_low & ~use,
             confidence=scaled.confidence,
         )
 
@@ -242,13 +247,14 @@ class Answering:
                 kept_rows=counted,
                 kept_rate=kept_rate,
                 confidence=self._confidence,
+                of_groups=bool(shape.key_notations),
             )
-            return _Estimate(exact, known, error, bounds, counted.astype(np.float64), self._confidence)
-        supporting = effective_rows(shape, partials)
+            return _Estimate(exact, known, error, bounds, np.zeros(len(partials), np.bool_), self._confidence)
+        effective = effective_rows(shape, partials)
         numbers = known.to_numpy(zero_copy_only=False)
-        bounds = normal_interval(numbers, error, self._confidence, effective_rows=supporting)
+        bounds = normal_interval(numbers, error, self._confidence, effective_rows=effective)
         told = np.where(error > 0, error, np.nan)
-        return _Estimate(exact, known, told, bounds, supporting, self._confidence)
+        return _Estimate(exact, known, told, bounds, effective < ENOUGH_ROWS, self._confidence)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 from scipy import special
@@ -19,6 +18,7 @@ def count_interval(
     kept_rows: Longs,
     kept_rate: Doubles,
     confidence: float,
+    of_groups: bool = False,
 ) -> tuple[Doubles, Doubles]:
     """Return the bounds of counts, which hold with at least the confidence asked for.
 
@@ -30,6 +30,9 @@ def count_interval(
     rows of a small rate say least, as rows kept at the least rate 1/w, as many as have the variance V, and the rest as
     certain; and to what came at a still lower rate, of which no row was kept, ln(2/(1−c))/P rows are granted.
 
+    Groups are answered only if a row of them was kept: of those of one row, one in many, as if it stood for many. Their
+    lower bound is the N under which as many rows would be kept with that probability, given that any is.
+
     Where no row at all was kept at a rate below 1, the lower bound is what was seen, the upper ln(2/(1−c))/P more.
 
     Args:
@@ -39,6 +42,7 @@ def count_interval(
         kept_rows: The rows kept.
         kept_rate: The least rate in force.
         confidence: c, in (0, 1).
+        of_groups: Whether there are no answers of what no row was kept of.
 
     Example:
         100 rows kept at 0.25, and none at 0.1.
@@ -56,7 +60,7 @@ def count_interval(
     mean_rate = scaled / (scaled + variance)
     weight = np.where(sampled, greatest_weight, 2.0)
     rows = np.where(sampled, variance / (weight * (weight - 1)), 0.0)
-    lower = _lower(estimated * mean_rate, mean_rate, tail)
+    lower = _lower(estimated * mean_rate, mean_rate, tail, of_groups=of_groups)
     upper = estimated - rows * weight + _upper(rows, 1 / weight, tail)
     unseen = np.where(kept_rate * weight < _NEARLY, granted, 0.0)
     return (
@@ -69,16 +73,20 @@ _NEARLY = 1 - 1e-9
 """Rates are equal that differ by less than this factor: they are computed from codes and back."""
 
 
-def _lower(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
-    """The N of which as many rows would be kept with the tail's probability.
+def _lower(rows: Doubles, sampling_rate: Doubles, tail: float, *, of_groups: bool) -> Doubles:
+    """The N of which as many rows would be kept with the tail's probability, or so many given that any is.
 
     The k-th row that is kept is the N-th or an earlier one with probability I_P(k, N − k + 1), the regularized
-    incomplete beta function.
+    incomplete beta function; any row is kept with 1 − (1 − P)^N, by which the tail's probability is multiplied. N is
+    found from below, so that no step is beyond it.
     """
     (kept, kept_with), places = _distinct(rows, sampling_rate)
     some = np.maximum(kept, _NEXT_TO_NONE)
-    found = np.where(kept > 0, special.btdtrib(some, tail, kept_with) + some - 1, 0.0)
-    least: Doubles = np.minimum(found, kept / kept_with)
+    least: Doubles = kept
+    for _ in range(_STEPS if of_groups else 1):
+        is_seen = -np.expm1(least * np.log1p(-np.minimum(kept_with, _NEARLY))) if of_groups else 1.0
+        beyond = special.btdtrib(some, tail * is_seen, kept_with) + some - 1
+        least = np.minimum(np.where(kept > 0, np.maximum(beyond, 0.0), 0.0), kept / kept_with)
     return least[places]
 
 
@@ -90,6 +98,7 @@ def _upper(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
 
 
 _NEXT_TO_NONE = 1e-6
+_STEPS = 20
 
 
 def _distinct(rows: Doubles, sampling_rate: Doubles) -> tuple[Doubles, Longs]:
@@ -98,8 +107,8 @@ def _distinct(rows: Doubles, sampling_rate: Doubles) -> tuple[Doubles, Longs]:
     return cases, places.ravel()
 
 
-ENOUGH_ROWS = 100
-"""With as many effective rows, a sum is nearly normal."""
+ENOUGH_ROWS = 50
+"""With as many effective rows, bounds of sums hold as often as they say."""
 
 
 def normal_interval(
@@ -108,18 +117,14 @@ def normal_interval(
     """Return the bounds of sums, averages and spreads; NaN, no bounds, where nothing is known of what was shed.
 
     That is so where the standard error is NaN, or 0: no row was kept that made a difference.
-    They are the estimate ± z standard errors, z the normal quantile. With less than 100 effective rows the standard
-    error is known badly itself: there z is the quantile of Student's distribution of one degree of freedom less than
-    there are effective rows.
+    They are the estimate ± t standard errors, t the quantile of Student's distribution of one degree of freedom less
+    than there are effective rows: the standard error is estimated, too.
 
     >>> few, many = normal_interval(
     ...     np.array([10.0, 10.0]), np.array([1.0, 1.0]), 0.95, effective_rows=np.array([5.0, 500.0]))[1] - 10
     >>> round(float(few), 2), round(float(many), 2)
     (2.78, 1.96)
     """
-    normal = NormalDist().inv_cdf(0.5 + confidence / 2)
     freedom = np.maximum(np.nan_to_num(effective_rows) - 1, 1.0)
-    students = special.stdtrit(freedom, 0.5 + confidence / 2)
-    quantile = np.where(effective_rows < ENOUGH_ROWS, students, normal)
-    spread = np.where(error == 0.0, np.nan, error * quantile)
+    spread = np.where(error == 0.0, np.nan, error * special.stdtrit(freedom, 0.5 + confidence / 2))
     return estimated - spread, estimated + spread

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from datasketches import kll_doubles_sketch
 
-from streamshed.answering.interval import ENOUGH_ROWS
 from streamshed.answering.window_partials import Doubles, Truths, WindowPartials
 
 ENOUGH_BEYOND = 5
@@ -31,8 +30,7 @@ class QuantileAnswers:
         upper: Upper bounds, likewise.
         errors: Standard errors, from the width of the bounds; NaN where a bound is missing.
         is_sketched: Whether a sketch has left out values, so that ranks are approximate even of all rows.
-        supporting: How many rows a sampled quantile rests on: those kept on its rarer side, in units of which
-            `ENOUGH_ROWS` are enough.
+        is_low: Whether fewer than `ENOUGH_BEYOND` rows were kept on its rarer side.
     """
 
     values: Doubles
@@ -40,7 +38,7 @@ class QuantileAnswers:
     upper: Doubles
     errors: Doubles
     is_sketched: Truths
-    supporting: Doubles
+    is_low: Truths
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
         upper=upper,
         errors=(upper - lower) / deviations,
         is_sketched=np.array([one.is_sketched for one in found], np.bool_),
-        supporting=np.array([one.kept_rows for one in found]) * min(share, 1 - share) * ENOUGH_ROWS / ENOUGH_BEYOND,
+        is_low=np.array([one.kept_rows for one in found]) * min(share, 1 - share) < ENOUGH_BEYOND,
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,29 +40,81 @@ def share_name(definition_id: int, slot: int) -> str:
 
 
 def remembered(shed: Sequence[ShedInterval], *, since: int) -> tuple[ShedInterval, ...]:
-    """Join intervals of a stream that overlap, and forget those that ended before any open window began.
+    """Return the least rates over time that intervals tell, and forget those that ended before any open window began.
 
-    Joined intervals keep the least rates, so the list stays short however long a burst lasts.
+    Where intervals of a stream overlap, the least rate of each value holds; where they only touch, each keeps its own,
+    so that a window tells of no lower rate than its rows may have had. There are at most `MOST_REMEMBERED` of a stream,
+    however long a burst lasts: beyond that neighbors become one, with the least rates of both, where that costs least.
 
     >>> first = ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.5})
-    >>> second = ShedInterval(stream="s", start=10, until=20, sampling_rates={"7.0": 0.2, "8.0": 0.9})
-    >>> remembered([first, second], since=5)
-    (ShedInterval(stream='s', start=0, until=20, sampling_rates={'7.0': 0.2, '8.0': 0.9}),)
+    >>> second = ShedInterval(stream="s", start=8, until=20, sampling_rates={"7.0": 0.2, "8.0": 0.9})
+    >>> for interval in remembered([first, second], since=5):
+    ...     print(interval.start, interval.until, interval.sampling_rates)
+    0 7 {'7.0': 0.5}
+    8 20 {'7.0': 0.2, '8.0': 0.9}
     >>> remembered([first, second], since=30)
     ()
     """
-    joined: list[ShedInterval] = []
-    for interval in sorted(shed, key=lambda interval: (interval.stream, interval.start)):
-        last = joined[-1] if joined else None
-        if last is not None and last.stream == interval.stream and interval.start <= last.until:
-            joined[-1] = replace(
-                last,
-                until=max(last.until, interval.until),
-                sampling_rates=_least(last.sampling_rates, interval.sampling_rates),
-            )
+    by_stream: dict[str, list[ShedInterval]] = {}
+    for interval in shed:
+        if interval.until >= max(since, interval.start):
+            by_stream.setdefault(interval.stream, []).append(interval)
+    return tuple(piece for _, lasting in sorted(by_stream.items()) for piece in _limited(_pieces(lasting)))
+
+
+MOST_REMEMBERED = 32
+"""More intervals of a stream than this are not told apart."""
+
+
+def _pieces(intervals: Sequence[ShedInterval]) -> list[ShedInterval]:
+    """Cut time where the rates of any interval begin or end, and join again what touches and has the same rates."""
+    pieces: list[ShedInterval] = []
+    edges = sorted({edge for interval in intervals for edge in (interval.start, interval.until + 1)})
+    for start, after in itertools.pairwise(edges):
+        covering = [one.sampling_rates for one in intervals if one.start <= start <= one.until]
+        if not covering:
+            continue
+        rates = functools.reduce(_least, covering)
+        last = pieces[-1] if pieces else None
+        if last is not None and last.until + 1 == start and last.sampling_rates == rates:
+            pieces[-1] = replace(last, until=after - 1)
         else:
-            joined.append(interval)
-    return tuple(interval for interval in joined if interval.until >= since)
+            pieces.append(replace(intervals[0], start=start, until=after - 1, sampling_rates=rates))
+    return pieces
+
+
+def _limited(pieces: list[ShedInterval]) -> list[ShedInterval]:
+    while len(pieces) > MOST_REMEMBERED:
+        at = min(range(len(pieces) - 1), key=lambda place: _lost(pieces[place], pieces[place + 1]))
+        pieces[at : at + 2] = [_joined(pieces[at], pieces[at + 1])]
+    return pieces
+
+
+def _joined(earlier: ShedInterval, later: ShedInterval) -> ShedInterval:
+    return replace(earlier, until=later.until, sampling_rates=_least(earlier.sampling_rates, later.sampling_rates))
+
+
+def _lost(earlier: ShedInterval, later: ShedInterval) -> float:
+    """Σ over values: for how long joining says a lower rate, times the logarithm of how much lower."""
+    parts: tuple[tuple[Mapping[str, float], int], ...] = (
+        (earlier.sampling_rates, earlier.until - earlier.start + 1),
+        ({}, later.start - earlier.until - 1),
+        (later.sampling_rates, later.until - later.start + 1),
+    )
+    joined = _least(earlier.sampling_rates, later.sampling_rates)
+    return sum(
+        length * (_logarithm(rates.get(name, 1.0)) - _logarithm(least))
+        for name, least in joined.items()
+        for rates, length in parts
+    )
+
+
+def _logarithm(share: float) -> float:
+    """Of a join that is done in part the share may be 0."""
+    return math.log(max(share, _LEAST_SHARE))
+
+
+_LEAST_SHARE = 1e-9
 
 
 def _least(some: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:

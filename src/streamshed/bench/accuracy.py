@@ -185,7 +185,7 @@ def _judged(answered: Answered, exact: ExactAnswers, run: FedRun, sizes: Accurac
         errors=errors_of(answered.answers, exact.answers, ends),
         predicted_mean_error=expected_largest(expected),
         group_error=statistics.fmean(
-            carrying_group_error(answered.groups.get(end, {}), exact.groups[end]) for end in ends
+            carrying_group_error(answered.groups.get(end, {}), exact.groups.get(end, {})) for end in ends
         ),
         time_ratios=run.time_ratios,
         effective_sampling_rates={

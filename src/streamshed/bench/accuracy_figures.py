@@ -48,7 +48,7 @@ def errors_of(
 
     Args:
         answered: By query and the second at which the window ends.
-        exact: Likewise, of at least the same.
+        exact: Likewise; 0 where a window has no rows, and is left out.
         ends: The seconds that count.
 
     Example:
@@ -60,7 +60,7 @@ def errors_of(
     """
     queries = sorted({query for query, _ in exact})
     errors = {
-        (query, end): abs(answered[query, end] - exact[query, end]) / abs(exact[query, end])
+        (query, end): relative_error(answered[query, end], exact.get((query, end), 0.0))
         for query in queries
         for end in ends
     }
@@ -68,6 +68,18 @@ def errors_of(
         largest=tuple(max(errors[query, end] for query in queries) for end in ends),
         by_query={query: statistics.fmean(errors[query, end] for end in ends) for query in queries},
     )
+
+
+def relative_error(answered: float, exact: float) -> float:
+    """Return |answered − exact| ÷ |exact|; where nothing is right, anything else is wholly off, by 1.
+
+    Example:
+        >>> relative_error(9.0, 10.0), relative_error(0.0, 0.0), relative_error(5.0, 0.0)
+        (0.1, 0.0, 1.0)
+    """
+    if exact == 0:
+        return 0.0 if answered == 0 else 1.0
+    return abs(answered - exact) / abs(exact)
 
 
 def expected_largest(standard_errors: Sequence[float]) -> float:
@@ -84,9 +96,11 @@ def expected_largest(standard_errors: Sequence[float]) -> float:
 def carrying_group_error(answered: Mapping[int, float], exact: Mapping[int, float]) -> float:
     """Return the mean relative error over the groups that carry 95 % of the rows; one that is missing is off by 1.
 
+    Where there are no rows no group is off.
+
     Example:
-        >>> carrying_group_error({80: 95.0}, {80: 100.0, 443: 100.0, 22: 1.0})
-        0.525
+        >>> carrying_group_error({80: 95.0}, {80: 100.0, 443: 100.0, 22: 1.0}), carrying_group_error({}, {})
+        (0.525, 0.0)
     """
     total, carried = sum(exact.values()), 0.0
     errors = []
@@ -94,5 +108,5 @@ def carrying_group_error(answered: Mapping[int, float], exact: Mapping[int, floa
         if carried >= CARRYING_SHARE * total:
             break
         carried += count
-        errors.append(abs(answered.get(group, 0.0) - count) / count)
-    return statistics.fmean(errors)
+        errors.append(relative_error(answered.get(group, 0.0), count))
+    return statistics.fmean(errors or [0.0])

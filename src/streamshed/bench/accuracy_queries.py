@@ -82,7 +82,7 @@ class ExactAnswers:
     """What is true.
 
     Args:
-        answers: Of the seven queries.
+        answers: Of the seven queries, of all windows that have rows.
         rows: Rows behind each.
         groups: Of the query by groups: count by second and service.
     """
@@ -138,7 +138,9 @@ def _sliding(connection: duckdb.DuckDBPyConnection) -> tuple[Answers, Answers]:
     windows = ", ".join(f"sum(a{number}) {over}, sum(n{number}) {over}" for number in range(len(SEVEN)))
     found = connection.execute(
         f"WITH slices AS (SELECT epoch_us(ts) // 1000000 AS second, {columns}"
-        f" FROM judged GROUP BY second) SELECT second + 1, {windows} FROM slices"
+        " FROM judged GROUP BY second), seconds AS ("
+        f"SELECT unnest(generate_series(min(second), max(second) + {before}))"
+        f" AS second FROM slices) SELECT second + 1, {windows} FROM seconds LEFT JOIN slices USING (second)"
     ).fetchall()
     answers: Answers = {}
     rows: Answers = {}

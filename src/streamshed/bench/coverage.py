@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamshed.bench.contract import BenchOptions, BenchResult
 from streamshed.bench.coverage_data import RECORDINGS, Place, Recording, asked_of, true_answers
+from streamshed.bench.coverage_figures import CONFIDENCES, Judged, by_cell, figures_of, shares_of
 from streamshed.bench.pictures import draw_coverage
 from streamshed.bench.recorded_run import run_recording
 from streamshed.bench.recordings import recordings_folder
@@ -24,32 +24,6 @@ if TYPE_CHECKING:
 
 SAMPLING_RATES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 _QUICK_SAMPLING_RATES = (0.2, 0.02)
-CONFIDENCES = (0.95, 0.99)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A sampled answer beside the true one.
-
-    Args:
-        recording: Of which stream.
-        aggregate: Which aggregate.
-        sampling_rate: At which rate its rows were kept.
-        confidence: Of its bounds.
-        is_low: Whether it is flagged.
-        is_bounded: Whether it has bounds.
-        holds: Whether the truth is within its bounds.
-        half_width: Half the width of its bounds, by the truth; NaN where there are none, or the truth is 0.
-    """
-
-    recording: str
-    aggregate: str
-    sampling_rate: float
-    confidence: float
-    is_low: bool
-    is_bounded: bool
-    holds: bool
-    half_width: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,33 +62,11 @@ def run(options: BenchOptions) -> BenchResult:
     return BenchResult(
         figures=figures_of(judged),
         details={
-            "by_case": _by_case(judged),
+            "by_cell": by_cell(judged),
             "left_out": [f"sampling rate {one:g}" for one in SAMPLING_RATES if one not in sampling_rates],
         },
-        picture=partial(draw_coverage, shares=_shares(judged)),
+        picture=partial(draw_coverage, shares=shares_of(judged)),
     )
-
-
-def figures_of(judged: Sequence[Judged]) -> dict[str, float]:
-    """Condense what was measured into the benchmark's figures."""
-    sampled = [one for one in judged if one.confidence == CONFIDENCES[0]]
-    of_first = [one for one in sampled if one.is_bounded]
-    return {
-        **{f"coverage_at_{round(100 * c)}": _coverage(judged, c) for c in CONFIDENCES},
-        "answers": float(len(of_first)),
-        "unbounded_share": statistics.fmean(not one.is_bounded for one in sampled),
-        "low_share": statistics.fmean(one.is_low for one in of_first),
-        "low_coverage_at_95": statistics.fmean(one.holds for one in of_first if one.is_low),
-        "median_half_width": statistics.median(one.half_width for one in of_first if not one.is_low),
-    }
-
-
-def _coverage(judged: Sequence[Judged], confidence: float) -> float:
-    return statistics.fmean(one.holds for one in judged if one.confidence == confidence and _is_trusted(one))
-
-
-def _is_trusted(one: Judged) -> bool:
-    return one.is_bounded and not one.is_low
 
 
 def _answers(
@@ -187,35 +139,7 @@ def judged_answers(
                 is_bounded=is_bounded,
                 holds=lower - 1e-9 * abs(truth) <= truth <= upper + 1e-9 * abs(truth),
                 half_width=(upper - lower) / 2 / abs(truth) if truth else math.nan,
+                overlap=recording.size_seconds / recording.slide_seconds,
             )
         )
     return judged
-
-
-def _shares(judged: Sequence[Judged]) -> dict[tuple[str, float], float]:
-    """Coverage at the first confidence, by recording and sampling rate."""
-    cases: dict[tuple[str, float], list[bool]] = {}
-    for one in judged:
-        if one.confidence == CONFIDENCES[0] and _is_trusted(one):
-            cases.setdefault((one.recording, one.sampling_rate), []).append(one.holds)
-    return {case: statistics.fmean(holds) for case, holds in cases.items()}
-
-
-def _by_case(judged: Sequence[Judged]) -> list[dict[str, object]]:
-    cases: dict[tuple[str, str, float, float], list[Judged]] = {}
-    for one in judged:
-        cases.setdefault((one.recording, one.aggregate, one.sampling_rate, one.confidence), []).append(one)
-    return [
-        {
-            "recording": recording,
-            "aggregate": aggregate,
-            "sampling_rate": sampling_rate,
-            "confidence": confidence,
-            "answers": sum(one.is_bounded for one in of_case),
-            "unbounded": sum(not one.is_bounded for one in of_case),
-            "low": sum(one.is_low for one in of_case if one.is_bounded),
-            "hold": sum(one.holds for one in of_case if _is_trusted(one)),
-            "low_hold": sum(one.holds for one in of_case if one.is_low),
-        }
-        for (recording, aggregate, sampling_rate, confidence), of_case in cases.items()
-    ]

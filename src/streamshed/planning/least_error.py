@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamshed.planning.demand import Demand
-from streamshed.planning.effective_rates import effective_rates
+from streamshed.planning.effective_rates import Curve, effective_rates, linear
 from streamshed.planning.pooling import pooled_slopes
 from streamshed.planning.work_tree import Truths, Vector, WorkTree
 
@@ -20,6 +20,9 @@ def least_error_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds:
     variance c·(1−P)/P is exact, and its weighted sum is least where the last second of work, wherever it is spent,
     saves as much error. A dear operator lowers the rate of those below it only, and what a query below a node gets the
     others there get for little: neighbors are pooled, see `pooling`.
+
+    Of a set-valued query the error is the share missing, 1 − P: P = 1 − λ·a/(2w²), a its seconds and λ the error that
+    a second saves. In a pool with others it is what the pool's scale makes of that: near the best, not it.
 
     Returns:
         The rate of each query, in [0, 1]; those of protected queries are 1.
@@ -42,13 +45,17 @@ def least_error_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds:
         found: Vector = pooled_slopes(tree, seconds, counting, [bool(node) for node in sunk])[list(tree.query_nodes)]
         return found
 
-    return effective_rates(tree, demands, budget_seconds, slopes)
+    def missing(scaled: Vector) -> Vector:
+        return 1 - 1 / (2 * scaled**2)
+
+    return effective_rates(tree, demands, budget_seconds, slopes, _beside(linear, missing, demands))
 
 
 def equal_error_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds: float) -> Vector:
     """Make the weighted errors w·sqrt(c·(1−P)/P) of all queries equal, and as small as the load allows.
 
-    P_q = c_q/(c_q + (t/w_q)²), t the error that all have; as with [B04] but with the variance instead of its bound.
+    P_q = c_q/(c_q + (t/w_q)²), t the error that all have; as with [B04] but with the variance instead of its bound. For
+    a set-valued query, whose error is 1 − P, it is P_q = 1 − t/w_q.
 
     Returns:
         The rate of each query, in [0, 1]; those of protected queries are 1.
@@ -73,4 +80,20 @@ def equal_error_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds:
     def equal_error(scaled: Vector) -> Vector:
         return scaled / (1 + scaled)
 
-    return effective_rates(tree, demands, budget_seconds, slopes, equal_error)
+    def equal_share(scaled: Vector) -> Vector:
+        return 1 - 1 / np.sqrt(scaled)
+
+    return effective_rates(tree, demands, budget_seconds, slopes, _beside(equal_error, equal_share, demands))
+
+
+def _beside(of_aggregates: Curve, of_sets: Curve, demands: Sequence[Demand]) -> Curve:
+    """Let set-valued queries follow a curve of their own, from where it is above 0."""
+    is_set_valued = np.array([demand.is_set_valued for demand in demands], np.bool_)
+    if not is_set_valued.any():
+        return of_aggregates
+
+    def both(scaled: Vector) -> Vector:
+        with np.errstate(divide="ignore"):
+            return np.where(is_set_valued, np.maximum(of_sets(scaled), 0.0), of_aggregates(scaled))
+
+    return both

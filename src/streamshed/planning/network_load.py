@@ -275,6 +275,7 @@ class _Builder:
             is_protected=query.mode is not AnswerMode.APPROXIMATE or unscalable,
             whole_because=NUMBERS_ROWS if query.is_by_count else None,
             goal=query.max_error,
+            is_set_valued=query.aggregate is None,
         )
 
     def _coefficient(self, query: Query, name: str, call: AggregateCall) -> float:

@@ -47,7 +47,7 @@ class QueryRates:
     Attributes:
         codes: Codes of the queries' effective sampling rates.
         work_shares: Per stream, the share of the work on its rows that this takes.
-        expected_errors: Per query, the relative standard error of its worst aggregate.
+        expected_errors: Per query, the relative standard error of its worst aggregate, or the share of rows missing.
         samplers: The sampling rate of each sampler that this takes, by the address of the stream or operator, or the
             name of the query, that it stands before.
         missed_goals: Queries that will exceed the error they should stay within more often than they may.
@@ -211,7 +211,7 @@ def _rates(codes: Sequence[int]) -> Vector:
 
 def _query_rates(work: ComingWork, codes: Sequence[int]) -> QueryRates:
     rates, index = _rates(codes), work.index
-    variances = index.of_queries(work.error_factor * index.coefficients * (1 - rates) / rates)
+    variances = index.of_queries(index.squared_errors(rates, work.error_factor))
     of_queries = dict(zip(index.queries, codes, strict=False))  # behind them: what counts rows
     missed = [place for place in index.with_goal if not work.demands[place].meets_goal(float(rates[place]))]
     sized = {query: float(rates[index.place(query)]) for query in work.sized}

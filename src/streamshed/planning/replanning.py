@@ -22,7 +22,8 @@ class RatePlanner:
     pooled with whom, and whose error is worth what, stays as it is, and the samplers further down keep their rates as
     long as none reaches 1. What is left to find is one scale, by bisection among points that were sorted once.
 
-    Where that does not hold (several priorities, goals, groups that cost, `equal_error`), each plan is a new one.
+    Where that does not hold (several priorities, goals, groups that cost, `equal_error`, and by `least_error` queries
+    for rows), each plan is a new one.
 
     Args:
         tree: What rows cost at load factor 1, and where queries take them.
@@ -89,6 +90,8 @@ class RatePlanner:
         demands, tree = self._demands, self._tree
         priorities = {demand.priority for demand in demands if not demand.is_protected}
         has_goals = any(demand.goal is not None for demand in demands)
+        if any(demand.is_set_valued for demand in demands):
+            return False
         if tree.grouped_nodes or has_goals or len(priorities) > 1 or not (self._slopes > 0).any():
             return False
         least_seconds = tree.load_seconds(self._floors)

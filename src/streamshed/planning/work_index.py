@@ -18,7 +18,6 @@ class WorkIndex:
         demands: The queries; then the counting of rows for some of them.
 
     Attributes:
-        coefficients: Per demand, c of its relative variance c·(1−P)/P.
         queries: Names of the queries, in order.
         counted: Names of those for which rows are counted, in the order of what counts them.
         with_goal: Places of the queries that have a goal.
@@ -37,7 +36,8 @@ class WorkIndex:
         self._streams = tuple(numbers)
         self._number = np.array([numbers[stream] for stream in streams], np.int64)
         self._places = {demand.query: place for place, demand in enumerate(demands)}
-        self.coefficients: Vector = np.array([demand.coefficient for demand in demands])
+        self._coefficients: Vector = np.array([demand.coefficient for demand in demands])
+        self._is_set_valued = np.array([demand.is_set_valued for demand in demands], np.bool_)
         self.queries = tuple(demand.query for demand in demands if demand.counts_for is None)
         self.counted = tuple(demand.counts_for for demand in demands if demand.counts_for is not None)
         self._hosts = np.array([self._places[query] for query in self.counted], np.int64)
@@ -54,11 +54,21 @@ class WorkIndex:
 
     def of_demands(self, known: Mapping[str, float], otherwise: float) -> Vector:
         """Return what is known of demands in their order, and something else of the others."""
-        found = np.full(len(self.coefficients), otherwise)
+        found = np.full(len(self._coefficients), otherwise)
         for query, value in known.items():
             if query in self._places:
                 found[self._places[query]] = value
         return found
+
+    def squared_errors(self, rates: Vector, factor: float) -> Vector:
+        """Return the square of `Demand.relative_error` of each demand.
+
+        Args:
+            rates: Their effective sampling rates.
+            factor: By what variances have changed since, as more or fewer rows come.
+        """
+        variances = factor * self._coefficients * (1 - rates) / rates
+        return np.where(self._is_set_valued, (1 - rates) ** 2, variances)
 
     def of_queries(self, of_demands: Vector) -> Vector:
         """Return what each query has, with what the counting of its rows has, in the order of the queries."""

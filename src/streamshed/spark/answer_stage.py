@@ -114,14 +114,16 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
         shed, partly_joined = ((), ()) if plan is None else (plan.shed, plan.partly_joined)
+        usual = {} if plan is None else plan.effective_shares
         dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
         told: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []
         for batch in batches:
             partials_of_windows = WindowPartials(batch)
-            sums.append(window_sums(_answered(partials_of_windows, dropped, answering.definitions_by_count)))
-            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined):
+            telling = _answered(partials_of_windows, dropped, answering.definitions_by_count)
+            sums.append(window_sums(telling, answering.carried.told(telling)))
+            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual):
                 told.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)

@@ -49,6 +49,7 @@ from streamshed.spark.window_partials import window_partials
 
 CountStage = Callable[[Sequence[CompiledStream], T.StructType], DataFrame]
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
+_CENTERED = DISPERSIONS | {AggregateKind.AVG}
 
 
 @dataclass(frozen=True)
@@ -262,8 +263,8 @@ def compiled_partials(
         kept = [one if SUMS in one.columns else one.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE)) for one in kept]
     united = functools.reduce(DataFrame.unionByName, kept)
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
-    spreads = any(output.shape.function in DISPERSIONS for output in outputs)
-    slices = slice_partials(united, layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches)
+    reaches = any(output.shape.function in _CENTERED for output in outputs)
+    slices = slice_partials(united, layout, extremes=extremes, reaches=reaches, sizes=sizes, sketches=sketches)
     slices = with_folded(slices, network.merging.foldings if layout.collected and folds else {})
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)
     for number, level in enumerate(network.levels, 1):

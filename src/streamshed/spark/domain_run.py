@@ -46,6 +46,7 @@ from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
 from streamshed.spark.learned_files import LearnedFiles
 from streamshed.spark.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
+from streamshed.spark.measuring import effective_shares
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
 from streamshed.spark.micro_batch_writer import MicroBatchWriter
@@ -111,7 +112,7 @@ class DomainRun:
         self._works = {one.work.stream.name: one.work for one in trial.streams}
         self.manifest = self._continued(trial, sides)
         self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
-        self._call_costs = new_call_costs(spark)
+        self._call_costs, row_outputs = new_call_costs(spark), trial.row_outputs
         self._join_reports = new_join_reports(spark)
         self._joins = JoinPlanner(
             domain.streams,
@@ -144,7 +145,7 @@ class DomainRun:
                 history=self._history,
                 finished=self._finished,
                 works=self._works,
-                outputs=trial.row_outputs,
+                outputs=row_outputs,
                 call_costs=self._call_costs,
                 parallel_tasks=self._parallel_tasks,
                 is_new=self._before is None,
@@ -162,6 +163,7 @@ class DomainRun:
             joins=self._joins,
             needs=self._needs.known,
             on_decision=self._tell,
+            effective_shares=lambda: effective_shares(self._loop.state.learned, row_outputs),
         )
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from streamshed.answering.output import Output
+from streamshed.answering.shed_interval import share_name
 from streamshed.network.query import Query
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.instructions import Call
@@ -15,6 +16,7 @@ from streamshed.sharing.network_work import StreamWork, call_addresses
 from streamshed.sharing.probes import ONE_IN
 from streamshed.spark.call_costs import CallCosts
 from streamshed.spark.plan_row import StreamPlan
+from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
 
 
@@ -64,6 +66,20 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
     )
+
+
+def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[str, float]:
+    """Return on which share of the rows kept estimates rest as a rule, by `share_name`, where that is known.
+
+    Args:
+        learned: What is known.
+        outputs: What the queries ask for.
+    """
+    found = {
+        share_name(output.definition_id, output.slot): learned.effective_share(output.query, output.aggregate)
+        for output in outputs
+    }
+    return {share: known for share, known in found.items() if known is not None}
 
 
 def _with_cover(

@@ -62,6 +62,7 @@ class MicroBatchPlanner:
         joins: Plans joins; None: there are none.
         needs: Returns what is needed of queries that feed other networks, at some time.
         on_decision: Told of each decision once its plan is written.
+        effective_shares: Returns `PlanRow.effective_shares`, as far as they are known.
     """
 
     def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
@@ -78,6 +79,7 @@ class MicroBatchPlanner:
         joins: JoinPlanner | None = None,
         needs: Callable[[float], KnownNeeds] = lambda _now: NOTHING_KNOWN,
         on_decision: Callable[[Decision], None] = lambda _decision: None,
+        effective_shares: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._facts = facts
         self._loop = loop
@@ -87,7 +89,7 @@ class MicroBatchPlanner:
         self._clock, self._steady_clock = clock, steady_clock
         self._reports = reports
         self._on_outcome = on_outcome
-        self._needs, self._on_decision = needs, on_decision
+        self._needs, self._on_decision, self._effective_shares = needs, on_decision, effective_shares
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
         self._last_started: float | None = None
         self.joined: Mapping[str, JoinOutcome] = {}
@@ -217,6 +219,7 @@ class MicroBatchPlanner:
             },
             shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
             partly_joined=self._partly_joined(directives, coming, last),
+            effective_shares=self._effective_shares(),
             decided_at_seconds=now,
             latest_event=dict(self._carrier.latest_event),
             silent_seconds=self._carrier.silent_seconds,

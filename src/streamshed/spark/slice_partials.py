@@ -22,7 +22,7 @@ _LOW_BITS = 0xFFFFFFFF
 
 
 def slice_partials(
-    rows: DataFrame, layout: StateLayout, *, extremes: bool, spreads: bool, sizes: bool, sketches: Sketches
+    rows: DataFrame, layout: StateLayout, *, extremes: bool, reaches: bool, sizes: bool, sketches: Sketches
 ) -> DataFrame:
     """Aggregate rows by slice.
 
@@ -32,7 +32,8 @@ def slice_partials(
             where streams are joined, is what many rows were summed up to that one is in the place of.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
-        spreads: Whether any asks for a variance or deviation: the extremes of sampled rows tell how few carry it.
+        reaches: Whether any asks for an average, variance or deviation: the extremes of sampled rows tell how far their
+            values are from the mean.
         sizes: Whether rows may be chosen by size; else nothing is told of it, likewise.
         sketches: Which values are sketched.
 
@@ -46,16 +47,16 @@ def slice_partials(
     others = [name for name in rows.columns if name not in {"close_end", *keys}]
     keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
     sums = SUMS in rows.columns
-    partials = _partials(layout, extremes=extremes, spreads=spreads, sizes=sizes, sketches=sketches, sums=sums)
+    partials = _partials(layout, extremes=extremes, reaches=reaches, sizes=sizes, sketches=sketches, sums=sums)
     return keyed.groupBy(*SLICE_KEY).agg(*partials)
 
 
 def _partials(
-    layout: StateLayout, *, extremes: bool, spreads: bool, sizes: bool, sketches: Sketches, sums: bool
+    layout: StateLayout, *, extremes: bool, reaches: bool, sizes: bool, sketches: Sketches, sums: bool
 ) -> list[Column]:
     number, long = F.col("number"), F.col("long")
     square, is_sampled = number * number, F.col("sampling_codes") != ""
-    of_sample = F.when(is_sampled, number) if spreads else _never(number)
+    of_sample = F.when(is_sampled, number) if reaches else _never(number)
     ordered_number = number if extremes else of_sample
     ordered_long = long if extremes else _never(long)
 

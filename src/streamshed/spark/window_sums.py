@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
 import numpy as np
 import pyarrow.compute as pc
 
@@ -11,16 +15,25 @@ from streamshed.sharing.intake import Share
 from streamshed.statistics.measured import GroupCounts, WindowSums
 
 
-def window_sums(partials: WindowPartials) -> dict[Share, WindowSums]:
+def window_sums(
+    partials: WindowPartials, carried: Mapping[Share, tuple[float, float]] = MappingProxyType({})
+) -> dict[Share, WindowSums]:
     """Return the sums of each value of each query over the windows in a table of window partials.
 
     Of set-valued queries they tell the rows, which have no windows. Where the values of a window or group have no
     finite sums, as those of infinite or missing numbers, none is summed.
+
+    Args:
+        partials: The window partials.
+        carried: What `CarriedRows` tells of them.
     """
     kinds = partials.array("kind")
     chosen = np.flatnonzero(pc.equal(kinds, ANSWER).to_numpy(zero_copy_only=False))
     delivered = np.flatnonzero(pc.equal(kinds, ROW).to_numpy(zero_copy_only=False))
-    return {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
+    found = {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
+    for share, (rows, logs) in carried.items():
+        found[share] = replace(found[share], carried_rows=rows, carried_logs=logs)
+    return found
 
 
 def _of_rows(rows: WindowPartials) -> dict[Share, WindowSums]:

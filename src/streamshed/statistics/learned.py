@@ -51,7 +51,7 @@ class LearnedStatistics:
         timed: The same of micro-batches with rows after which it was seen how far event time had gone on, and how far.
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
-        values: Per query and aggregate, windows, rows, present, total, squares, sizes.
+        values: Per query and aggregate, windows, rows, present, total, squares, sizes, carried_rows, carried_logs.
         passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
@@ -179,6 +179,16 @@ class LearnedStatistics:
         known = self.timed.get(stream, {})
         rows, event_seconds = known.get("rows", 0.0), known.get("event_seconds", 0.0)
         return rows / event_seconds if rows > 0 and event_seconds > 0 else None
+
+    def effective_share(self, query: str, aggregate: str) -> float | None:
+        """Return on which share of the rows kept estimates of an aggregate rest, as a rule; None: that is not known.
+
+        It is the geometric mean over the latest windows and groups, each with the weight of its rows, so that a few in
+        which one row carries everything do not speak for all.
+        """
+        sums = self.values.get(_value_name(query, aggregate), {})
+        rows = sums.get("carried_rows", 0.0)
+        return math.exp(sums["carried_logs"] / rows) if rows > 0 else None
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""
@@ -325,6 +335,7 @@ def _value_name(query: str, aggregate: str) -> str:
 
 def _value_sums(sums: WindowSums) -> dict[str, float]:
     counted = {"windows": sums.count, "rows": sums.rows}
+    counted |= {"carried_rows": sums.carried_rows, "carried_logs": sums.carried_logs}
     of_values = {"total": sums.total, "squares": sums.squares, "sizes": sums.sizes}
     if not all(abs(total) <= _LARGEST for total in of_values.values()):
         return counted

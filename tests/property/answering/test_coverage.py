@@ -16,6 +16,7 @@ Draw = Callable[[np.random.Generator], np.ndarray]
 
 VALUES: dict[str, Draw] = {
     "constant": lambda _: np.full(ROWS, 3.0),
+    "prices": lambda chance: np.round(1.08 + 1e-5 * chance.normal(size=ROWS), 7),
     "uniform": lambda chance: chance.random(ROWS),
     "exponential": lambda chance: chance.exponential(1.0, ROWS),
     "lognormal": lambda chance: chance.lognormal(0.0, 1.0, ROWS),
@@ -25,12 +26,25 @@ VALUES: dict[str, Draw] = {
 TRUTHS: dict[AggregateKind, Callable[[np.ndarray], np.floating]] = {
     AggregateKind.SUM: np.sum,
     AggregateKind.AVG: np.mean,
+    AggregateKind.STDDEV: lambda values: np.std(values, ddof=1),
 }
+
+TRUSTED = {
+    "constant": [(AggregateKind.SUM, rate) for rate in (0.5, 0.05, 0.0125)],
+    "uniform": [
+        *((AggregateKind.SUM, rate) for rate in (0.5, 0.05)),
+        (AggregateKind.AVG, 0.05),
+        (AggregateKind.STDDEV, 0.5),
+    ],
+    "prices": [(function, 0.5) for function in TRUTHS],
+    "exponential": [(AggregateKind.SUM, 0.5), (AggregateKind.AVG, 0.5)],
+}
+"""Of which no more than a tenth of the answers may be flagged, or have no bounds."""
 
 
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("function", TRUTHS)
-@pytest.mark.parametrize("rate", [0.5, 0.05])
+@pytest.mark.parametrize("rate", [0.5, 0.05, 0.0125])
 def test_bounds_hold_as_often_as_they_say_or_are_flagged(name: str, function: AggregateKind, rate: float) -> None:
     chance = np.random.default_rng(5)
     values = VALUES[name](chance)
@@ -41,8 +55,8 @@ def test_bounds_hold_as_often_as_they_say_or_are_flagged(name: str, function: Ag
     [answers] = answering.answers(partials(*(kept(rate, sample) for sample in samples)))
     found = answers.to_pylist()
     trusted = [row for row in found if not row["low"] and row["lower"] is not None]
-    if name in {"constant", "uniform"} and function is AggregateKind.SUM:
-        assert len(trusted) == REPEATS
+    if (function, rate) in TRUSTED.get(name, ()):
+        assert len(trusted) >= 0.9 * REPEATS
     if len(trusted) >= REPEATS / 2:
         holds = np.mean([row["lower"] <= truth <= row["upper"] for row in trusted])
         assert holds >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(trusted)) - 0.01

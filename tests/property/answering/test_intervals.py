@@ -16,13 +16,14 @@ CODES = st.integers(1, 96)
 CONFIDENCES = st.sampled_from((0.5, 0.9, 0.95, 0.99))
 
 
-def bounds(kept: Longs, rates: list[float], confidence: float) -> tuple[Doubles, Doubles]:
+def bounds(kept: Longs, rates: list[float], confidence: float, *, of_groups: bool = False) -> tuple[Doubles, Doubles]:
     """The bounds of windows.
 
     Args:
         kept: Rows kept at each rate; shape (windows, rates).
         rates: The rates, all of which were in force.
         confidence: Of the bounds.
+        of_groups: Whether there are none of what no row was kept of.
     """
     weights = 1 / np.array(rates)
     return count_interval(
@@ -32,6 +33,7 @@ def bounds(kept: Longs, rates: list[float], confidence: float) -> tuple[Doubles,
         kept_rows=kept.sum(axis=1),
         kept_rate=np.full(len(kept), min(rates)),
         confidence=confidence,
+        of_groups=of_groups,
     )
 
 
@@ -43,6 +45,24 @@ def test_at_one_rate_they_hold_at_least_as_often_as_they_say(rows: int, code: in
     lower, upper = bounds(kept[:, np.newaxis], [rate], confidence)
     holds = (lower <= rows * (1 + 1e-9)) & (upper >= rows * (1 - 1e-9))
     assert stats.binom.pmf(kept, rows, rate)[holds].sum() >= confidence - 1e-9
+
+
+@given(st.one_of(st.integers(1, 30), st.integers(1, 2000)), CODES, CONFIDENCES)
+def test_of_groups_they_hold_as_often_among_those_that_are_seen(rows: int, code: int, confidence: float) -> None:
+    """By summing up the binomial distribution, of which nothing counts where no row is kept."""
+    rate = sampling_rate_of(code)
+    kept = np.arange(1, rows + 1)
+    lower, upper = bounds(kept[:, np.newaxis], [rate], confidence, of_groups=True)
+    holds = (lower <= rows * (1 + 1e-9)) & (upper >= rows * (1 - 1e-9))
+    chances = stats.binom.pmf(kept, rows, rate)
+    assert chances[holds].sum() >= (confidence - 1e-9) * -np.expm1(rows * np.log1p(-rate))
+
+
+def test_of_a_group_with_rows_enough_to_be_seen_they_are_the_same() -> None:
+    kept = np.array([[40], [400]])
+    alone, of_groups = (bounds(kept, [0.1], 0.95, of_groups=known) for known in (False, True))
+    assert of_groups[0] == pytest.approx(alone[0])
+    assert of_groups[1] == pytest.approx(alone[1])
 
 
 @given(st.integers(500, 5000), st.integers(8, 32))

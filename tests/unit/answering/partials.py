@@ -35,6 +35,7 @@ _DECIMALS = ("sum_decimal", "least_decimal", "greatest_decimal")
 _DOUBLES = ["total", "rows_weighted", "present_weighted", "total_weighted", "rows_excess", "present_excess"]
 _POWERS = ("present", "total", "squares", "cubes", "quads")
 _DOUBLES += ["total_excess", "squares_excess", "cubes_excess", "quads_excess", "squares_weighted"]
+_DOUBLES += ["sizes_weighted"]
 _DOUBLES += [f"{name}_excess_squared" for name in _POWERS]
 _COUNTED = ["counted_weighted", "counted_excess", "sampled_weighted", "sampled_excess", "sampled_excess_squared"]
 _DOUBLES += ["rows_excess_squared", *_COUNTED]

@@ -1,8 +1,10 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from scipy.stats import binom
+from scipy.stats import t as students
 
 from streamshed.answering.answer_schema import ANSWER, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.answering import Answering
@@ -68,18 +70,18 @@ def test_a_count_is_corrected_by_how_many_rows_came(shape: Shape) -> None:
     (answer,) = told([output(shape)], passed | came(600, 0.25, 2500.0))
     assert answer["value"] == pytest.approx(1250.0)
     assert answer["standard_error"] == pytest.approx(math.sqrt(600 * 3))
-    assert answer["upper"] - 1250 == pytest.approx(1.96 * math.sqrt(600 * 3), rel=1e-3)
+    assert answer["upper"] - 1250 == pytest.approx(students.ppf(0.975, 599) * math.sqrt(600 * 3))
     assert 1250 - answer["lower"] == pytest.approx(answer["upper"] - 1250)
     assert (answer["rows_used"], answer["rows_estimated"]) == (300, 1200.0)
     assert (answer["exact"], answer["low"], answer["reason"]) == (False, False, "sampled")
 
 
 def test_where_few_rows_tell_what_those_that_came_are_worth_a_count_stays_as_it_is() -> None:
-    passed = kept(0.25, [1.0] * 40) | {"rows_excess_squared": 40 * 12.0**2}
+    passed = kept(0.25, [1.0] * 20) | {"rows_excess_squared": 20 * 12.0**2}
     (alone,) = told([output()], passed)
-    (answer,) = told([output()], passed | came(80, 0.25, 400.0))
+    (answer,) = told([output()], passed | came(40, 0.25, 200.0))
     assert answer == alone
-    assert answer["value"] == 160.0
+    assert answer["value"] == 80.0
 
 
 def test_an_average_is_not_corrected() -> None:
@@ -94,7 +96,23 @@ def test_a_window_without_kept_rows_has_an_upper_bound() -> None:
     (answer,) = told([output()], nothing, shed=shed)
     assert (answer["value"], answer["lower"], answer["reason"]) == (0.0, 0.0, "no row kept")
     assert answer["upper"] == pytest.approx(math.log(40) / 0.1)
-    assert (answer["exact"], answer["low"], answer["sampling_rate"]) == (False, True, 0.1)
+    assert (answer["exact"], answer["low"], answer["sampling_rate"]) == (False, False, 0.1)
+
+
+def test_a_group_that_is_seen_by_one_row_may_be_that_row() -> None:
+    """Groups of which no row was kept have no answer, so that those that have one were seen by chance."""
+    grouped = replace(COUNT, key_notations=(Notation.TEXT,))
+    seen = {**kept(0.01, [1.0]), "key_text": "a"}
+    assert [told([output(shape)], seen)[0]["lower"] for shape in (grouped, COUNT)] == pytest.approx(
+        [1.0, 2.52], rel=0.01
+    )
+
+
+def test_few_rows_are_enough_for_a_count_and_not_for_a_sum() -> None:
+    few = kept(0.25, [1.0] * 3)
+    sums = [of_values(function) for function in (AggregateKind.SUM, AggregateKind.STDDEV)]
+    assert [told([output(shape)], few)[0]["low"] for shape in (COUNT, *sums)] == [False, True, True]
+    assert [told([output(sums[0])], kept(0.25, [1.0] * rows))[0]["low"] for rows in (49, 50)] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from streamshed.answering.aggregate_value import effective_rows, sampled_variances, values
+from streamshed.answering.aggregate_value import sampled_variances, values
+from streamshed.answering.effective_rows import effective_rows
 from streamshed.answering.interval import normal_interval
 from streamshed.answering.output import Shape
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
@@ -89,7 +90,7 @@ def test_the_error_of_a_spread_is_that_of_simulation() -> None:
 
 def test_bounds_of_few_rows_are_those_of_students_distribution() -> None:
     lower, upper = normal_interval(
-        np.array([10.0] * 3), np.array([1.0] * 3), 0.95, effective_rows=np.array([3.0, 99.0, 100.0])
+        np.array([10.0] * 3), np.array([1.0] * 3), 0.95, effective_rows=np.array([3.0, 99.0, np.inf])
     )
     assert (upper - 10.0).tolist() == pytest.approx([stats.t.ppf(0.975, 2), stats.t.ppf(0.975, 98), 1.95996], rel=1e-4)
     assert (10.0 - lower).tolist() == pytest.approx((upper - 10.0).tolist())

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from streamshed.bench import BENCHMARKS, BenchOptions
-from streamshed.bench.coverage import CONFIDENCES, Bounds, Judged, figures_of, judged_answers
+from streamshed.bench.coverage import Bounds, judged_answers
 from streamshed.bench.coverage_data import RECORDINGS, Place
+from streamshed.bench.coverage_figures import CONFIDENCES, ENOUGH_ANSWERS, Judged, by_cell, figures_of
 from streamshed.bench.errors import MissingRecordingsError
 from streamshed.bench.recordings import recordings_folder
 
@@ -65,6 +66,44 @@ def test_answers_without_bounds_are_counted_and_not_judged() -> None:
     assert (figures["answers"], figures["low_share"]) == (2.0, 0.5)
     assert (figures["coverage_at_95"], figures["low_coverage_at_95"]) == (1.0, 0.0)
     assert figures["median_half_width"] == pytest.approx(0.1)
+
+
+def answers_of(recording: str, *, held: int, missed: int, is_low: bool = False, overlap: float = 1.0) -> list[Judged]:
+    return [
+        Judged(
+            recording=recording,
+            aggregate="n",
+            sampling_rate=0.1,
+            confidence=CONFIDENCES[0],
+            is_low=is_low,
+            is_bounded=True,
+            holds=number < held,
+            half_width=0.1,
+            overlap=overlap,
+        )
+        for number in range(held + missed)
+    ]
+
+
+def test_each_cell_is_judged_by_itself_if_it_has_answers_enough() -> None:
+    """Two cells that are off, one to either side, and in the mean are not; and one of few answers.
+
+    Of 1000 answers 0.85 hold, where chance allows for 0.021 besides the 0.02; of windows that overlap by 100 for 0.2.
+    """
+    cells = [
+        *answers_of("often", held=2000, missed=0),
+        *answers_of("seldom", held=850, missed=150),
+        *answers_of("overlapping", held=850, missed=150, overlap=100.0),
+        *answers_of("seldom", held=0, missed=400, is_low=True),
+        *answers_of("few", held=0, missed=ENOUGH_ANSWERS - 1),
+        *answers_of("right", held=380, missed=20),
+    ]
+    figures = figures_of(cells)
+    assert (figures["cells"], figures["cells_below"], figures["cells_above"]) == (4.0, 1.0, 1.0)
+    assert (figures["least_cell_coverage_at_95"], figures["largest_cell_coverage_at_95"]) == (0.85, 1.0)
+    seldom = next(cell for cell in by_cell(cells) if cell["recording"] == "seldom")
+    assert (seldom["trusted"], seldom["low"], seldom["unbounded"]) == (1000, 400, 0)
+    assert (seldom["trusted_hold"], seldom["low_hold"]) == (850, 0)
 
 
 def test_bounds_of_what_has_no_true_answer_are_an_error() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from streamshed.answering.output import Output, Shape
 from streamshed.network.aggregate import AggregateKind
 from streamshed.network.network import network
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.measuring import measured
+from streamshed.spark.measuring import effective_shares, measured
 from streamshed.spark.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured, WindowSums
@@ -29,6 +31,19 @@ def test_what_state_takes_is_told_of_micro_batches_of_which_all_rows_were_kept()
     assert told(calm=StreamPlan(row_share=1.0), without=StreamPlan()).state_seconds == 3.0
     assert told(calm=StreamPlan(), dropping=StreamPlan(row_share=0.5)).state_seconds is None
     assert told(sampled=StreamPlan(sampling_code=9)).state_seconds is None
+
+
+def test_on_how_many_rows_estimates_rest_is_the_geometric_mean_by_rows() -> None:
+    """Of 100 rows kept all, and of 300 one in e² twice over; of an aggregate of which nothing was sampled, nothing."""
+    shape = Shape(AggregateKind.SUM, counts_rows=False, value=None, key_notations=())
+    outputs = [Output("q", "s", name, shape, definition_id=7, slot=slot) for slot, name in enumerate(("a", "b"))]
+    windows = {
+        ("q", "a"): WindowSums(carried_rows=100.0) + WindowSums(carried_rows=300.0, carried_logs=-600.0),
+        ("q", "b"): WindowSums(rows=10.0),
+    }
+    learned = LearnedStatistics().updated(Measured(windows=windows), offered_rows={}, elapsed_seconds=1.0)
+    assert effective_shares(learned, outputs) == {"7.0": pytest.approx(math.exp(-1.5))}
+    assert effective_shares(LearnedStatistics(), outputs) == {}
 
 
 SECOND = 1_000_000

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -47,6 +48,7 @@ def planner_of(
     clock: Callable[[], float] = lambda: 100.0,
     steady_clock: Callable[[], float] = lambda: 100.0,
     outcomes: list[MicroBatchOutcome] | None = None,
+    effective_shares: Mapping[str, float] = MappingProxyType({}),
 ) -> MicroBatchPlanner:
     noted: list[MicroBatchOutcome] = [] if outcomes is None else outcomes
     return MicroBatchPlanner(
@@ -63,6 +65,7 @@ def planner_of(
         steady_clock=steady_clock,
         reports=lambda: report,
         on_outcome=lambda _report, outcome, _plans: noted.append(outcome),
+        effective_shares=lambda: effective_shares,
     )
 
 
@@ -149,6 +152,14 @@ def test_up_to_where_numbers_were_shed_is_known_once_a_larger_one_came(
     found = PlanRow.from_json(planner_of(asked, tmp_path, report).plan(6))
     assert [(one.start, one.until) for one in found.shed] == [(50_000, until)]
     assert PlanRow.from_json(found.to_json()) == found
+
+
+def test_a_plan_tells_tasks_on_how_many_rows_estimates_rest_as_a_rule(tmp_path: Path) -> None:
+    asked = network(query("asked", "v"))
+    plan = planner_of(asked, tmp_path, effective_shares={"7.0": 0.125}).plan(0)
+    assert PlanRow.from_json(plan).effective_shares == {"7.0": 0.125}
+    again = planner_of(asked, tmp_path, effective_shares={"7.0": 0.5}).plan(0)
+    assert again == plan
 
 
 def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:

@@ -34,7 +34,7 @@ from streamshed.statistics.micro_batch import MicroBatchOutcome
 NOISE_DEVIATION = 0.1
 """How far a micro-batch ordinarily is off a perfect prediction: ±10 %."""
 
-PRIOR_DEVIATIONS = (0.8, 1.0, 2.0)
+PRIOR_DEVIATIONS = (0.8, 1.0, 3.0)
 """How far off the prior may be: ln of the fixed cost, of reading a row, of the work on it.
 
 What is fixed, and what reading takes, is Spark's and the machine's, and differs little from network to network: 0.2 to

@@ -28,7 +28,7 @@ def test_it_tells_what_a_user_asks_before_a_launch() -> None:
     text = outcome.output
     assert text.splitlines()[0].startswith("1x:2m,6x:4m,1x:2m, 1× = 100 k rows/s, for 8 min 0 s (96 micro-batches)")
     assert "would have carried the largest load whole" in text
-    assert "1 → 3  overload: utilization" in text
+    assert "1 → 4  overload: utilization" in text
     assert "shed " in text
     assert "delay      median" in text
     assert "dns_packets" in text

@@ -1,0 +1,118 @@
+"""Children, one after the other: each is started, and all but the last are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from tests.spark.harness import PATIENCE_SECONDS
+from tests.spark.kill_loop.ledger import Ledger
+from tests.spark.kill_loop.places import Places
+
+SOONEST_SECONDS, LATEST_SECONDS = 3.0, 20.0
+"""After its start a child is killed so soon, and so late."""
+
+LATER, EARLIER = 1.2, 0.85
+"""By these factors the latest moment changes when nothing was done by then, and when something was: on a slow machine
+nothing would ever be done else."""
+
+
+class Phase(StrEnum):
+    """Where a child was when it was killed."""
+
+    STARTING = "before the first micro-batch"
+    PLANNING = "in a micro-batch, not planned yet"
+    WORKING = "in a micro-batch, planned, not written"
+    COMMITTING = "in a micro-batch, written, not committed"
+    BETWEEN = "between micro-batches"
+
+
+class EndedItselfError(Exception):
+    """A child stopped before it was killed."""
+
+
+@dataclass
+class Attempts:
+    """Starts and kills children.
+
+    Attributes:
+        places: Where all is.
+        ledger: Told after each.
+        chance: Says when they are killed.
+        phases: How often they were killed where.
+        repeated: How many micro-batches had been begun by a child that was killed in them.
+    """
+
+    places: Places
+    ledger: Ledger
+    chance: np.random.Generator
+    phases: Counter[Phase] = field(default_factory=Counter)
+    repeated: set[int] = field(default_factory=set)
+    _count: int = 0
+    _latest_seconds: float = LATEST_SECONDS
+
+    def kill_one(self) -> tuple[float, Phase]:
+        """Start a child and kill it, with all its processes; returns after how many seconds, and in which phase."""
+        seconds = float(self.chance.uniform(SOONEST_SECONDS, self._latest_seconds))
+        done_before = self.ledger.last_done()
+        with self._child() as process, suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+            raise EndedItselfError(self._last_words())
+        self.ledger.read()
+        factor = LATER if self.ledger.last_done() == done_before else EARLIER
+        self._latest_seconds = max(LATEST_SECONDS, self._latest_seconds * factor)
+        phase = self._phase(done_before, has_started=self.places.started(self._count).exists())
+        self.phases[phase] += 1
+        self._count += 1
+        return seconds, phase
+
+    def drain(self, end_feed: Callable[[], None]) -> None:
+        """Start the last child, and wait until it has drained.
+
+        Args:
+            end_feed: Returns when all has come that is to come; the child runs meanwhile.
+        """
+        with self._child() as process:
+            end_feed()
+            self.places.all_fed.touch()
+            code = process.wait(2 * PATIENCE_SECONDS)
+        if code:
+            raise EndedItselfError(self._last_words())
+        self.ledger.read()
+
+    @contextmanager
+    def _child(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a child; in the end it is killed, with all its processes."""
+        command = [sys.executable, "-m", "tests.spark.kill_loop.program", str(self.places.path), str(self._count)]
+        with self.places.log.open("a") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _phase(self, done_before: int | None, *, has_started: bool) -> Phase:
+        begun, done = self.ledger.last_begun(), self.ledger.last_done()
+        if begun is None or not has_started:
+            return Phase.STARTING
+        if begun == done:
+            return Phase.STARTING if done == done_before else Phase.BETWEEN
+        self.repeated.add(begun)
+        if begun not in self.ledger.plans:
+            return Phase.PLANNING
+        is_written = any(self.places.answers.glob(f"query_id=*/micro_batch_id={begun}/_SUCCESS"))
+        return Phase.COMMITTING if is_written else Phase.WORKING
+
+    def _last_words(self) -> str:
+        return self.places.log.read_text()[-6000:]

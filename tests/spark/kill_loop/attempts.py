@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -21,7 +21,7 @@ from tests.spark.kill_loop.places import Places
 SOONEST_SECONDS, LATEST_SECONDS = 3.0, 20.0
 """After its start a child is killed so soon, and so late."""
 
-LATER, EARLIER = 1.2, 0.85
+LATER, EARLIER = 1.5, 0.8
 """By these factors the latest moment changes when nothing was done by then, and when something was: on a slow machine
 nothing would ever be done else."""
 
@@ -46,14 +46,14 @@ class Attempts:
 
     Attributes:
         places: Where all is.
-        ledger: Told after each.
+        ledgers: Of each clock; they read what there is after each. Phases are those of the first.
         chance: Says when they are killed.
         phases: How often they were killed where.
-        repeated: How many micro-batches had been begun by a child that was killed in them.
+        repeated: The micro-batches that children were killed in, which others ran again.
     """
 
     places: Places
-    ledger: Ledger
+    ledgers: Sequence[Ledger]
     chance: np.random.Generator
     phases: Counter[Phase] = field(default_factory=Counter)
     repeated: set[int] = field(default_factory=set)
@@ -63,12 +63,12 @@ class Attempts:
     def kill_one(self) -> tuple[float, Phase]:
         """Start a child and kill it, with all its processes; returns after how many seconds, and in which phase."""
         seconds = float(self.chance.uniform(SOONEST_SECONDS, self._latest_seconds))
-        done_before = self.ledger.last_done()
+        done_before = self.ledgers[0].last_done()
         with self._child() as process, suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
             raise EndedItselfError(self._last_words())
-        self.ledger.read()
-        factor = LATER if self.ledger.last_done() == done_before else EARLIER
+        self._read()
+        factor = LATER if self.ledgers[0].last_done() == done_before else EARLIER
         self._latest_seconds = max(LATEST_SECONDS, self._latest_seconds * factor)
         phase = self._phase(done_before, has_started=self.places.started(self._count).exists())
         self.phases[phase] += 1
@@ -87,7 +87,7 @@ class Attempts:
             code = process.wait(2 * PATIENCE_SECONDS)
         if code:
             raise EndedItselfError(self._last_words())
-        self.ledger.read()
+        self._read()
 
     @contextmanager
     def _child(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -102,14 +102,18 @@ class Attempts:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
+    def _read(self) -> None:
+        for ledger in self.ledgers:
+            ledger.read()
+
     def _phase(self, done_before: int | None, *, has_started: bool) -> Phase:
-        begun, done = self.ledger.last_begun(), self.ledger.last_done()
+        begun, done = self.ledgers[0].last_begun(), self.ledgers[0].last_done()
         if begun is None or not has_started:
             return Phase.STARTING
         if begun == done:
             return Phase.STARTING if done == done_before else Phase.BETWEEN
         self.repeated.add(begun)
-        if begun not in self.ledger.plans:
+        if begun not in self.ledgers[0].plans:
             return Phase.PLANNING
         is_written = any(self.places.answers.glob(f"query_id=*/micro_batch_id={begun}/_SUCCESS"))
         return Phase.COMMITTING if is_written else Phase.WORKING

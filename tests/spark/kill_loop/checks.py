@@ -16,7 +16,7 @@ import pyarrow as pa
 from streamshed.planning.quantization import WHOLE
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
 from tests.spark.harness import Found
-from tests.spark.kill_loop.asked import PAIRS_SECONDS, SAMPLED, WITHIN_SECONDS, ExactQuery
+from tests.spark.kill_loop.queries import PAIRS_SECONDS, SAMPLED, WITHIN_SECONDS, ExactQuery
 from tests.spark.kill_loop.violation import Violation
 from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.sample.estimates import estimate
@@ -32,7 +32,7 @@ _CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
-class Told:
+class Delivered:
     """What the sink has of a query.
 
     Attributes:
@@ -66,70 +66,72 @@ class Told:
         return Violation(self.query, window, str(got), str(expected))
 
 
-def exact_violations(told: Told, aggregate: str, expected: Answers) -> Iterator[Violation]:
+def exact_violations(delivered: Delivered, aggregate: str, expected: Answers) -> Iterator[Violation]:
     """Whether each window is answered with the exact value, or is a gap; windows without rows may be there or not.
 
     Args:
-        told: Of a query.
+        delivered: Of a query.
         aggregate: One of its aggregates.
         expected: Its answers.
     """
-    answers = {(row.window_start, row.key): row for row in told.answers if row.aggregate == aggregate}
-    gaps = {row.window_start for row in told.gaps}
+    answers = {(row.window_start, row.key): row for row in delivered.answers if row.aggregate == aggregate}
+    gaps = {row.window_start for row in delivered.gaps}
     for (start, key), value in expected.items():
         row = answers.get((start, key))
         if row is None:
             if start not in gaps:
-                yield told.violation(start, key, aggregate, "nothing", value)
+                yield delivered.violation(start, key, aggregate, "nothing", value)
         elif row.value != value:
-            yield told.violation(start, key, aggregate, row.value, value)
+            yield delivered.violation(start, key, aggregate, row.value, value)
     for (start, key), row in answers.items():
         if (start, key) not in expected and row.value not in {None, 0.0}:
-            yield told.violation(start, key, aggregate, row.value, "nothing")
+            yield delivered.violation(start, key, aggregate, row.value, "nothing")
         if not row.exact:
-            yield told.violation(start, key, aggregate, "not exact", "exact")
+            yield delivered.violation(start, key, aggregate, "not exact", "exact")
 
 
-def longest_gap(told: Told, slide: int) -> int:
+def longest_gap(delivered: Delivered, slide: int) -> int:
     """How many windows in a row are missing at most, but for those for which the query was shut down."""
-    missed = [row for row in told.gaps if row.reason != SHUT_DOWN]
+    missed = [row for row in delivered.gaps if row.reason != SHUT_DOWN]
     numbers = sorted({round(seconds_of(row.window_start)) // slide for row in missed})
     runs = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
     return max((len(list(run)) for _, run in runs), default=0)
 
 
-def gap_violations(told: Told, query: ExactQuery) -> Iterator[Violation]:
+def gap_violations(delivered: Delivered, query: ExactQuery) -> Iterator[Violation]:
     """Whether no gap is longer than allowed."""
-    longest = longest_gap(told, query.slide)
+    longest = longest_gap(delivered, query.slide)
     if longest > query.max_gap:
-        yield Violation(told.query, "longest gap", str(longest), f"at most {query.max_gap}")
+        yield Violation(delivered.query, "longest gap", str(longest), f"at most {query.max_gap}")
 
 
-def sampled_violations(told: Told, rows: DrawnRows) -> Iterator[Violation]:
+def sampled_violations(delivered: Delivered, rows: DrawnRows) -> Iterator[Violation]:
     """Whether answers are those of the rows that pass the rates of their micro-batches.
 
     Args:
-        told: Of the query `sampled`.
+        delivered: Of the query `sampled`.
         rows: All events, in order of time, with the micro-batch that read each.
     """
-    kept = rows.those(SAMPLED.where(rows)).kept(told.query)
-    places = SAMPLED.places(kept)
-    aggregates = {row.aggregate for row in told.answers}
-    there = {(seconds_of(row.window_start), row.key, row.aggregate) for row in told.answers}
+    samples = rows.those(SAMPLED.where(rows)).kept(delivered.query)
+    places = SAMPLED.places(samples)
+    aggregates = {row.aggregate for row in delivered.answers}
+    answered = {(seconds_of(row.window_start), row.key, row.aggregate) for row in delivered.answers}
     for start, key in sorted(places):
         for aggregate in sorted(aggregate or "" for aggregate in aggregates):
-            if (start, key, aggregate) not in there:
-                yield told.violation(at(start), key, aggregate, "nothing", "an answer")
-    shed = shed_times(rows, told.query)
-    for row in told.answers:
+            if (start, key, aggregate) not in answered:
+                yield delivered.violation(at(start), key, aggregate, "nothing", "an answer")
+    shed = shed_times(rows, delivered.query)
+    for row in delivered.answers:
         is_whole = not any(_overlaps(row, first, last) for first, last in shed)
         if row.exact != is_whole:
-            yield told.violation(row.window_start, row.key, row.aggregate, f"exact {row.exact}", f"exact {is_whole}")
-        sample = SAMPLED.group(kept, row)
+            yield delivered.violation(
+                row.window_start, row.key, row.aggregate, f"exact {row.exact}", f"exact {is_whole}"
+            )
+        sample = SAMPLED.group(samples, row)
         got = (row.value, row.rows_used, row.rows_estimated)
-        expected = _estimated(row, SAMPLED.value(sample), sample.rates(told.query))
+        expected = _estimated(row, SAMPLED.value(sample), sample.rates(delivered.query))
         if not all(map(_is_close, got, expected)):
-            yield told.violation(row.window_start, row.key, row.aggregate, got, expected)
+            yield delivered.violation(row.window_start, row.key, row.aggregate, got, expected)
 
 
 def _estimated(row: Found, values: np.ndarray, rates: np.ndarray) -> tuple[float | None, int, float]:

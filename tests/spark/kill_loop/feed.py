@@ -17,7 +17,7 @@ from tests.spark.trunks.inputs import STEP
 PERIOD_SECONDS, BUSY_SECONDS = 70, 40
 """Each period is calm first, then busy."""
 
-CALM_ROWS, BUSY_ROWS, SIDE_ROWS = 20, 240, 5
+CALM_ROWS, BUSY_ROWS, SIDE_ROWS = 20, 480, 5
 """By second: of events in calm and busy times, and of either side of the join."""
 
 DISORDER_SECONDS = 1.0

@@ -23,6 +23,7 @@ from tests.spark.kill_loop.attempts import Attempts
 from tests.spark.kill_loop.feed import Feed
 from tests.spark.kill_loop.ledger import Ledger
 from tests.spark.kill_loop.places import Places
+from tests.spark.kill_loop.queries import CLOCKS
 from tests.spark.kill_loop.verdict import Outcome, Verdict, verdict
 
 
@@ -36,18 +37,19 @@ def killed(path: Path, kills: int, seed: int, *, until_calm: bool) -> Verdict:
         until_calm: Whether to feed until a calm time, in which all is exact again.
     """
     places, began = Places(path), time.monotonic()
-    ledger = Ledger(places)
-    attempts = Attempts(places, ledger, np.random.default_rng(seed))
+    ledgers = {clock: Ledger(places.clock(clock)) for clock in CLOCKS}
+    attempts = Attempts(places, list(ledgers.values()), np.random.default_rng(seed))
     feed = Feed(places.input, seed)
     feed.start()
     try:
         for number in range(kills):
             seconds, phase = attempts.kill_one()
-            _say(f"kill {number + 1} of {kills}: after {seconds:.1f} s, {phase}, last done {ledger.last_done()}")
+            done = ledgers[CLOCKS[0]].last_done()
+            _say(f"kill {number + 1} of {kills}: after {seconds:.1f} s, {phase}; micro-batch {done} is done")
         attempts.drain(lambda: feed.end(in_calm=until_calm))
     finally:
         feed.end(in_calm=False)
-    judged = verdict(Outcome.of(places, ledger))
+    judged = verdict(Outcome.of(places, ledgers))
     figures = {
         "kills": kills,
         "seed": seed,

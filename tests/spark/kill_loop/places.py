@@ -33,10 +33,9 @@ class Places:
         """The run's."""
         return self.path / "checkpoint"
 
-    @property
-    def clock(self) -> Storage:
-        """That of the one clock."""
-        return Storage.at(str(self.checkpoint / "time"))
+    def clock(self, name: str) -> Storage:
+        """What the checkpoint has of a clock."""
+        return Storage.at(str(self.checkpoint / name))
 
     @property
     def log(self) -> Path:

@@ -13,8 +13,8 @@ from streamshed.spark.run import start
 from streamshed.spark.sinks import parquet_sink
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS
-from tests.spark.kill_loop.asked import network_over, settings_of
 from tests.spark.kill_loop.places import Places
+from tests.spark.kill_loop.queries import network_over, settings_of
 from tests.spark.sessions import INTERPRETED, session_for_tests
 from tests.spark.trunks.drawn_rows import FILE_ROW, drawn_numbers
 

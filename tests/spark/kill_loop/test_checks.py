@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 from streamshed.planning.quantization import sampling_rate_of
+from streamshed.spark.storage import Storage
 from tests.spark.event_times import at, instants, seconds_of
 from tests.spark.harness import Found
-from tests.spark.kill_loop.asked import EXACT_QUERIES
 from tests.spark.kill_loop.checks import (
     MICRO_BATCH,
-    Told,
+    Delivered,
     exact_violations,
     gap_violations,
     longest_gap,
@@ -25,6 +26,8 @@ from tests.spark.kill_loop.checks import (
     sampled_violations,
 )
 from tests.spark.kill_loop.feed import rows_of
+from tests.spark.kill_loop.ledger import Ledger
+from tests.spark.kill_loop.queries import EXACT_QUERIES
 from tests.spark.kill_loop.violation import Violation
 from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.scenario import Shed
@@ -34,6 +37,19 @@ SUBSET = EXACT_QUERIES["subset"]
 SLIDE = SUBSET.slide
 COUNTS: Answers = {(at(second), ()): float(second) for second in range(3, 60, SLIDE)}
 CODE, SECONDS = 16, 10
+
+
+def test_a_plan_that_was_written_anew_is_named(tmp_path: Path) -> None:
+    folder = Storage.at(str(tmp_path))
+    ledger, plans = Ledger(folder), folder.below("plans")
+    for number, text in ((0, "first"), (1, "second")):
+        plans.write_sealed(f"{number:012}.json", text)
+    ledger.read()
+    ledger.read()
+    assert not ledger.violations
+    plans.write_sealed(f"{1:012}.json", "another")
+    ledger.read()
+    assert ledger.violations == [Violation("plan", "micro-batch 1", "another", "second")]
 
 
 def _row(query: str, start: float, size: float, value: float | None, **other: Any) -> Found:
@@ -61,18 +77,18 @@ def _row(query: str, start: float, size: float, value: float | None, **other: An
     return replace(whole, **other)
 
 
-def _subset(*gaps: int, reason: str = "overload") -> Told:
+def _subset(*gaps: int, reason: str = "overload") -> Delivered:
     answers = [
         _row("subset", seconds_of(start), SLIDE, value)
         for (start, _), value in COUNTS.items()
         if seconds_of(start) not in gaps
     ]
     missed = [_row("subset", second, SLIDE, None, kind="gap", aggregate=None, reason=reason) for second in gaps]
-    return Told("subset", answers, missed)
+    return Delivered("subset", answers, missed)
 
 
-def _all_of(told: Told) -> list[Violation]:
-    return [*told.doubled(), *exact_violations(told, "n", COUNTS), *gap_violations(told, SUBSET)]
+def _all_of(delivered: Delivered) -> list[Violation]:
+    return [*delivered.doubled(), *exact_violations(delivered, "n", COUNTS), *gap_violations(delivered, SUBSET)]
 
 
 def test_answers_and_short_gaps_are_as_they_should_be() -> None:
@@ -83,13 +99,26 @@ def test_answers_and_short_gaps_are_as_they_should_be() -> None:
 @pytest.mark.parametrize(
     ("change", "got"),
     [
-        (lambda told: replace(told, answers=told.answers[1:]), "nothing"),
-        (lambda told: replace(told, answers=[*told.answers, told.answers[2]]), "2 answers"),
-        (lambda told: replace(told, answers=[replace(told.answers[0], value=4.0), *told.answers[1:]]), "4.0"),
-        (lambda told: replace(told, answers=[replace(told.answers[0], exact=False), *told.answers[1:]]), "not exact"),
-        (lambda told: replace(told, answers=[*told.answers, _row("subset", 90, SLIDE, 1.0)]), "1.0"),
-        (lambda told: replace(told, gaps=[*told.gaps, *told.gaps]), "2 gaps"),
-        (lambda told: replace(told, gaps=[*told.gaps, _row("subset", 3, SLIDE, None)]), "an answer and a gap"),
+        (lambda delivered: replace(delivered, answers=delivered.answers[1:]), "nothing"),
+        (lambda delivered: replace(delivered, answers=[*delivered.answers, delivered.answers[2]]), "2 answers"),
+        (
+            lambda delivered: replace(
+                delivered, answers=[replace(delivered.answers[0], value=4.0), *delivered.answers[1:]]
+            ),
+            "4.0",
+        ),
+        (
+            lambda delivered: replace(
+                delivered, answers=[replace(delivered.answers[0], exact=False), *delivered.answers[1:]]
+            ),
+            "not exact",
+        ),
+        (lambda delivered: replace(delivered, answers=[*delivered.answers, _row("subset", 90, SLIDE, 1.0)]), "1.0"),
+        (lambda delivered: replace(delivered, gaps=[*delivered.gaps, *delivered.gaps]), "2 gaps"),
+        (
+            lambda delivered: replace(delivered, gaps=[*delivered.gaps, _row("subset", 3, SLIDE, None)]),
+            "an answer and a gap",
+        ),
         (lambda _: _subset(6, 9, 12, 15, 18), "5"),
     ],
 )
@@ -103,17 +132,17 @@ def test_windows_for_which_a_query_was_shut_down_do_not_count_against_its_bound(
 
 
 def test_a_window_without_rows_may_be_answered_with_nothing() -> None:
-    told = _subset()
-    assert not _all_of(replace(told, answers=[*told.answers, _row("subset", 90, SLIDE, 0.0)]))
+    delivered = _subset()
+    assert not _all_of(replace(delivered, answers=[*delivered.answers, _row("subset", 90, SLIDE, 0.0)]))
 
 
 def _events() -> DrawnRows:
     """Rows of ten seconds, of which those that came in the second half were sampled."""
     chance, tables = np.random.default_rng(1), [rows_of("events", second, seed=3) for second in range(SECONDS)]
-    table = pa.concat_tables(tables)
-    steps = np.repeat(np.arange(SECONDS), [one.num_rows for one in tables])
-    seconds = np.array([seconds_of(instant) for instant in table["ts"].to_pylist()])
-    columns = {"v": table["v"].to_numpy(), "g": table["g"].to_numpy(), "step": steps, MICRO_BATCH: steps // 5}
+    whole = pa.concat_tables(tables)
+    steps = np.repeat(np.arange(SECONDS), [table.num_rows for table in tables])
+    seconds = np.array([seconds_of(instant) for instant in whole["ts"].to_pylist()])
+    columns = {"v": whole["v"].to_numpy(), "g": whole["g"].to_numpy(), "step": steps, MICRO_BATCH: steps // 5}
     levels = np.floor(-32 * np.log10(chance.random(len(seconds))))
     sheds = [Shed(codes={"sampled": CODE if step >= SECONDS // 2 else 0}) for step in range(SECONDS)]
     return DrawnRows(columns, seconds, levels, sheds, seconds).those(np.argsort(seconds))
@@ -134,9 +163,9 @@ def _answered(rows: DrawnRows) -> Iterator[Found]:
             if not weights:
                 continue
             total = sum(weight * value for weight, value in zip(weights, values, strict=True))
-            told = {"key": (group,), "rows_used": len(weights), "rows_estimated": sum(weights), "exact": start < 5}
+            fields = {"key": (group,), "rows_used": len(weights), "rows_estimated": sum(weights), "exact": start < 5}
             for aggregate, value in (("n", sum(weights)), ("total", total), ("mean", total / sum(weights))):
-                yield _row("sampled", start, 5, value, aggregate=aggregate, **told)
+                yield _row("sampled", start, 5, value, aggregate=aggregate, **fields)
 
 
 @pytest.fixture(name="rows", scope="module")
@@ -147,9 +176,9 @@ def events() -> DrawnRows:
 
 
 def test_answers_of_the_rows_that_pass_are_as_they_should_be(rows: DrawnRows) -> None:
-    told = Told("sampled", list(_answered(rows)))
-    assert len(told.answers) > 2 * 4 * 3
-    assert not [*told.doubled(), *sampled_violations(told, rows)]
+    delivered = Delivered("sampled", list(_answered(rows)))
+    assert len(delivered.answers) > 2 * 4 * 3
+    assert not [*delivered.doubled(), *sampled_violations(delivered, rows)]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +197,7 @@ def test_what_a_sample_does_not_say_is_named(rows: DrawnRows, change: dict[str, 
     answers = list(_answered(rows))
     other = {"exact": not answers[place].exact} if "exact" in change else change
     answers[place] = replace(answers[place], **other)
-    violations = list(sampled_violations(Told("sampled", answers), rows))
+    violations = list(sampled_violations(Delivered("sampled", answers), rows))
     assert violations
     assert len({violation.window.split()[0] for violation in violations}) <= 2
 
@@ -176,7 +205,7 @@ def test_what_a_sample_does_not_say_is_named(rows: DrawnRows, change: dict[str, 
 def test_rows_of_another_micro_batch_are_named(rows: DrawnRows) -> None:
     """As they would be if a micro-batch that is run again had been planned anew."""
     sheds = [Shed(codes={"sampled": CODE + 8 if step >= SECONDS // 2 else 0}) for step in range(SECONDS)]
-    assert list(sampled_violations(Told("sampled", list(_answered(rows))), replace(rows, sheds=sheds)))
+    assert list(sampled_violations(Delivered("sampled", list(_answered(rows))), replace(rows, sheds=sheds)))
 
 
 def test_pairs_lie_in_the_window_of_the_later_row_and_as_far_apart_as_they_may() -> None:

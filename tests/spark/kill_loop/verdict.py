@@ -16,11 +16,10 @@ from streamshed.network.network import QueryNetwork
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.spark.history import History
 from tests.spark.harness import found_in
-from tests.spark.kill_loop.asked import EXACT_QUERIES, ExactQuery, network_over
 from tests.spark.kill_loop.checks import (
     MICRO_BATCH,
     SHUT_DOWN,
-    Told,
+    Delivered,
     exact_violations,
     gap_violations,
     longest_gap,
@@ -30,6 +29,7 @@ from tests.spark.kill_loop.checks import (
 from tests.spark.kill_loop.feed import SCHEMAS, fed
 from tests.spark.kill_loop.ledger import Ledger
 from tests.spark.kill_loop.places import Places
+from tests.spark.kill_loop.queries import CLOCKS, EXACT_QUERIES, ExactQuery, clock_of, network_over
 from tests.spark.kill_loop.violation import Violation
 from tests.spark.trunks.drawn_rows import DrawnRows, rows_with_numbers
 from tests.spark.trunks.inputs import STEP
@@ -62,32 +62,32 @@ class Outcome:
     """What a kill loop has left.
 
     Attributes:
-        ledger: What the checkpoint said meanwhile.
-        network: What was asked.
+        ledgers: By clock, what the checkpoint said meanwhile.
+        network: All queries.
         fed: By stream, all rows, with the second in which each came.
-        told: By query, what the sink has of it.
+        delivered: By query, what the sink has of it.
         kinds: By kind and query, how many rows the sink has.
-        journal: The journal.
+        journal: That of the first clock.
         drawn: The number of each event, in the order of the files.
         codes: By micro-batch, the code of the rate at which the query `sampled` was.
     """
 
-    ledger: Ledger
+    ledgers: Mapping[str, Ledger]
     network: QueryNetwork
     fed: Mapping[str, pa.Table]
-    told: Mapping[str, Told]
+    delivered: Mapping[str, Delivered]
     kinds: Counter[tuple[str, str]]
     journal: pd.DataFrame
     drawn: pd.DataFrame
     codes: Mapping[int, int]
 
     @classmethod
-    def of(cls, places: Places, ledger: Ledger) -> Outcome:
+    def of(cls, places: Places, ledgers: Mapping[str, Ledger]) -> Outcome:
         """Read it.
 
         Args:
             places: Where all is.
-            ledger: What the checkpoint said meanwhile.
+            ledgers: By clock, what the checkpoint said meanwhile.
         """
         network = network_over(places.input)
         table = dataset.dataset(places.answers, format="parquet", partitioning="hive").to_table()
@@ -98,22 +98,22 @@ class Outcome:
             for kind in ("answer", "gap")
         }
         return cls(
-            ledger=ledger,
+            ledgers=ledgers,
             network=network,
             fed={name: fed(places.input, name) for name in SCHEMAS},
-            told={
-                query.name: Told(query.name, of[query.name, "answer"], of[query.name, "gap"])
+            delivered={
+                query.name: Delivered(query.name, of[query.name, "answer"], of[query.name, "gap"])
                 for query in network.queries
             },
             kinds=Counter((row.kind, row.query) for row in rows),
-            journal=History(places.clock.below("journal")).table(),
+            journal=History(places.clock(CLOCKS[0]).below("journal")).table(),
             drawn=parquet.read_table(places.drawn).to_pandas(),
-            codes=ledger.codes(network, "sampled"),
+            codes=ledgers[CLOCKS[0]].codes(network, "sampled"),
         )
 
     def events(self) -> DrawnRows:
         """The events in order of time, with what each draws and the micro-batch that read it."""
-        readers = self.ledger.readers("events")
+        readers = self.ledgers[CLOCKS[0]].readers("events")
         of_seconds = [readers.get(second, -1) for second in range(self.fed["events"][STEP][-1].as_py() + 1)]
         sheds = [Shed(codes={"sampled": self.codes.get(number, WHOLE)}) for number in of_seconds]
         rows = rows_with_numbers(self.fed["events"], self.drawn, sheds)
@@ -131,31 +131,35 @@ def verdict(outcome: Outcome) -> Verdict:
 
 
 def _violations(outcome: Outcome) -> Iterator[Violation]:
-    yield from outcome.ledger.violations
-    yield from _unread(outcome.ledger, outcome.fed)
-    for number in sorted(outcome.ledger.files.keys() - outcome.ledger.plans.keys()):
-        yield Violation("plan", f"micro-batch {number}", "none", "one")
+    for clock, ledger in outcome.ledgers.items():
+        yield from ledger.violations
+        for number in sorted(ledger.files.keys() - ledger.plans.keys()):
+            yield Violation("plan", f"micro-batch {number} of {clock}", "none", "one")
+    for name, rows in outcome.fed.items():
+        yield from _unread(outcome.ledgers[clock_of(name)], name, rows)
     yield from _journal_violations(outcome)
     for kind, query in outcome.kinds:
         if kind not in {"answer", "gap"} or (kind == "gap" and query not in EXACT_QUERIES):
             yield Violation(query, "all", f"rows of kind {kind}", "none")
-    for told in outcome.told.values():
-        yield from told.doubled()
-    for name, asked in EXACT_QUERIES.items():
-        for windows in asked.windows:
-            yield from exact_violations(outcome.told[name], windows.aggregate, windows.answers(outcome.fed["events"]))
-        yield from gap_violations(outcome.told[name], asked)
-    yield from exact_violations(outcome.told["pairs"], "n", pairs_expected(outcome.fed["calls"], outcome.fed["alerts"]))
-    yield from sampled_violations(outcome.told["sampled"], outcome.events())
+    for delivered in outcome.delivered.values():
+        yield from delivered.doubled()
+    for name, exact in EXACT_QUERIES.items():
+        delivered = outcome.delivered[name]
+        for windows in exact.windows:
+            yield from exact_violations(delivered, windows.aggregate, windows.answers(outcome.fed["events"]))
+        yield from gap_violations(delivered, exact)
+    yield from exact_violations(
+        outcome.delivered["pairs"], "n", pairs_expected(outcome.fed["calls"], outcome.fed["alerts"])
+    )
+    yield from sampled_violations(outcome.delivered["sampled"], outcome.events())
 
 
-def _unread(ledger: Ledger, rows: Mapping[str, pa.Table]) -> Iterator[Violation]:
+def _unread(ledger: Ledger, stream: str, rows: pa.Table) -> Iterator[Violation]:
     """Each file is read by one micro-batch."""
-    for name in SCHEMAS:
-        counts = Counter(second for files in ledger.files.values() for of, second in files if of == name)
-        for second in range(rows[name][STEP][-1].as_py() + 1):
-            if counts[second] != 1:
-                yield Violation(name, f"file {second}", f"read by {counts[second]} micro-batches", "by one")
+    counts = Counter(second for files in ledger.files.values() for name, second in files if name == stream)
+    for second in range(rows[STEP][-1].as_py() + 1):
+        if counts[second] != 1:
+            yield Violation(stream, f"file {second}", f"read by {counts[second]} micro-batches", "by one")
 
 
 def _journal_violations(outcome: Outcome) -> Iterator[Violation]:
@@ -173,30 +177,30 @@ def _journal_violations(outcome: Outcome) -> Iterator[Violation]:
 
 
 def _figures(outcome: Outcome) -> dict[str, Any]:
-    numbers = sorted(outcome.ledger.files)
+    numbers = sorted(outcome.ledgers[CLOCKS[0]].files)
     return {
         "micro_batches": len(numbers),
         "micro_batches_that_shed": sum(outcome.codes.get(number, WHOLE) != WHOLE for number in numbers),
         "least_sampling_rate": min(sampling_rate_of(code) for code in outcome.codes.values()),
         "reasons": dict(Counter(outcome.journal.reason)),
         "rows": {name: rows.num_rows for name, rows in outcome.fed.items()},
-        "pairs": len(outcome.told["pairs"].answers),
-        "queries": {query.name: _query_figures(outcome, query.name) for query in outcome.network.queries},
+        "pairs": len(outcome.delivered["pairs"].answers),
+        "queries": {query: _query_figures(delivered) for query, delivered in outcome.delivered.items()},
     }
 
 
-def _query_figures(outcome: Outcome, query: str) -> dict[str, Any]:
-    told, asked = outcome.told[query], EXACT_QUERIES.get(query, ExactQuery(()))
-    windows = {row.window_start: row.exact for row in told.answers}
+def _query_figures(delivered: Delivered) -> dict[str, Any]:
+    query = EXACT_QUERIES.get(delivered.query, ExactQuery(()))
+    windows = {row.window_start: row.exact for row in delivered.answers}
     figures: dict[str, Any] = {
-        "windows": len(windows) + len(told.gaps),
+        "windows": len(windows) + len(delivered.gaps),
         "exact": sum(windows.values()),
         "sampled": sum(not exact for exact in windows.values()),
-        "gaps": len(told.gaps),
+        "gaps": len(delivered.gaps),
     }
-    if asked.max_gap:
-        figures["shut_down"] = sum(row.reason == SHUT_DOWN for row in told.gaps)
-        figures["longest_gap"], figures["max_gap"] = longest_gap(told, asked.slide), asked.max_gap
+    if query.max_gap:
+        figures["shut_down"] = sum(row.reason == SHUT_DOWN for row in delivered.gaps)
+        figures["longest_gap"], figures["max_gap"] = longest_gap(delivered, query.slide), query.max_gap
     return figures
 
 

@@ -21,8 +21,14 @@ from tests.spark.trunks.sample import CONFIDENCE
 from tests.spark.trunks.sample.estimates import Asked
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
 
-SECONDS_PER_ROW = 0.005
+SECONDS_PER_ROW = 0.002
 """What each of the two functions takes."""
+
+CLOCKS = ("time", "pairs")
+"""Events have the first, both sides of the join the second: what a join takes is no matter of what events do."""
+
+FILES_PER_MICRO_BATCH = 25
+"""What came while nobody read is not read at once: a micro-batch that takes long would be killed again and again."""
 
 FIXED_SECONDS = 1.5
 """About what a micro-batch takes without any row."""
@@ -96,6 +102,11 @@ def waited_for_sample(values: pd.Series[int]) -> pd.Series[int]:
     return waited(values)
 
 
+def clock_of(stream: str) -> str:
+    """The clock of a stream."""
+    return CLOCKS[0] if stream == "events" else CLOCKS[1]
+
+
 def settings_of(queries: QueryNetwork) -> Mapping[str, Any]:
     """How the network is started.
 
@@ -109,8 +120,8 @@ def settings_of(queries: QueryNetwork) -> Mapping[str, Any]:
     functions = [node.address for node in queries.row_nodes if isinstance(node, Apply)]
     dear = {address: replace(guess.operators[address], seconds_per_row=SECONDS_PER_ROW / 2) for address in functions}
     return {
-        "trigger": "3 seconds",
-        "latency": "9 seconds",
+        "trigger": "4 seconds",
+        "latency": "12 seconds",
         "partitions": 2,
         "confidence": CONFIDENCE,
         "prior": LoadPrior(fixed_seconds=FIXED_SECONDS, seconds_per_row=SECONDS_PER_ROW, read_share=0.01),
@@ -125,7 +136,13 @@ def network_over(path: Path) -> QueryNetwork:
         path: The folder of the streams' folders.
     """
     events, calls, alerts = (
-        stream(name, folder(path / name, "parquet", schema=schema), time="ts", watermark="2 seconds")
+        stream(
+            name,
+            folder(path / name, "parquet", schema=schema, max_files_per_micro_batch=FILES_PER_MICRO_BATCH),
+            time="ts",
+            watermark="2 seconds",
+            clock=clock_of(name),
+        )
         for name, schema in SCHEMAS.items()
     )
     judged = events.apply(waited, columns=["v"], into="w", returns="bigint")

@@ -115,8 +115,8 @@ class Attempts:
         self.repeated.add(begun)
         if begun not in self.ledgers[0].plans:
             return Phase.PLANNING
-        is_written = any(self.places.answers.glob(f"query_id=*/micro_batch_id={begun}/_SUCCESS"))
-        return Phase.COMMITTING if is_written else Phase.WORKING
+        folder = self.places.answers / f"query_id={self.ledgers[0].query_id}" / f"micro_batch_id={begun}"
+        return Phase.COMMITTING if (folder / "_SUCCESS").exists() else Phase.WORKING
 
     def _last_words(self) -> str:
         return self.places.log.read_text()[-6000:]

@@ -8,7 +8,7 @@ from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from streamshed.network.network import QueryNetwork
-from streamshed.spark.checkpoint_reader import files_of, last_committed
+from streamshed.spark.checkpoint_reader import files_of, last_committed, query_id
 from streamshed.spark.manifest import read_manifest
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.source_places import SourcePlaces
@@ -63,6 +63,11 @@ class Ledger:
     def last_done(self) -> int | None:
         """The latest micro-batch that finished."""
         return last_committed(self.folder.below("spark"))
+
+    @property
+    def query_id(self) -> str:
+        """The name of the folder of its answers."""
+        return query_id(self.folder.below("spark"))
 
     def readers(self, stream: str) -> dict[int, int]:
         """By second of a stream, the micro-batch that read its file."""

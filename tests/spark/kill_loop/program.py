@@ -30,8 +30,10 @@ def main() -> None:
     run = start(queries, spark, checkpoint=str(places.checkpoint), sink=sink, **settings_of(queries))
     places.started(int(attempt)).touch()
     with run:
-        # Nobody is left to kill it when the parent has ended.
-        while os.getppid() == parent and not places.all_fed.exists():
+        while not places.all_fed.exists():
+            # Nobody is left to kill it when the parent has ended.
+            if os.getppid() != parent:
+                return
             run.await_termination(0.2)
         if not run.drain(PATIENCE_SECONDS):
             raise SystemExit("it could not be drained")

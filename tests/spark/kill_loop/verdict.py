@@ -133,8 +133,11 @@ def verdict(outcome: Outcome) -> Verdict:
 def _violations(outcome: Outcome) -> Iterator[Violation]:
     for clock, ledger in outcome.ledgers.items():
         yield from ledger.violations
-        for number in sorted(ledger.files.keys() - ledger.plans.keys()):
-            yield Violation("plan", f"micro-batch {number} of {clock}", "none", "one")
+        done = ledger.last_done()
+        # The last one may have been begun as the run was stopped.
+        for number in range(0 if done is None else done + 1):
+            if number not in ledger.plans or number not in ledger.files:
+                yield Violation("plan", f"micro-batch {number} of {clock}", "no plan or no files", "both")
     for name, rows in outcome.fed.items():
         yield from _unread(outcome.ledgers[clock_of(name)], name, rows)
     yield from _journal_violations(outcome)

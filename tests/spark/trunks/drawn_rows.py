@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -91,8 +92,18 @@ def drawn_rows(outcome: Outcome, spark: SparkSession, stream: str, identity: Seq
         stream: The name of the stream, which is the salt.
         identity: What is hashed, as SQL.
     """
-    drawn = _drawn(spark, str(outcome.cast.path / "in" / stream), stream, tuple(identity))
-    rows = outcome.table(stream)
+    drawn = drawn_numbers(spark, str(outcome.cast.path / "in" / stream), stream, tuple(identity))
+    return rows_with_numbers(outcome.table(stream), drawn, outcome.sheds(stream))
+
+
+def rows_with_numbers(rows: pa.Table, drawn: pd.DataFrame, sheds: Sequence[Shed]) -> DrawnRows:
+    """Put rows and their numbers together.
+
+    Args:
+        rows: Of a stream, in the order of its files, with the column `step`.
+        drawn: What `drawn_numbers` returned of these files.
+        sheds: By step, what was shed.
+    """
     microseconds = np.asarray(rows["ts"].cast("int64").to_pandas(), np.float64)
     columns = {name: np.asarray(rows[name].to_pandas()) for name in rows.column_names if name != "ts"}
     is_null = {f"{name}_is_null": np.asarray(rows[name].is_null()) for name in columns}
@@ -100,14 +111,21 @@ def drawn_rows(outcome: Outcome, spark: SparkSession, stream: str, identity: Seq
         columns=columns | is_null,
         seconds=(microseconds - EPOCH_MICROSECONDS) / 1e6,
         levels=np.floor(-STEPS_PER_DECADE * np.log10(drawn.u.to_numpy())),
-        sheds=outcome.sheds(stream),
+        sheds=sheds,
         files=(drawn.path + "#" + drawn.number.astype(str)).to_numpy(),
     )
 
 
 @lru_cache
-def _drawn(spark: SparkSession, folder: str, salt: str, identity: tuple[str, ...]) -> pd.DataFrame:
-    """The number in [0, 1) that each row of some files has, in the order of the files."""
+def drawn_numbers(spark: SparkSession, folder: str, salt: str, identity: tuple[str, ...]) -> pd.DataFrame:
+    """The number in [0, 1) that each row of some files has, in the order of the files.
+
+    Args:
+        spark: Hashes them.
+        folder: Where the files are.
+        salt: The name of the stream.
+        identity: What is hashed, as SQL.
+    """
     u = F.shiftrightunsigned(F.xxhash64(F.lit(salt), *map(F.expr, identity)), 11) * F.lit(2.0**-53)
     path, number = map(F.expr, FILE_ROW)
     rows = spark.read.parquet(folder).select(path.alias("path"), number.alias("number"), u.alias("u"))

@@ -29,6 +29,10 @@ _TYPES = {
 }
 
 
+_SHOWN = 200
+"""Characters of a path that the system does not take."""
+
+
 def parquet_columns(path: str) -> tuple[Column, ...]:
     """Read the columns of a Parquet file, or of the first file, by name, of a folder.
 
@@ -77,9 +81,13 @@ def _nested_type(arrow_type: pa.DataType) -> str | None:
 
 
 def _first_file(path: Path) -> Path:
-    if path.is_file():
+    try:
+        is_file, exists = path.is_file(), path.exists()
+    except OSError as error:
+        raise SourceUnavailableError(f'"{str(path)[:_SHOWN]}" cannot be read: {error.strerror}') from error
+    if is_file:
         return path
-    if not path.exists():
+    if not exists:
         raise SourceUnavailableError(f'"{path}" does not exist, and no schema says which columns it will have')
     files = sorted(file for file in path.rglob("*.parquet") if not _is_hidden(file.relative_to(path)))
     if not files:

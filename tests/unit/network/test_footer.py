@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from streamshed.network.footer import spark_type
+from streamshed.errors import SourceUnavailableError
+from streamshed.network.footer import parquet_columns, spark_type
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,9 @@ from streamshed.network.footer import spark_type
 )
 def test_arrow_types_are_named_as_spark_reads_them(arrow_type: pa.DataType, expected: str | None) -> None:
     assert spark_type(arrow_type) == expected
+
+
+def test_a_name_that_no_file_can_have_is_told_in_short(tmp_path: Path) -> None:
+    with pytest.raises(SourceUnavailableError, match="cannot be read: File name too long") as refused:
+        parquet_columns(f"{tmp_path}/{'x' * 100_000}")
+    assert len(str(refused.value)) < 1_000

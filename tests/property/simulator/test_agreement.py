@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -35,6 +34,10 @@ STEP = 10 ** (1 / 32)
 ROUNDING = STEP - 1
 EDGE = 0.03
 """So near the load at which shedding begins, or nothing is left to shed, rounding decides."""
+
+
+ENTERING = 0.15
+"""Where no more than this is too much, a run waits whether it lasts: headroom is there for it (`Hysteresis`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,6 @@ def _queries(kinds: list[str], weights: list[float]) -> list[Query]:
                 found.append(node.query(name, mode="exact"))
             case "exact":
                 found.append(rows.window("10 seconds").agg(n="count(*)").query(name, weight=weight, mode="exact"))
-            case "subset":
-                windows = rows.window("1 second").agg(n="count(*)")
-                found.append(windows.query(name, weight=weight, mode="subset", max_gap=number + 2))
             case _:
                 found.append(rows.window("10 seconds").agg(n="count(*)").query(name, weight=weight))
     return found
@@ -126,7 +126,7 @@ def loads(draw: st.DrawFn, *, kinds_of_queries: tuple[str, ...]) -> Load:
     return Load(network(*queries), known, draw(st.floats(0.5, 4.0)))
 
 
-def agree(said: Explanation, expected_seconds: float, *, sheds: bool, leaves: float) -> None:
+def agree(said: Explanation, expected_seconds: float, *, sheds: bool, leaves: float, edge: float = EDGE) -> None:
     """Compare what is shed.
 
     Args:
@@ -134,13 +134,14 @@ def agree(said: Explanation, expected_seconds: float, *, sheds: bool, leaves: fl
         expected_seconds: What a micro-batch was planned to take.
         sheds: Whether anything was to be shed.
         leaves: The share of the time by which less may be done than was said.
+        edge: So much less than all has to be done for shedding to be certain.
     """
-    is_shed = any(one.effective_sampling_rate < 1 or (one.kept_share or 1.0) < 1 for one in said.outlooks)
-    if not is_shed or said.expected_seconds < (1 - EDGE) * said.unshed_seconds:
+    is_shed = any(one.effective_sampling_rate < 1 for one in said.outlooks)
+    if not is_shed or said.expected_seconds < (1 - edge) * said.unshed_seconds:
         assert is_shed == sheds
     sheddable = max(0.0, said.expected_seconds - said.unsheddable_seconds - said.protected_seconds)
     slack = (leaves + EDGE / 10) * TRIGGER + 2 * ROUNDING * sheddable
-    assert said.expected_seconds - slack <= expected_seconds <= said.expected_seconds * (1 + EDGE)
+    assert said.expected_seconds - slack <= expected_seconds <= said.expected_seconds * (1 + edge)
 
 
 @examples(100)
@@ -154,13 +155,10 @@ def test_a_run_plans_what_explain_says(load: Load) -> None:
 
 
 @examples(40)
-@given(loads(kinds_of_queries=(*WHOLE_OR_SAMPLED, "subset")))
+@given(loads(kinds_of_queries=WHOLE_OR_SAMPLED))
 def test_simulate_shows_what_explain_says(load: Load) -> None:
     """Once the load has lasted: rates rise in steps, and stop where there is no room for another one."""
     said = load.explanation
     assume(said.unsheddable_seconds + said.protected_seconds < 0.9 * TRIGGER)  # Else it falls behind, whatever is shed.
     last = load.simulated(4 * PATIENCE)[-1].decision
-    agree(said, last.expected_seconds, sheds=last.shedding, leaves=0.1)
-    for one in said.outlooks:
-        if one.kept_share is not None:
-            assert last.kept_shares[one.query] == pytest.approx(one.kept_share, abs=0.15)
+    agree(said, last.expected_seconds, sheds=last.shedding, leaves=0.1, edge=ENTERING)

@@ -116,9 +116,9 @@ class JoinSource:
         return tuple(dict.fromkeys((*self.left.path, *self.right.path)))
 
     def for_tasks(self) -> "JoinSource":
-        """The same join of streams with the same columns, without what is behind these, such as DataFrames.
+        """The same join of streams with the same columns, without what is behind these, such as users' functions.
 
-        What tasks are told of a join: a DataFrame cannot be sent to them. Its `definition` is another one.
+        It is what tasks are told of a join, each anew. Its `definition` is another one.
         """
         from streamshed.network.answer_side import side_time
         from streamshed.network.identity import Identity, IdentityKind

@@ -47,6 +47,9 @@ MEASURED_DEVIATIONS = (0.2, 0.4, 0.25)
 OUTLIER = 12.0
 """A micro-batch that can only be explained by so much more of `Fit.cost` is suspicious: as one four deviations off."""
 
+POOR_COST = 4.0
+"""A fit that leaves more unexplained than this is tried again from elsewhere."""
+
 PLAUSIBLE = 2.0
 """Costs up to so many deviations off the likeliest may be true."""
 
@@ -291,8 +294,10 @@ def _observation(
 
 def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:
     evidence = _evidence(memory, prior.streams)
-    fits = (fitted(evidence, prior, either) for either in (start, dear_work(evidence, prior)))
-    return min(fits, key=lambda fit: fit.cost)
+    fit = fitted(evidence, prior, start)
+    if fit.cost <= POOR_COST:
+        return fit
+    return min(fit, fitted(evidence, prior, dear_work(evidence, prior)), key=lambda either: either.cost)
 
 
 def _evidence(memory: Memory, streams: int) -> Evidence:

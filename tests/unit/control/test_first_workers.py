@@ -63,7 +63,7 @@ def test_a_checkpoint_tells_what_its_rows_take_whatever_was_shed(rows: int, spee
     """The prior has rows three times too dear; while as much is shed as does not fit, nothing tells what is fixed."""
     known = ran(rows, speedup=speedup, prior=replace(PRIOR, seconds_per_row=3e-6))
     assert known is not None
-    assert known.shared_seconds == pytest.approx(rows * 1e-6, rel=0.2)
+    assert known.shared_seconds == pytest.approx(rows * 1e-6, rel=0.25)
 
 
 def test_a_checkpoint_tells_more_than_a_guess_did() -> None:

@@ -59,8 +59,7 @@ def test_they_are_exact_whatever_the_load() -> None:
     assert droppable_queries(queries) == ()
     told = explain_network(queries, load=5)
     rates = {outlook.query: outlook.effective_sampling_rate for outlook in told.explanation.outlooks}
-    assert rates["last"] == 1
-    assert rates["beside"] < 1
+    assert rates == {"last": 1, "beside": 1}, "of rows that all have to be worked on, a sample saves next to nothing"
     assert "never shed: its windows hold so many rows" in str(told)
 
 

@@ -63,7 +63,7 @@ class ControlLoop:
             policy_named(settings.policy),
             trigger_interval_seconds=settings.trigger_interval_seconds,
         )
-        self._state = ControlState.initial([stream.name for stream in network.streams], settings)
+        self._state = ControlState.initial([stream.name for stream in network.streams], settings, _joined(network))
 
     @property
     def network(self) -> QueryNetwork:
@@ -169,6 +169,10 @@ class ControlLoop:
         """
         loop = cls(network, settings, clock, time)
         loop._state = ControlState.from_json(
-            text, streams=[stream.name for stream in network.streams], settings=settings
+            text, streams=[stream.name for stream in network.streams], settings=settings, joined=_joined(network)
         )
         return loop
+
+
+def _joined(network: QueryNetwork) -> frozenset[str]:
+    return frozenset(stream.name for stream in network.streams if stream.joined is not None)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -51,10 +52,12 @@ class ControlState:
     last_outcome: MicroBatchOutcome | None = None
 
     @classmethod
-    def initial(cls, streams: Sequence[str], settings: ControlSettings) -> "ControlState":
-        """Return the state before the first micro-batch."""
+    def initial(
+        cls, streams: Sequence[str], settings: ControlSettings, joined: AbstractSet[str] = frozenset()
+    ) -> "ControlState":
+        """Return the state before the first micro-batch; `joined` are those of the streams that are joins."""
         return cls(
-            load_model=LoadModel.initial(streams, settings.prior),
+            load_model=LoadModel.initial(streams, settings.prior, joined),
             arrivals=Arrivals(),
             regulator=Regulator(settings.regulator),
             hysteresis=Hysteresis(settings=settings.hysteresis),
@@ -110,7 +113,9 @@ class ControlState:
         )
 
     @classmethod
-    def from_json(cls, text: str, *, streams: Sequence[str], settings: ControlSettings) -> "ControlState":
+    def from_json(
+        cls, text: str, *, streams: Sequence[str], settings: ControlSettings, joined: AbstractSet[str] = frozenset()
+    ) -> "ControlState":
         """Restore what `to_json` wrote, under settings and streams that may have changed since.
 
         If the streams have changed, decisions and the last outcome are left out, for they do not fit.
@@ -124,7 +129,9 @@ class ControlState:
                 raise ValueError(f"its format is {known['format']}, expected {FORMAT}")
             integral, proportional = known["regulator"]
             state = cls(
-                load_model=LoadModel.from_json(known["load_model"], streams=streams, prior=settings.prior),
+                load_model=LoadModel.from_json(
+                    known["load_model"], streams=streams, prior=settings.prior, timed=joined
+                ),
                 arrivals=Arrivals(**known["arrivals"]),
                 regulator=Regulator(settings.regulator, integral, proportional),
                 hysteresis=Hysteresis(settings=settings.hysteresis, **known["hysteresis"]),

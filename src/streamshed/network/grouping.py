@@ -18,6 +18,7 @@ from streamshed.network.operators import Operator, last_aggregate, place
 from streamshed.network.problems import Problems, column_problems, declared_columns
 from streamshed.network.view_columns import view_problems, window_columns
 from streamshed.network.window import WindowSpecification
+from streamshed.network.words_of_spark import absent
 
 if TYPE_CHECKING:
     from streamshed.network.gap import GapTolerance
@@ -170,6 +171,11 @@ class Windowed:
     node: Node
     window: WindowSpecification
     keys: tuple[GroupKey, ...] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            raise absent("windows", name)
 
     def by(self, *columns: str, **expressions: str) -> "Windowed":
         """Group the rows of each window.

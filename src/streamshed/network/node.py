@@ -6,6 +6,8 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from streamshed.network.words_of_spark import absent
+
 if TYPE_CHECKING:
     from streamshed.network.grouping import Windowed
     from streamshed.network.join_condition import JoinKey
@@ -70,6 +72,11 @@ class Node(ABC):
 
     def __hash__(self) -> int:
         return self._hash
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            raise absent(type(self).__name__.lower(), name)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is cached: hashes hold in one process only."""

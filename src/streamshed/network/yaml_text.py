@@ -110,6 +110,9 @@ def write_yaml(value: object) -> str:
     return text
 
 
+_UNREADABLE = object()
+
+
 class _Reader:
     """Turns the nodes of one document into values."""
 
@@ -131,7 +134,12 @@ class _Reader:
             )
         self._findings.lines.setdefault(keys, _line(node))
         if isinstance(node, yaml.ScalarNode):
-            return self._constructed(node, keys)
+            value = self._constructed(node)
+            if value is not _UNREADABLE:
+                return value
+            Place(self._findings, keys).report(node.value, f"it cannot be read as {node.tag.rpartition(':')[2]}")
+            self._findings.unusable.add(keys)
+            return None
         if id(node) in self._open:
             Place(self._findings, keys).report(None, "it contains itself")
             self._findings.unusable.add(keys)
@@ -155,10 +163,11 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode):
                 self._findings.report(keys, "...", "a key is text, no list or mapping", line=_line(key_node))
                 continue
-            key = self._loader.construct_object(key_node)
+            key = self._constructed(key_node)
             if not isinstance(key, str):
                 message = f'a key is text: write "{key_node.value}" in quotes'
-                self._findings.report(keys, key, message, line=_line(key_node))
+                shown = key_node.value if key is _UNREADABLE else key
+                self._findings.report(keys, shown, message, line=_line(key_node))
             else:
                 self._findings.lines[(*keys, key)] = _line(key_node)
                 yield key, self.value(value, (*keys, key))
@@ -188,15 +197,12 @@ class _Reader:
             if id(key_node) not in superseded
         ]
 
-    def _constructed(self, node: yaml.ScalarNode, keys: Keys) -> object:
+    def _constructed(self, node: yaml.ScalarNode) -> object:
+        """What a node stands for; PyYAML takes one with a tag for what the tag says, whatever it is."""
         try:
             return self._loader.construct_object(node)
         except (ValueError, TypeError, LookupError, AttributeError):
-            # PyYAML takes a value with a tag for what the tag says, whatever it is.
-            place = Place(self._findings, keys)
-            place.report(node.value, f"it cannot be read as {node.tag.rpartition(':')[2]}")
-            self._findings.unusable.add(keys)
-            return None
+            return _UNREADABLE
 
     def _report_repeated(self, keys: Keys, entries: list[_Entry]) -> None:
         message = f"this key is given twice, first on line {_line(entries[0][0])}"

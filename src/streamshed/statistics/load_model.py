@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass, replace
 from types import MappingProxyType
 
@@ -43,6 +44,10 @@ What is fixed, and what reading takes, is Spark's and the machine's, and differs
 
 MEASURED_DEVIATIONS = (0.2, 0.4, 0.25)
 """The same of a prior that was measured."""
+
+TIMED_SECONDS, TIMED_DEVIATION = 1e-6, 1.0
+"""What a unit of work takes of streams whose rows are counted by the time that their work was seen to take, and how far
+off that may be in ln: as each is a microsecond, whatever rows of others take."""
 
 OUTLIER = 12.0
 """A micro-batch that can only be explained by so much more of `Fit.cost` is suspicious: as one four deviations off."""
@@ -87,6 +92,7 @@ class LoadModel:
     Args:
         streams: The streams it knows, sorted.
         prior: What it was built from.
+        timed: Those of them whose rows are counted in units of `TIMED_SECONDS`: joins.
         mean: ln fixed seconds, then per stream ln seconds to read a row, then per stream ln seconds of work on it.
         memory: What it was fitted to.
         suspicion: +1 or −1 after a micro-batch that took much longer or shorter than predicted, else 0.
@@ -105,16 +111,17 @@ class LoadModel:
     streams: tuple[str, ...]
     prior: LoadPrior
     mean: tuple[float, ...]
+    timed: AbstractSet[str] = frozenset()
     memory: Memory = ()
     suspicion: int = 0
     suspect: Observation | None = None
     disregarded: int = RECENT
 
     @classmethod
-    def initial(cls, streams: Sequence[str], prior: LoadPrior) -> "LoadModel":
-        """Build a model of `streams` that knows nothing but `prior`."""
+    def initial(cls, streams: Sequence[str], prior: LoadPrior, timed: AbstractSet[str] = frozenset()) -> "LoadModel":
+        """Build a model of `streams` that knows nothing but `prior`, and the units of those that are timed."""
         names = tuple(sorted(streams))
-        return cls(names, prior, _frozen(_belief(names, prior).mean))
+        return cls(names, prior, _frozen(_belief(names, prior, timed).mean), timed)
 
     @property
     def fixed_seconds(self) -> float:
@@ -135,7 +142,7 @@ class LoadModel:
         As far as the prior where micro-batches tell nothing of it, because they are alike, or rows take next to nothing
         of them. Where they contradict each other, as while code is still being compiled, it is larger accordingly.
         """
-        prior, mean, place = _belief(self.streams, self.prior), np.array(self.mean), self._position(stream)
+        prior, mean, place = self._belief(), np.array(self.mean), self._position(stream)
         evidence, places = _evidence(self.memory, prior.streams), [1 + place, 1 + prior.streams + place]
         costs = np.exp(mean[places])
         shares, least = costs / costs.sum(), unexplained(mean, evidence, prior)
@@ -176,7 +183,7 @@ class LoadModel:
         """
         observation = self._observed(outcome)
         error = observation.log_seconds - math.log(self.seconds(outcome.costed_rows, outcome.shares_done))
-        prior, mean, known = _belief(self.streams, self.prior, functions), np.array(self.mean), aged(self.memory)
+        prior, mean, known = self._belief(functions), np.array(self.mean), aged(self.memory)
         fit = _fit((*known, observation), prior, mean)
         surprise = fit.cost - unexplained(mean, _evidence(known, prior.streams), prior)
         suspicion = int(math.copysign(1, error)) if surprise > OUTLIER else 0
@@ -237,7 +244,9 @@ class LoadModel:
         )
 
     @classmethod
-    def from_json(cls, text: str, *, streams: Sequence[str], prior: LoadPrior) -> "LoadModel":
+    def from_json(
+        cls, text: str, *, streams: Sequence[str], prior: LoadPrior, timed: AbstractSet[str] = frozenset()
+    ) -> "LoadModel":
         """Restore what `to_json` wrote.
 
         Args:
@@ -245,11 +254,12 @@ class LoadModel:
             streams: The streams of the present network. If others were known then, the model is fitted again
                 to those micro-batches in memory that held rows of present streams only.
             prior: What is believed without evidence.
+            timed: As in `initial`.
         """
         known = json.loads(text)
         old_streams = tuple(known["streams"])
         memory = tuple(_observation(*fields) for fields in known["memory"])
-        fresh = cls.initial(streams, prior)
+        fresh = cls.initial(streams, prior, timed)
         if fresh.streams != old_streams:
             return _refitted(fresh, translated(memory, old_streams, fresh.streams))
         return replace(
@@ -260,6 +270,9 @@ class LoadModel:
             suspect=None if known["suspect"] is None else _observation(*known["suspect"]),
             disregarded=int(known["disregarded"]),
         )
+
+    def _belief(self, functions: Mapping[str, float] = NO_FUNCTIONS) -> PriorBelief:
+        return _belief(self.streams, self.prior, self.timed, functions)
 
     def _memory_until_now(self, *, is_confirmed: bool) -> Memory:
         """Return what is remembered of all that was measured; of a suspect only where it is confirmed."""
@@ -312,17 +325,28 @@ def _evidence(memory: Memory, streams: int) -> Evidence:
 def _refitted(model: LoadModel, memory: Memory) -> LoadModel:
     if not memory:
         return model
-    prior = _belief(model.streams, model.prior)
+    prior = _belief(model.streams, model.prior, model.timed)
     return replace(model, mean=_frozen(_fit(memory, prior, prior.mean).mean), memory=memory)
 
 
-def _belief(streams: Sequence[str], prior: LoadPrior, functions: Mapping[str, float] = NO_FUNCTIONS) -> PriorBelief:
-    reading = [prior.read_seconds_per_row] * len(streams)
-    work = [max(prior.work_seconds_per_row, functions.get(stream, 0.0)) for stream in streams]
+def _belief(
+    streams: Sequence[str],
+    prior: LoadPrior,
+    timed: AbstractSet[str],
+    functions: Mapping[str, float] = NO_FUNCTIONS,
+) -> PriorBelief:
+    unit = replace(prior, seconds_per_row=TIMED_SECONDS)
+    of_streams = [unit if stream in timed else prior for stream in streams]
+    reading = [each.read_seconds_per_row for each in of_streams]
+    work = [
+        max(each.work_seconds_per_row, functions.get(stream, 0.0))
+        for stream, each in zip(streams, of_streams, strict=True)
+    ]
     fixed, read, worked = MEASURED_DEVIATIONS if prior.is_measured else PRIOR_DEVIATIONS
+    deviations = [(TIMED_DEVIATION,) * 2 if stream in timed else (read, worked) for stream in streams]
     return PriorBelief(
         mean=np.log([prior.fixed_seconds, *reading, *work]),
-        deviations=np.array([fixed, *[read] * len(streams), *[worked] * len(streams)]),
+        deviations=np.array([fixed, *[of_read for of_read, _ in deviations], *[of_work for _, of_work in deviations]]),
     )
 
 

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,3 +88,11 @@ def test_what_a_merged_mapping_holds_is_not_given_twice() -> None:
     for earlier in (0, 1):
         said = read_yaml(text, earlier=earlier)
         assert (said.value, said.repeated) == ({"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}}, {})
+
+
+@pytest.mark.parametrize("key", ["!!int x", "!!timestamp soon", "!!int 1", "!!float a"])
+def test_a_key_that_is_no_text_is_named(key: str) -> None:
+    said = read_yaml(f"queries:\n  {key}: {{from: a}}\n")
+    [problem] = said.findings.problems
+    assert (problem.line, problem.path) == (2, "queries")
+    assert "a key is text" in problem.message

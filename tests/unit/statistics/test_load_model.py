@@ -268,3 +268,25 @@ def test_what_a_micro_batch_without_rows_takes_is_no_fixed_cost_of_others_for_lo
 def test_what_a_micro_batch_without_rows_takes_is_all_that_is_known_at_first() -> None:
     model = learned(LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.6, seconds_per_row=2e-6)), *[EMPTY] * 5)
     assert model.seconds({}, {}) == pytest.approx(EMPTY.processing_seconds, rel=0.1)
+
+
+def test_rows_of_a_join_are_counted_by_what_they_take_however_dear_those_of_streams_are() -> None:
+    """Of a stream rows take 5 ms each; of a join so many units of a microsecond as its work was seen to take."""
+    dear = LoadPrior(fixed_seconds=0.5, seconds_per_row=5e-3)
+    model = LoadModel.initial(["packets", "pairs"], dear, frozenset({"pairs"}))
+    both = MicroBatchOutcome(
+        micro_batch_id=0,
+        offered_rows={"packets": 1_000, "pairs": 500},
+        admitted_rows={},
+        sampling_rates={},
+        processing_seconds=6.5,
+        trigger_interval_seconds=2.0,
+        started_at_seconds=0.0,
+        work_per_row={"pairs": 2_000.0},
+    )
+    assert model.seconds(both.costed_rows, {}) == pytest.approx(0.5 + 5.0 + 1.0)
+    for _ in range(5):
+        model = model.updated(both)
+    assert model.seconds({"packets": 0, "pairs": 1_000_000}, {}) < 4.0
+    again = LoadModel.from_json(model.to_json(), streams=["packets", "pairs"], prior=dear, timed=frozenset({"pairs"}))
+    assert again == model

@@ -77,9 +77,14 @@ def _best_split(
     best, loss = least_shares_kept(asked) * running(work, asked), np.inf
     if len(are_sampled) == len(members):
         return best
-    for part in np.linspace(0.0, 1.0, SPLITS).tolist() if are_sampled else [1.0]:
-        for_windows = least + part * (budget_seconds - least)
-        kept = _window_shares(work, asked, for_windows * (1 + _ROUNDING))
+    parts = np.linspace(0.0, 1.0, SPLITS).tolist() if are_sampled else [1.0]
+    divisions = [(asked, least + part * (budget_seconds - least)) for part in parts]
+    if are_sampled:
+        # Between two parts samples may become exact: what they leave then is for windows, not for lower priorities.
+        beside_exact = [replace(one, sampling_rate=1.0) if n in are_sampled else one for n, one in enumerate(asked)]
+        divisions.append((beside_exact, budget_seconds))
+    for demanded, for_windows in divisions:
+        kept = _window_shares(work, demanded, for_windows * (1 + _ROUNDING))
         rates = _rates_beside(work, kept, budget_seconds, rates_of) if are_sampled else {}
         missing = sum(asked[query].weight ** 2 * (1 - float(kept[query])) for query in members if query not in rates)
         off = sum(

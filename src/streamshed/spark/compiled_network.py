@@ -280,9 +280,22 @@ def compiled_partials(
     return partials
 
 
-def readings(layout: StateLayout) -> int:
-    """Return how often `compiled_partials` reads each row: once more for rows as answers, and for those numbered."""
-    return 1 + layout.rows + layout.count_windows
+def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:
+    """Return how often each source is read: for itself, and once for each join, whose shuffled rows Spark reads again.
+
+    For itself it is read once more for rows as answers, and for those that are numbered.
+
+    Args:
+        domain: Whose sources.
+        layout: Of its state.
+    """
+    found = {stream.name: 1 + layout.rows + layout.count_windows for stream in domain.sources}
+    for stream in domain.joined:
+        if stream.joined is not None:
+            is_done_again = layout.answer_rows and delay_of_stream(stream) > 0
+            for side in (stream.joined.left, stream.joined.right):
+                found[side.stream.name] += 1 + is_done_again
+    return found
 
 
 def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +14,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamshed.answering.answering import Answering
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
-from streamshed.control.loop import ControlLoop
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.planning.join_delay import delay_of_stream
 from streamshed.planning.partly_joinable import partly_joinable
 from streamshed.planning.scalability import protected_streams
 from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
@@ -44,7 +41,7 @@ from streamshed.spark.join_frame import StreamingJoin, with_joined
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, new_join_reports
 from streamshed.spark.known_drops import KnownDrops
-from streamshed.spark.learned_files import LearnedFiles
+from streamshed.spark.learned_files import LearnedFiles, restored_loop
 from streamshed.spark.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.measuring import effective_shares
 from streamshed.spark.micro_batch_planner import MicroBatchPlanner
@@ -73,9 +70,6 @@ from streamshed.spark.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 
-_log = logging.getLogger(__name__)
-
-_LOOP_FILE = "control.json"
 _JOINS_FILE = "joins.json"
 _LAST_MICRO_BATCH_SECONDS = 60.0
 
@@ -125,8 +119,8 @@ class DomainRun:
             is_advisory=settings.control.advisory,
         )
         self._history = History(self._folder.below("journal"))
-        self._loop = self._restored_loop()
-        self._learned.add(_LOOP_FILE, self._loop.to_json)
+        own = QueryNetwork(tuple(query for query in network.queries if query.stream in domain.streams))
+        self._loop = restored_loop(self._learned, own, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
         partitions, workers = self.manifest.partitions, settings.workers
@@ -328,22 +322,6 @@ class DomainRun:
         ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]
         return watermark_milliseconds(self._spark_folder, max(ids)) * 1000 if ids else 0
 
-    def _restored_loop(self) -> ControlLoop:
-        text = self._learned.read(_LOOP_FILE)
-        own = QueryNetwork(tuple(q for q in self._network.queries if q.stream in self.domain.streams))
-        if text is not None:
-            try:
-                return ControlLoop.from_json(
-                    text,
-                    network=own,
-                    settings=self._settings.control,
-                    clock=time.time,
-                    time=self._settings.time,
-                )
-            except ValueError as error:
-                _log.warning("the control loop starts anew, what it had learned cannot be read: %s", error)
-        return ControlLoop(own, self._settings.control, time.time, self._settings.time)
-
     def _facts(self) -> DomainFacts:
         longest = longest_window(self._network, self.manifest.classes)
         interval = self._settings.control.trigger_interval_seconds
@@ -397,18 +375,9 @@ class DomainRun:
     def _last_report(self) -> MicroBatchReport | None:
         if self._query is None:
             return None
-        return last_report(self._query, self.domain.sources, self.manifest.places, self._readings())
-
-    def _readings(self) -> Mapping[str, int]:
-        """How often each source is read: for itself, and once for each join, whose shuffled rows Spark reads again."""
-        layout = self.manifest.layout
-        found = {stream.name: readings(layout) for stream in self.domain.sources}
-        for stream in self.domain.joined:
-            if stream.joined is not None:
-                is_done_again = layout.answer_rows and delay_of_stream(stream) > 0
-                for side in (stream.joined.left, stream.joined.right):
-                    found[side.stream.name] += 1 + is_done_again
-        return found
+        return last_report(
+            self._query, self.domain.sources, self.manifest.places, readings(self.domain, self.manifest.layout)
+        )
 
     def _parallel_tasks(self) -> int:
         """How many tasks run at a time: asked for whenever it is needed, for executors come and go."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import OwnTime
 from streamshed.errors import DamagedFileError
+from streamshed.network.network import QueryNetwork
 from streamshed.spark.storage import Storage
 
 _log = logging.getLogger(__name__)
+
+LOOP_FILE = "control.json"
 
 PERIOD_SECONDS = 30.0
 """A run that is killed has lost what it learned since; writing takes some hundredths of a second."""
@@ -54,3 +61,25 @@ class LearnedFiles:
         """Write all files for the first time, or where that was a while ago."""
         if self._written_at is None or self._clock() - self._written_at >= PERIOD_SECONDS:
             self.write()
+
+
+def restored_loop(
+    files: LearnedFiles, network: QueryNetwork, settings: ControlSettings, own_time: OwnTime
+) -> ControlLoop:
+    """Return the control loop as the last process left it, or a new one, and keep what it learns from now on.
+
+    Args:
+        files: Of the time domain.
+        network: What runs on its streams.
+        settings: Of the loop.
+        own_time: The time domain's part of the time.
+    """
+    text, loop = files.read(LOOP_FILE), None
+    if text is not None:
+        try:
+            loop = ControlLoop.from_json(text, network=network, settings=settings, clock=time.time, time=own_time)
+        except ValueError as error:
+            _log.warning("the control loop starts anew, what it had learned cannot be read: %s", error)
+    loop = loop or ControlLoop(network, settings, time.time, own_time)
+    files.add(LOOP_FILE, loop.to_json)
+    return loop

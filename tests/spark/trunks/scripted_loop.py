@@ -101,4 +101,4 @@ def script(patch: pytest.MonkeyPatch, cast: Cast, start: int = 0) -> None:
                 drops = with_dropped(drops, droppable[query], shed.dropped[query])
             return replace(changed, drops=drops, kept_shares=kept)
 
-    patch.setattr("streamshed.spark.domain_run.ControlLoop", ScriptedLoop)
+    patch.setattr("streamshed.spark.learned_files.ControlLoop", ScriptedLoop)

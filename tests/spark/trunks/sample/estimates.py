@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -18,10 +17,8 @@ from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CONFIDENCE
 
-ENOUGH = 100
-"""Effective rows with which an answer does not warn of few."""
-
-QUANTILE = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+ENOUGH = 50
+"""Effective rows with which a sum or an average does not warn of few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +66,29 @@ def check_answers(outcome: Outcome, rows: DrawnRows, query: str, asked: Asked) -
         given = [(seconds_of(row.window_start), row.key) for row in answers if row.aggregate == aggregate]
         assert len(given) == len(set(given)), query
         assert places <= set(given), query
+    flags = []
     for row in answers:
         is_whole = bool((rows.inside(row).codes(query) == WHOLE).all())
         assert row.exact == is_whole, f"{query} {row.window_start} {row.key}"
         sample = asked.group(kept, row)
         if len(sample):
-            check_answer(row, asked.value(sample), sample.rates(query))
+            values, rates = asked.value(sample), sample.rates(query)
+            check_answer(row, values, rates, of_groups=asked.by is not None)
+            if not is_whole and row.aggregate != "n":
+                flags.append((row.low, effective_rows(row.aggregate or "", values, rates) < ENOUGH))
+    # Where most samples of a query rest on few rows, none is trusted.
+    assert all(low for low, are_few in flags if are_few), query
+    if not any(are_few for _, are_few in flags):
+        assert not any(low for low, _ in flags), query
 
 
-def check_answer(row: Found, values: np.ndarray, rates: np.ndarray) -> None:
-    """Check all that an answer says, by the values that were kept and the rates at which they were."""
+def t_quantile(effective: float) -> float:
+    """So many standard errors the bounds are from an estimate."""
+    return float(t.ppf(0.5 + CONFIDENCE / 2, max(effective - 1, 1)))
+
+
+def check_answer(row: Found, values: np.ndarray, rates: np.ndarray, *, of_groups: bool = False) -> None:
+    """Check all that an answer says but `low`, by the values that were kept and the rates at which they were."""
     aggregate = row.aggregate or ""
     value, error = estimate(aggregate, values, rates)
     assert row.rows_used == len(rates)
@@ -90,13 +100,11 @@ def check_answer(row: Found, values: np.ndarray, rates: np.ndarray) -> None:
     assert row.sampling_rate == pytest.approx(len(rates) / (1 / rates).sum())
     assert row.standard_error == pytest.approx(error, rel=1e-6, abs=1e-6)
     if aggregate == "n":
-        _check_bounds_of_count(row, rates)
+        _check_bounds_of_count(row, rates, of_groups=of_groups)
     else:
-        effective = effective_rows(aggregate, values, rates)
-        quantile = QUANTILE if effective >= ENOUGH else t.ppf(0.5 + CONFIDENCE / 2, max(effective - 1, 1))
+        quantile = t_quantile(effective_rows(aggregate, values, rates))
         assert row.upper == pytest.approx(value + quantile * error, rel=1e-6)
         assert row.lower == pytest.approx(value - quantile * error, rel=1e-6)
-        assert row.low == (effective < ENOUGH)
     assert (row.confidence, row.reason, row.value_text) == (CONFIDENCE, "sampled", None)
 
 
@@ -122,16 +130,23 @@ def estimate(aggregate: str, values: np.ndarray, rates: np.ndarray) -> tuple[flo
             return mean, math.sqrt(((values - mean) ** 2 * excess).sum()) / count
 
 
-def _check_bounds_of_count(row: Found, rates: np.ndarray) -> None:
-    """Under a count at its bounds, so many or so few rows are kept at one rate with the probability of a tail."""
+def _check_bounds_of_count(row: Found, rates: np.ndarray, *, of_groups: bool) -> None:
+    """Under a count at its bounds, so many or so few rows are kept at one rate with the probability of a tail.
+
+    A group is answered only if any row of it was kept: of it that is given.
+    """
     assert row.lower is not None
     assert row.upper is not None
     assert row.value is not None
     count, tail = len(rates), (1 - CONFIDENCE) / 2
-    assert row.low == (count < ENOUGH)
+    assert not row.low
     assert count <= row.lower <= row.value * (1 + 1e-9)
     assert row.upper >= row.value
+
+    def as_many(rows: int) -> float:
+        return float(binom.sf(count - 1, rows, rates[0]) / (binom.sf(0, rows, rates[0]) if of_groups else 1.0))
+
     if len(set(rates)) == 1:
         assert binom.cdf(count, math.ceil(row.upper), rates[0]) <= tail * (1 + 1e-6)
-        assert binom.sf(count - 1, math.floor(row.lower), rates[0]) <= max(tail, rates[0] ** count) * (1 + 1e-6)
-        assert binom.sf(count - 1, math.ceil(row.lower), rates[0]) >= tail * (1 - 1e-6)
+        assert as_many(math.floor(row.lower)) <= max(tail, as_many(count)) * (1 + 1e-6)
+        assert as_many(math.ceil(row.lower)) >= tail * (1 - 1e-6)

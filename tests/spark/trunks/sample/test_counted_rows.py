@@ -15,7 +15,7 @@ from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS
-from tests.spark.trunks.sample.estimates import ENOUGH, QUANTILE, Asked, check_answers
+from tests.spark.trunks.sample.estimates import ENOUGH, Asked, check_answers, t_quantile
 from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import NOTHING_SHED, Scenario, Setting, Shed
 
@@ -84,12 +84,13 @@ def test_answers_are_corrected_by_how_many_rows_there_were(outcome: Outcome, row
         ratio, excess, missing = z.mean(), (1 - rate) / rate**2, (1 - counting) / counting**2
         value = z.sum() / rate + ratio * (counted.sum() / counting - len(sample) / rate)
         spread = (z - ratio) ** 2
-        assert spread.sum() ** 2 / (spread**2).sum() >= ENOUGH, "else nothing is corrected"
+        effective = spread.sum() ** 2 / (spread**2).sum()
+        assert effective >= ENOUGH, "else nothing is corrected"
         variance = spread.sum() * excess + ratio**2 * counted.sum() * missing
         assert row.value == pytest.approx(value, rel=1e-6)
         assert row.standard_error == pytest.approx(math.sqrt(variance), rel=1e-6)
-        assert row.upper == pytest.approx(value + QUANTILE * math.sqrt(variance), rel=1e-6)
-        assert row.lower == pytest.approx(value - QUANTILE * math.sqrt(variance), rel=1e-6)
+        assert row.upper == pytest.approx(value + t_quantile(effective) * math.sqrt(variance), rel=1e-6)
+        assert row.lower == pytest.approx(value - t_quantile(effective) * math.sqrt(variance), rel=1e-6)
 
 
 @pytest.mark.parametrize("aggregate", ["n", "total"])

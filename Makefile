@@ -35,7 +35,7 @@ test: setup ## run the tests: doctests, unit and property tests, then those on S
 	@bash scripts/parts.sh test test-pure test-spark
 
 test-thorough: export HYPOTHESIS_PROFILE := thorough
-test-thorough: setup ## run them with four times as many examples, and those that take long, too (hours)
+test-thorough: setup ## run them with five times as many examples, and those that take long, too (hours)
 	@bash scripts/parts.sh test-thorough test-pure test-spark test-elastic
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)

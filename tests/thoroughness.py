@@ -25,7 +25,7 @@ class Thoroughness:
 
 
 PROFILES: Final = {
-    "brief": Thoroughness(share=0.25),
+    "brief": Thoroughness(share=0.2),
     "thorough": Thoroughness(share=1.0),
     "explore": Thoroughness(share=20.0, same_each_time=False),
 }

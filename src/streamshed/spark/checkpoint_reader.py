@@ -137,3 +137,9 @@ def _parsed(line: str) -> Any:
         return json.loads(line)
     except ValueError:
         return None
+
+
+def watermark_so_far(checkpoint: Storage) -> int:
+    """Return the watermark after the last micro-batch that finished, microseconds; 0: there is none."""
+    last = last_committed(checkpoint)
+    return 0 if last is None else next_watermark_milliseconds(checkpoint, last) * 1000

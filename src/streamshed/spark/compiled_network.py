@@ -289,13 +289,13 @@ def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:
         domain: Whose sources.
         layout: Of its state.
     """
-    found = {stream.name: 1 + layout.rows + layout.count_windows for stream in domain.sources}
+    by_source = {stream.name: 1 + layout.rows + layout.count_windows for stream in domain.sources}
     for stream in domain.joined:
         if stream.joined is not None:
             is_done_again = layout.answer_rows and delay_of_stream(stream) > 0
             for side in (stream.joined.left, stream.joined.right):
-                found[side.stream.name] += 1 + is_done_again
-    return found
+                by_source[side.stream.name] += 1 + is_done_again
+    return by_source
 
 
 def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:

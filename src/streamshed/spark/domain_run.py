@@ -119,8 +119,8 @@ class DomainRun:
             is_advisory=settings.control.advisory,
         )
         self._history = History(self._folder.below("journal"))
-        own = QueryNetwork(tuple(query for query in network.queries if query.stream in domain.streams))
-        self._loop = restored_loop(self._learned, own, settings.control, settings.time)
+        of_domain = QueryNetwork(tuple(query for query in network.queries if query.stream in domain.streams))
+        self._loop = restored_loop(self._learned, of_domain, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
         partitions, workers = self.manifest.partitions, settings.workers

@@ -56,8 +56,8 @@ def explained(error: Exception) -> Exception:
     """Return the error that says what stopped a run in the words of its network; the same one where none is known."""
     text = str(error)
     for pattern, kind, sentence in _EXPLAINED:
-        if (found := re.search(pattern, text)) is not None:
-            said = " ".join(text[text.rfind("\n", 0, found.start()) + 1 :].partition("\tat ")[0].split())
+        if (match := re.search(pattern, text)) is not None:
+            said = " ".join(text[text.rfind("\n", 0, match.start()) + 1 :].partition("\tat ")[0].split())
             said = said.partition(_ADVICE)[0]
             return kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
     return error

@@ -19,8 +19,8 @@ from streamshed.spark.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.catching_up import CatchingUp, beginning_of
 from streamshed.spark.checkpoint_reader import (
     last_committed,
-    next_watermark_milliseconds,
     watermark_milliseconds,
+    watermark_so_far,
 )
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.event_times import event_times, joined_times
@@ -102,7 +102,7 @@ class MicroBatchPlanner:
         last = self._plans.last()
         self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
         """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
-        self._carrier = CarrierClock(facts.sources, last, _watermark_so_far(checkpoint))
+        self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
@@ -380,8 +380,8 @@ class MicroBatchPlanner:
     def _last_shed(self, last: PlanRow | None) -> Sequence[ShedInterval]:
         if last is None:
             return ()
-        told = for_all_queries(last.shed, self._facts.streams, self._facts.intakes)
-        return [settled(interval, last, self._facts.streams, self._carrier.latest_event) for interval in told]
+        intervals = for_all_queries(last.shed, self._facts.streams, self._facts.intakes)
+        return [settled(interval, last, self._facts.streams, self._carrier.latest_event) for interval in intervals]
 
     def _note_asked(self, micro_batch_id: int) -> None:
         self._own[micro_batch_id] = self._steady_clock() - self._clock()
@@ -393,9 +393,3 @@ class MicroBatchPlanner:
 
 def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
     return codes if any(codes.values()) else {}
-
-
-def _watermark_so_far(checkpoint: Storage) -> int:
-    """The watermark after the last micro-batch that finished, microseconds; 0: there is none."""
-    last = last_committed(checkpoint)
-    return 0 if last is None else next_watermark_milliseconds(checkpoint, last) * 1000

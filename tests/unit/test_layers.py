@@ -34,6 +34,13 @@ heavy = ("duckdb", "jsonschema", "matplotlib", "rich", "scipy.optimize", "scipy.
 print(json.dumps([name for name in heavy if name in sys.modules]))
 """
 
+IMPORT_WHAT_THE_COMMAND_LINE_NAMES = """
+import json, sys
+import streamshed, streamshed.cli.main
+heavy = ("duckdb", "jsonschema", "matplotlib", "numpy", "pandas", "pyarrow", "scipy", "yaml")
+print(json.dumps([name for name in heavy if name in sys.modules]))
+"""
+
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     """Check the package `streamshed` in a folder against the contracts of pyproject.toml."""
@@ -131,5 +138,12 @@ def test_nothing_but_spark_loads_spark() -> None:
 def test_processes_of_tasks_load_nothing_that_takes_long_and_that_tasks_have_no_use_for() -> None:
     """Each of Spark's Python processes loads it, on every worker that comes."""
     result = subprocess.run([sys.executable, "-c", IMPORT_WHAT_TASKS_RUN], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout.splitlines()[-1]) == []
+
+
+def test_help_and_import_load_nothing_that_takes_long() -> None:
+    program = [sys.executable, "-c", IMPORT_WHAT_THE_COMMAND_LINE_NAMES]
+    result = subprocess.run(program, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout.splitlines()[-1]) == []

@@ -33,7 +33,7 @@ from streamshed.bench.networks import PacketSource
 from streamshed.bench.packet_input import packet_trace
 from streamshed.bench.pictures import draw_accuracy
 from streamshed.bench.workplace import Workplace, bench_session, workplace
-from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.trace import Trace
 
@@ -124,7 +124,7 @@ def figures_of(
     highest = max(load for _, load in runs)
     figures = {"load": highest}
     for policy in POLICIES:
-        name = "default" if policy == DEFAULT_RATE_POLICY else policy
+        name = "default" if policy == DEFAULT_POLICY else policy
         one = runs[policy, highest]
         figures |= {
             f"{name}_mean_error": one.errors.mean,
@@ -150,7 +150,7 @@ def _runs(
     progress: Callable[[str, float], None],
 ) -> dict[tuple[str, float], Measured]:
     found: dict[tuple[str, float], Measured] = {}
-    order = sizes.runs(POLICIES, DEFAULT_RATE_POLICY)
+    order = sizes.runs(POLICIES, DEFAULT_POLICY)
     for load, runs in itertools.groupby(order, key=operator.itemgetter(1)):
         at_load = sizes.at(load)
         rows_per_second = load * capacity.rows_per_second(sizes.trigger_seconds)

@@ -15,7 +15,7 @@ from streamshed.bench.errors import UnfinishedBenchmarkError
 from streamshed.bench.run_sizes import RunSizes
 from streamshed.bench.workplace import Workplace
 from streamshed.network.network import QueryNetwork
-from streamshed.planning.policies import DEFAULT_POLICY
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feed import Feeder
 from streamshed.traces.load_profile import constant_load

@@ -14,7 +14,6 @@ from streamshed.cli.bench_files import check_files, picture_of, write_files
 from streamshed.cli.failure import RunFailedError, failure_text
 from streamshed.cli.group import show_note
 from streamshed.cli.machine import cores, source_commit, versions
-from streamshed.cli.progress import progress_of
 from streamshed.cli.stopping import interrupted_by_sigterm
 from streamshed.errors import SinkUnavailableError, near_miss
 
@@ -49,6 +48,8 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
     """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage; see docs/benchmarks.md."""
     if cluster and name not in ON_CLUSTER:
         raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
+    from streamshed.cli.progress import progress_of
+
     check_files(file)
     begin = time.time()
     with _earlier_result(file), progress_of(f"bench {name}") as show, interrupted_by_sigterm():

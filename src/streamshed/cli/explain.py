@@ -5,16 +5,14 @@ from pathlib import Path
 import click
 
 from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
-from streamshed.planning.rate_policies import RATE_POLICIES
+from streamshed.network.policy_names import POLICY_NAMES
 
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding.")
 @click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
-@click.option(
-    "--policy", type=click.Choice(list(RATE_POLICIES)), help="How rates are chosen; else as the document says."
-)
+@click.option("--policy", type=click.Choice(POLICY_NAMES), help="How rates are chosen; else as the document says.")
 @click.option("--trigger", type=DURATION, help="How often a micro-batch starts; else as the document says.")
 @click.option("--latency", type=DURATION, help="Goal from a row's arrival to its answer; else likewise.")
 @click.option(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from streamshed.cli.consoles import waiting
-from streamshed.cli.given_statistics import note_unsure_costs
 from streamshed.cli.parameters import DURATION
 from streamshed.errors import SinkUnavailableError
 
@@ -32,6 +31,7 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
 
     They are what `explain --statistics` takes, and `statistics` of `network.start`.
     """
+    from streamshed.cli.given_statistics import note_unsure_costs
     from streamshed.cli.profiled_document import in_several_micro_batches
     from streamshed.cli.spark_session import session
     from streamshed.network.document import load_network

@@ -8,7 +8,7 @@ import click
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.parameters import BYTE_SIZE, DURATION, SINK, WORKERS
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES
-from streamshed.planning.policies import POLICIES
+from streamshed.network.policy_names import POLICY_NAMES
 
 
 @click.command(short_help="Run a network document until it is stopped.")
@@ -33,7 +33,7 @@ from streamshed.planning.policies import POLICIES
 @click.option("--headroom", type=float, help="The share of the time that a plan may fill.  [default: 0.8]")
 @click.option(
     "--policy",
-    type=click.Choice([policy.name for policy in POLICIES]),
+    type=click.Choice(POLICY_NAMES),
     help="How what is shed is chosen.  [default: least_error]",
 )
 @click.option("--advisory/--no-advisory", default=None, help="Plan, but shed nothing.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER, THRESHOLDS, WORKERS
-from streamshed.elasticity.controllers import CONTROLLERS, DEFAULT_CONTROLLER
+from streamshed.elasticity.controller_names import CONTROLLER_NAMES, DEFAULT_CONTROLLER
 from streamshed.elasticity.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--initial", type=click.IntRange(min=1), help="Workers to begin with; else so many that τ is τ1.")
 @click.option(
     "--controller",
-    type=click.Choice(list(CONTROLLERS)),
+    type=click.Choice(CONTROLLER_NAMES),
     help=f"Who decides on workers; else as the document says, or {DEFAULT_CONTROLLER}.",
 )
 @click.option("--thresholds", type=THRESHOLDS, help="Utilizations τ0,τ1,τ2,τ3; else likewise, or by the headroom, τ2.")

@@ -1,9 +1,11 @@
 """`streamshed validate`: all problems of a document at once."""
 
+from __future__ import annotations
+
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +14,10 @@ from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.group import show_note
 from streamshed.cli.problem_lines import problem_lines, problem_object
 from streamshed.errors import DocumentProblem, InvalidDocumentError, JavaUnavailableError, SourceUnavailableError
-from streamshed.network.document_reader import NetworkDocument
-from streamshed.network.document_sql import ExpressionChecker
-from streamshed.network.source_folder import require_folder
+
+if TYPE_CHECKING:
+    from streamshed.network.document_reader import NetworkDocument
+    from streamshed.network.document_sql import ExpressionChecker
 
 
 @click.command(short_help="Report all problems of a network document.")
@@ -81,6 +84,8 @@ def _report(
 
 def _unavailable(document: NetworkDocument) -> dict[str, str]:
     """What is the matter with folders of this machine, by stream."""
+    from streamshed.network.source_folder import require_folder
+
     problems = {}
     for stream in document.network.all_streams:
         try:

@@ -8,8 +8,9 @@ from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
 from streamshed.control.shed_rule import ShedRule
 from streamshed.errors import near_miss
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.planning.budget import deadline_for
-from streamshed.planning.policies import DEFAULT_POLICY, policy_named
+from streamshed.planning.policies import policy_named
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 

@@ -13,10 +13,10 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.duration import parse_duration
 from streamshed.network.given import is_a, is_finite
 from streamshed.network.network import QueryNetwork
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.network.prediction_settings import PredictionSettings
 from streamshed.planning.budget import deadline_for
 from streamshed.planning.explanation import Explanation, explain
-from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -64,7 +64,7 @@ def explain_network(
     load: float = 3.0,
     *,
     statistics: NetworkStatistics | None = None,
-    policy: str = DEFAULT_RATE_POLICY,
+    policy: str = DEFAULT_POLICY,
     trigger: str = "2 seconds",
     latency: str | None = None,
     headroom: float = 0.8,

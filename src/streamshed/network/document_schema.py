@@ -9,6 +9,7 @@ import json
 
 from streamshed.network.document_elastic import ELASTIC
 from streamshed.network.document_feeds import FEED
+from streamshed.network.policy_names import DEFAULT_POLICY, POLICY_NAMES
 from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, PREDICTION_METHODS
 from streamshed.network.schema_forms import (
     Schema,
@@ -44,8 +45,8 @@ _RUN = mapping(
         "headroom": number("The share of the time that a plan may fill.", exclusiveMinimum=0, maximum=1, default=0.8),
         "policy": choice(
             "How what is shed is chosen.",
-            ["uniform", "hoeffding", "least_error", "equal_error"],
-            default="least_error",
+            list(POLICY_NAMES),
+            default=DEFAULT_POLICY,
         ),
         "checkpoint": text(
             "The checkpoint's folder; relative paths begin at the document's folder. By default there is "

@@ -1,4 +1,7 @@
-"""The columns of a Parquet file or folder, read from the first footer, with Spark's types."""
+"""The columns of a Parquet file or folder, read from the first footer, with Spark's types.
+
+It loads PyArrow. Modules of `streamshed.network` import this one where they use it.
+"""
 
 from pathlib import Path
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
-from streamshed.network.footer import parquet_columns
 from streamshed.network.given import given_options
 from streamshed.network.local_path import local_path
 from streamshed.network.names import check_name
@@ -125,6 +124,8 @@ def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, .
             f'the relation\'s folder "{path}" holds the partition "{partitions[0]}": which columns and types are'
             " there? (schema=...)"
         )
+    from streamshed.network.footer import parquet_columns
+
     return parquet_columns(local)
 
 

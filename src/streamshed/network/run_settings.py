@@ -7,6 +7,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.duration import format_duration
 from streamshed.network.feed import Feed
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.network.prediction_settings import PredictionSettings
 
 Unscalable: TypeAlias = Literal["refuse", "keep"]
@@ -76,7 +77,7 @@ class RunSettings:
     trigger_microseconds: int = 2_000_000
     latency_microseconds: int | None = None
     headroom: float = 0.8
-    policy: str = "least_error"
+    policy: str = DEFAULT_POLICY
     checkpoint: str | None = None
     sink: Sink = ConsoleSink()
     advisory: bool = False

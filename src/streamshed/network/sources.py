@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
-from streamshed.network.footer import parquet_columns
 from streamshed.network.given import given_options, is_a, is_whole_number
 from streamshed.network.join_source import JoinSource
 from streamshed.network.local_path import local_path
@@ -66,7 +65,11 @@ class FolderSource:
         Raises:
             SourceUnavailableError: No schema, and no Parquet file to read it from.
         """
-        return parquet_columns(self.path) if self.schema is None else parse_schema(self.schema)
+        if self.schema is not None:
+            return parse_schema(self.schema)
+        from streamshed.network.footer import parquet_columns
+
+        return parquet_columns(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 from streamshed.network.gaps_by import GapsBy
 from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.planning.budget import LASTING_SHARE, Budget
 from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
 from streamshed.planning.joined_work import with_joined_work
@@ -20,7 +21,6 @@ from streamshed.planning.placement import Sampler, samplers
 from streamshed.planning.rate_policies import (
     BY_SIZE,
     COUNTING,
-    DEFAULT_RATE_POLICY,
     rate_policy_named,
 )
 from streamshed.planning.shed_work import ShedWork, chosen_for, decided_before
@@ -145,7 +145,7 @@ def explain(
     known: NetworkStatistics,
     *,
     load_factor: float,
-    policy: str = DEFAULT_RATE_POLICY,
+    policy: str = DEFAULT_POLICY,
     trigger_interval_seconds: float = 2.0,
     deadline_seconds: float | None = None,
     headroom: float = 0.8,

@@ -70,8 +70,6 @@ POLICIES: tuple[Policy, ...] = (
 )
 """Simplest first: a policy further down needs more statistics than those above it."""
 
-DEFAULT_POLICY = "least_error"
-
 
 def policy_named(name: str) -> Policy:
     """Return a policy by its name.

@@ -63,8 +63,6 @@ BY_SIZE = frozenset({"least_error", "equal_error"})
 COUNTING = frozenset({"least_error"})
 """Those that have rows counted where that serves: its objective is the sum of what two rates make up for."""
 
-DEFAULT_RATE_POLICY = "least_error"
-
 
 def rate_policy_named(name: str) -> RatePolicy:
     """Return a policy by its name.

@@ -19,7 +19,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.feed import Feed, refuse_bad_feeds
 from streamshed.network.network import QueryNetwork
-from streamshed.planning.policies import DEFAULT_POLICY
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.spark.call_sites import without_call_sites
 from streamshed.spark.domain_needs import NeedsSettings
 from streamshed.spark.domain_run import DomainRun

@@ -16,8 +16,8 @@ from streamshed.network.document_problem import problems_of
 from streamshed.network.duration import parse_duration
 from streamshed.network.feed import Feed
 from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
+from streamshed.network.policy_names import DEFAULT_POLICY, POLICY_NAMES
 from streamshed.network.run_settings import RunSettings
-from streamshed.planning.policies import DEFAULT_POLICY, POLICIES
 from streamshed.spark.state_layout import FAMILIES
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -135,7 +135,7 @@ def _goal_problems(settings: StartSettings) -> Iterator[str]:
 
 
 def _name_problems(settings: StartSettings) -> Iterator[str]:
-    yield from _unknown("policy", settings.policy, [policy.name for policy in POLICIES])
+    yield from _unknown("policy", settings.policy, POLICY_NAMES)
     choices = get_args(Unscalable)
     if settings.unscalable not in choices:
         question = near_miss(str(settings.unscalable), choices)

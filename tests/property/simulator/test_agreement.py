@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.network import QueryNetwork, network
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.network.query import Query
 from streamshed.planning.budget import Budget
 from streamshed.planning.coming_work import coming_work
 from streamshed.planning.explanation import Explanation, explain
-from streamshed.planning.policies import DEFAULT_POLICY, policy_named
+from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.drop_plan import PATIENCE

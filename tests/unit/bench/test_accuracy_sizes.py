@@ -14,19 +14,19 @@ from streamshed.bench import pictures
 from streamshed.bench.accuracy import POLICIES
 from streamshed.bench.accuracy_queries import WINDOW_SECONDS
 from streamshed.bench.accuracy_sizes import FULL, QUICK, AccuracySizes
-from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
+from streamshed.network.policy_names import DEFAULT_POLICY
 
 
 def test_in_full_every_policy_runs_at_every_load() -> None:
-    runs = FULL.runs(POLICIES, DEFAULT_RATE_POLICY)
+    runs = FULL.runs(POLICIES, DEFAULT_POLICY)
     assert len(runs) == len(set(runs)) == len(POLICIES) * len(FULL.loads)
     assert [load for _, load in runs] == sorted(load for _, load in runs)
 
 
 def test_in_short_policies_are_compared_at_the_highest_load_only() -> None:
-    runs = QUICK.runs(POLICIES, DEFAULT_RATE_POLICY)
+    runs = QUICK.runs(POLICIES, DEFAULT_POLICY)
     assert [policy for policy, load in runs if load == max(QUICK.loads)] == list(POLICIES)
-    assert [policy for policy, load in runs if load < max(QUICK.loads)] == [DEFAULT_RATE_POLICY]
+    assert [policy for policy, load in runs if load < max(QUICK.loads)] == [DEFAULT_POLICY]
     assert QUICK.left_out
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from streamshed.cli.demo.burst import BurstRun
 from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.load import DemoLoad
+from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.planning.explanation import Explanation, explain_rates
-from streamshed.planning.policies import DEFAULT_POLICY
 
 
 def placement_at_peak(run: BurstRun, load: DemoLoad, capacity: Capacity) -> Explanation:

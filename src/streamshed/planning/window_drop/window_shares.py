@@ -17,8 +17,8 @@ one that is kept lose something: there e_x·(1 − m_x) is 1 − l_x·m_x, l_x t
 2 − e, or more where windows overlap by more than an epoch.
 
 Priorities come before worth. Least shares are what `max_gap` promises: those of higher priority run first, and of each
-priority those run together that are worth most. Beyond the least shares nobody keeps more while one of a higher
-priority does not keep all.
+priority those run together that are worth most (`running_program`). Beyond the least shares nobody keeps more while one
+of a higher priority does not keep all.
 
 T_x the seconds of the node's work, P_x the share of its rows that samples need in any case, V_i those of the query's
 windows: a linear program where all are of one family, since m_x ≥ r_i is all that is asked of m_x; of several, a
@@ -33,14 +33,11 @@ from dataclasses import replace
 import numpy as np
 
 from streamshed.planning.strata import EXACT, by_priority, strata
-from streamshed.planning.window_drop.best_set import best_set
 from streamshed.planning.window_drop.mixed_families import MixedFamilies
+from streamshed.planning.window_drop.running_program import RunningProgram
 from streamshed.planning.window_drop.share_program import ShareProgram
 from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.work_tree import Vector, WorkTree
-
-MOST_TRIED = 10
-"""Of as many queries, the best of all sets that might run is found; see `best_set`."""
 
 
 def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: float) -> Vector:
@@ -116,57 +113,37 @@ def _admitted(tree: WorkTree, demands: Sequence[WindowDemand], budget_seconds: f
         wanted = running.union(members)
         if _seconds(tree, demands, wanted, _least(demands, wanted)) <= budget_seconds:
             running = wanted
-        elif len(members) <= MOST_TRIED:
-            running = _with_best_set(tree, demands, running, members, budget_seconds)
         else:
-            running = _without_the_dearest(tree, demands, running, members, budget_seconds)
+            running = _best_set(tree, demands, running, members, budget_seconds)
     return running
 
 
-def _with_best_set(
+def _best_set(
     tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], members: list[int], budget_seconds: float
 ) -> frozenset[int]:
     """Add those of one priority that are worth most together, beside the least shares of those that run already."""
 
-    def asked(query: int, one: WindowDemand) -> WindowDemand:
+    def demand_of(query: int, demand: WindowDemand) -> WindowDemand:
         if query in running:
-            return replace(one, weight=0.0, is_least=True)
-        return one if query in members or one.sampling_rate is not None else one.shut_down
+            return replace(demand, weight=0.0, is_least=True)
+        return demand if query in members or demand.sampling_rate is not None else demand.shut_down
 
-    alone = [asked(query, one) for query, one in enumerate(demands)]
+    alone = [demand_of(query, demand) for query, demand in enumerate(demands)]
 
-    def worth_of(some: frozenset[int]) -> float | None:
+    def worth(some: frozenset[int]) -> float:
         shares = _kept_by(tree, alone, some, budget_seconds)
-        return None if shares is None else _worth(alone, shares)
+        return -1.0 if shares is None else _worth(alone, shares)
 
-    best = best_set(tree, alone, budget_seconds, worth_of, must_run=running)
-    return running if best is None else best
+    families = {demand.drops_with for demand in alone if demand.sampling_rate is None}
+    starts = [np.zeros(len(alone))]
+    if len(families) > 1:
+        starts += [_least(alone, running.union(members)), *(_most_of(alone, family) for family in families)]
+    sets = [RunningProgram(tree, alone, running, budget_seconds, near).best() for near in starts]
+    return max(sets, key=worth)
 
 
-def _without_the_dearest(
-    tree: WorkTree, demands: Sequence[WindowDemand], running: frozenset[int], members: list[int], budget_seconds: float
-) -> frozenset[int]:
-    """Add those of one priority but for one after the other whose least windows are worth least for what they take.
-
-    Who has left comes back, the last one first, if there is room after all.
-    """
-
-    def least_seconds_of(some: frozenset[int]) -> float:
-        return _seconds(tree, demands, some, _least(demands, some))
-
-    added, left = frozenset(members), list[int]()
-    while added and (taken := least_seconds_of(running | added)) > budget_seconds:
-
-        def ratio(query: int, added: frozenset[int] = added, taken: float = taken) -> float:
-            saved = taken - least_seconds_of((running | added) - {query})
-            return demands[query].weight * demands[query].least_kept / max(saved, 1e-12)
-
-        left.append(min(sorted(added), key=ratio))
-        added -= {left[-1]}
-    for query in reversed(left):
-        if least_seconds_of(running | added | {query}) <= budget_seconds:
-            added |= {query}
-    return running | added
+def _most_of(demands: Sequence[WindowDemand], family: tuple[str, ...]) -> Vector:
+    return np.array([d.most_kept if d.drops_with == family else d.least_kept for d in demands])
 
 
 def _kept_by(

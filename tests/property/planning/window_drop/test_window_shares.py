@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.window_drop import window_shares as planner
-from streamshed.planning.window_drop.best_set import ALIKE
+from streamshed.planning.window_drop.running_program import ALIKE
 from streamshed.planning.window_drop.window_demand import WindowDemand
 from streamshed.planning.window_drop.window_shares import least_seconds, window_shares
 from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
@@ -131,10 +130,9 @@ def test_nobody_is_shut_down_where_all_bounds_of_gaps_fit(
         assert all(found[n] > 0 for n in dropping(demands))
 
 
-def test_where_sets_are_too_many_the_dearest_for_their_worth_are_shut_down(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dearest_for_their_worth_are_shut_down() -> None:
     nodes = [WorkNode(name="stream", parent=None, seconds=0.0)]
     nodes += [WorkNode(name=f"q{n}", parent=0, seconds=float(n + 1), query=n) for n in range(4)]
     demands = [WindowDemand(query=f"q{n}", batch=1, early_share=1.0) for n in range(4)]
-    monkeypatch.setattr(planner, "MOST_TRIED", 0)
     found = window_shares(WorkTree(tuple(nodes)), demands, 2.0)
     assert found.tolist() == pytest.approx([1.0, 0.5, 0.0, 0.0])

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
+from streamshed.spark import sql_trials
 from streamshed.spark.storage import Storage
 from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -90,7 +91,9 @@ def learned(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Le
     for number in range(FILES):
         _write(path, number)
     asked = _network(path)
-    run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sql_trials, "MOST_JOBS", 60)
+        run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
     finish(run, FILES - 1)
     return Learned(asked, run.statistics(), path)
 

@@ -17,9 +17,10 @@ from streamshed.statistics.network_statistics import NetworkStatistics, StreamSt
 def known_statistics(network: QueryNetwork, settings: ControlSettings, state: ControlState) -> NetworkStatistics:
     """Return what was measured of a network, and what was believed of all else.
 
-    The load model knows what a row costs in all, and user functions are timed by themselves; so what is believed of the
-    others is brought to what is left. Rows per second are those of all micro-batches, those without rows included; how
-    fast event time goes by is told so that rows per second of event time are those of micro-batches with rows.
+    The load model knows what a row costs in all; user functions and SQL that may be dear are timed by themselves. So
+    what is believed of the others is brought to what is left. Rows per second are those of all micro-batches, those
+    without rows included; how fast event time goes by is told so that rows per second of event time are those of
+    micro-batches with rows.
 
     Args:
         network: The network.
@@ -33,7 +34,7 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
         stream.name: StreamStatistics(
             rows_per_second=_rows_per_second(state, stream.name, believed),
             read_seconds_per_row=model.read_seconds_per_row(stream.name),
-            parse_seconds_per_row=believed.stream(stream.name).parse_seconds_per_row,
+            parse_seconds_per_row=learned.stream(stream.name).parse_seconds_per_row,
             event_seconds_per_second=(
                 1.0 if stream.is_numbered else _event_seconds_per_second(state, stream.name, learned)
             ),
@@ -66,9 +67,14 @@ def _leveled(
     work_seconds_per_row: Mapping[str, float],
     trigger_interval_seconds: float,
 ) -> NetworkStatistics:
-    """Scale the costs that nobody measured by themselves so that rows cost as much as they do in all."""
+    """Scale the costs that nobody measured by themselves so that rows cost as much as they do in all.
+
+    User functions are timed in the micro-batches themselves. SQL was timed before, on a few rows: where there is less
+    time left than that takes and what is guessed of the others, both are scaled.
+    """
     calls = {node.address for node in network.nodes if isinstance(node, Apply)}
-    scales = {}
+    tried = {address for address, one in known.operators.items() if one.is_measured and address not in calls}
+    scales, scales_of_tried = {}, {}
     for stream in network.streams:
         arriving = known.stream(stream.name)
         rows = max(1.0, arriving.rows_per_second * trigger_interval_seconds)
@@ -76,14 +82,20 @@ def _leveled(
         load = network_load(
             network, replace(known, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
         )
-        measured = rest = 0.0
+        measured = on_trial = rest = 0.0
         for node, address in zip(load.tree.nodes, load.addresses, strict=True):
             if address in calls or node.groups is not None:
                 measured += node.seconds
+            elif address in tried:
+                on_trial += node.seconds
             else:
                 rest += node.seconds
-        work_seconds = rows * work_seconds_per_row[stream.name]
-        scales[stream.name] = max(0.0, work_seconds - measured) / rest if rest > 0 else 1.0
+        left = max(0.0, rows * work_seconds_per_row[stream.name] - measured)
+        if left >= on_trial + rest:
+            scales[stream.name] = (left - on_trial) / rest if rest > 0 else 1.0
+            scales_of_tried[stream.name] = 1.0
+        else:
+            scales[stream.name] = scales_of_tried[stream.name] = left / (on_trial + rest)
     names = {node.address: node.stream.name for node in network.row_nodes}
     return replace(
         known,
@@ -94,7 +106,10 @@ def _leveled(
         operators={
             address: one
             if address in calls or address not in names
-            else replace(one, seconds_per_row=one.seconds_per_row * scales[names[address]])
+            else replace(
+                one,
+                seconds_per_row=one.seconds_per_row * (scales_of_tried if address in tried else scales)[names[address]],
+            )
             for address, one in known.operators.items()
         },
         queries={

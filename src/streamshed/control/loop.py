@@ -1,7 +1,7 @@
 """The control loop: asked before every micro-batch, told after it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from streamshed.control.decision import Decision, Upcoming
@@ -15,6 +15,7 @@ from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.policies import policy_named
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.sql_cost import SqlCost
 
 HeldUp = Callable[[Decision], float]
 """Told what would be decided on a micro-batch, for how many seconds something keeps it from its work."""
@@ -122,6 +123,11 @@ class ControlLoop:
         with self._lock:
             self._state, entry = learn(self._state, outcome, measured)
             return entry
+
+    def take_sql_costs(self, costs: Mapping[str, SqlCost], *, parallel_tasks: int) -> None:
+        """Take in what SQL took in trials; see `ControlState.with_sql_costs`."""
+        with self._lock:
+            self._state = self._state.with_sql_costs(costs, parallel_tasks=parallel_tasks)
 
     def correct_speedups(self, speedup: Callable[[float], float], *, latest: float) -> None:
         """Take in that workers were not as fast, or faster, than was thought; see `LoadModel.with_speedups`.

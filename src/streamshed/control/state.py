@@ -1,7 +1,7 @@
 """Everything the control loop remembers."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -19,6 +19,7 @@ from streamshed.statistics.arrivals import Arrivals
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.sql_cost import SqlCost
 from streamshed.statistics.state_size import StateSize
 
 REMEMBERED_DECISIONS = 16
@@ -81,6 +82,19 @@ class ControlState:
             return self
         decisions = (*self.decisions, decision)[-REMEMBERED_DECISIONS:]
         return replace(self, decisions=decisions, hysteresis=hysteresis)
+
+    def with_sql_costs(self, costs: Mapping[str, SqlCost], *, parallel_tasks: int) -> "ControlState":
+        """Return the state that knows what SQL took in trials; before the first micro-batch its load model does, too.
+
+        Args:
+            costs: By address of the node.
+            parallel_tasks: How many tasks run at a time.
+        """
+        learned, model = self.learned.with_sql(costs, parallel_tasks=parallel_tasks), self.load_model
+        if self.last_outcome is None and not model.memory:
+            measured = {stream: learned.measured_seconds_per_row(stream) for stream in model.streams}
+            model = LoadModel.initial(model.streams, model.prior, model.timed, measured)
+        return replace(self, learned=learned, load_model=model)
 
     def with_speedups(self, speedup: Callable[[float], float], *, latest: float) -> "ControlState":
         """Return the state if workers were not as fast, or faster, than was thought; see `LoadModel.with_speedups`."""

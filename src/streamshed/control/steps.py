@@ -178,9 +178,9 @@ def learn(
 
 
 def _functions(state: ControlState, outcome: MicroBatchOutcome) -> dict[str, float]:
-    """What user functions take per row on the workers that the load model knows costs for; not of results of joins."""
+    """What user functions and SQL take per row on the workers that the load model knows costs for; not of joins."""
     return {
-        stream: state.learned.function_seconds_per_row(stream) * outcome.speedup
+        stream: state.learned.measured_seconds_per_row(stream) * outcome.speedup
         for stream in outcome.offered_rows
         if stream not in outcome.work_per_row
     }

@@ -63,7 +63,12 @@ def _saturation(explanation: Explanation) -> str:
 
 
 def _tree(steps: Sequence[Step]) -> list[str]:
-    return [f"{_figures(step)}  {'  ' * step.depth}{step.name}" for step in steps]
+    return [f"{_figures(step)}  {'  ' * step.depth}{step.name}{_basis(step)}" for step in steps]
+
+
+def _basis(step: Step) -> str:
+    """Whether what it costs was measured; else it was guessed, or told."""
+    return "  (measured)" if step.is_measured else ""
 
 
 def _figures(step: Step) -> str:

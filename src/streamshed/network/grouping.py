@@ -110,6 +110,11 @@ class Aggregate(Operator):
             tuple(call.canonical for _, call in self.aggregates),
         )
 
+    @cached_property
+    def asked_address(self) -> str:
+        """Its address by what it does, whatever its keys and aggregates are called."""
+        return f"{self.input.address} > {self.asked}"
+
     @property
     def _window_defined(self) -> tuple[int | str, ...]:
         lengths = (self.over.size_microseconds, self.over.slide_microseconds, self.over.offset_microseconds)

@@ -89,6 +89,7 @@ class Step:
         sampling_rate: p of the sampler on the edge into it; None: there is none.
         needed_share: The share of its rows that kept windows, and queries that need every row, need; None: no windows
             are dropped.
+        is_measured: Whether what a row costs an operator was measured of it by itself, not guessed or told.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Step:
     effective_sampling_rate: float
     sampling_rate: float | None
     needed_share: float | None = None
+    is_measured: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +313,10 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
         },
         expected_seconds=asked.unsheddable_seconds + float(asked.tree.node_seconds @ chosen.done),
         steps=with_upper_steps(
-            [_step(asked, index, node_rates, placed.get(index), chosen.needed) for index in _from_the_top(asked)],
+            [
+                _step(known, asked, index, node_rates, placed.get(index), chosen.needed)
+                for index in _from_the_top(asked)
+            ],
             network.queries,
         ),
         outlooks=tuple(
@@ -339,10 +344,18 @@ def _from_the_top(load: NetworkLoad) -> list[int]:
     return order
 
 
-def _step(load: NetworkLoad, index: int, node_rates: Vector, sampler: Sampler | None, needed: Vector | None) -> Step:
+def _step(
+    known: NetworkStatistics,
+    load: NetworkLoad,
+    index: int,
+    node_rates: Vector,
+    sampler: Sampler | None,
+    needed: Vector | None,
+) -> Step:
     node, depth, above = load.tree.nodes[index], 0, load.tree.nodes[index].parent
     while above is not None:
         depth, above = depth + 1, load.tree.nodes[above].parent
+    operator = known.operators.get(load.addresses[index] or "")
     return Step(
         name=node.name,
         address=load.addresses[index],
@@ -351,6 +364,7 @@ def _step(load: NetworkLoad, index: int, node_rates: Vector, sampler: Sampler | 
         effective_sampling_rate=float(node_rates[index]),
         sampling_rate=None if sampler is None else sampler.sampling_rate,
         needed_share=None if needed is None or needed[index] <= 0 else float(needed[index]),
+        is_measured=operator is not None and operator.is_measured,
     )
 
 

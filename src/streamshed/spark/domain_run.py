@@ -62,6 +62,7 @@ from streamshed.spark.silence import steady_clock
 from streamshed.spark.sinks import Sink
 from streamshed.spark.source_frame import streaming_frame
 from streamshed.spark.source_places import SourcePlaces, source_places
+from streamshed.spark.sql_trials import try_sql
 from streamshed.spark.stage_watch import StageWatch
 from streamshed.spark.storage import Storage
 from streamshed.spark.unfinished_state import discard_unfinished_state
@@ -207,6 +208,7 @@ class DomainRun:
 
     def start(self, client: PlanClient) -> None:
         """Start the streaming query, whose tasks ask `client` for its plans."""
+        try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         summaries = new_summaries(self._spark)
         unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._watermark())
         compiled = replace(self._compiled(client), missing=self._planner.missing | unseen.keys())

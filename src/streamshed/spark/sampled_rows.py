@@ -359,6 +359,12 @@ def _folder_parse(stream: Stream) -> Parse | None:
     return None
 
 
+def text_reader(stream: Stream) -> Column | None:
+    """What reads the columns of a row out of `TEXT`; None: its source delivers them as such."""
+    parse = stream.parse or _folder_parse(stream)
+    return None if parse is None else _reader(parse)
+
+
 def _reader(parse: Parse) -> Column:
     schema = format_schema((*parse.schema, SchemaColumn(CORRUPT, "string")))
     options = {**dict(parse.options), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}

@@ -47,7 +47,7 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
         >>> from streamshed.network.stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> guessed_statistics(network(ticks.query("rows"))).operators
-        {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08)}
+        {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08, is_measured=False)}
     """
     operators = [node for node in network.row_nodes if not isinstance(node, Stream)]
     shared, own = _slicing(network)
@@ -77,7 +77,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> rare = NetworkStatistics(operators={ticks.address: OperatorStatistics(selectivity=0.01)})
         >>> believed_statistics(network(ticks.query("rows")), rare).operators
-        {'ticks > filter value > 3': OperatorStatistics(selectivity=0.01, seconds_per_row=3e-08)}
+        {'ticks > filter value > 3': OperatorStatistics(selectivity=0.01, seconds_per_row=3e-08, is_measured=False)}
     """
     guessed = guessed_statistics(network)
     if given is None:
@@ -166,12 +166,17 @@ def _last_common(queries: Sequence[Query]) -> Node:
     return [node for place, node in enumerate(first) if all(path[place : place + 1] == (node,) for path in others)][-1]
 
 
-def _of_stream(stream: Stream, shared_seconds: float) -> StreamStatistics:
+def guessed_parsing(stream: Stream) -> float:
+    """Guess what parsing a row's text takes, in seconds; 0 of one that has none."""
     is_json = isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON
+    return PARSE_SECONDS if is_json or stream.parse is not None else 0.0
+
+
+def _of_stream(stream: Stream, shared_seconds: float) -> StreamStatistics:
     return StreamStatistics(
         rows_per_second=GUESSED_ROWS_PER_SECOND,
         read_seconds_per_row=READ_SECONDS,
-        parse_seconds_per_row=shared_seconds + (PARSE_SECONDS if is_json or stream.parse is not None else 0.0),
+        parse_seconds_per_row=shared_seconds + guessed_parsing(stream),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streamshed.network.network import QueryNetwork
@@ -23,6 +23,7 @@ from streamshed.statistics.network_statistics import (
     QueryStatistics,
 )
 from streamshed.statistics.reach import reach_between
+from streamshed.statistics.sql_cost import SqlCost, with_sql_costs
 
 KEPT = 0.9
 """What is left of a measurement's weight one micro-batch later: ten micro-batches count."""
@@ -58,6 +59,7 @@ class LearnedStatistics:
         groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows, of which all
             rows were kept.
         sampled_groups: The same of those that were sampled: all that is known where a run is overloaded from its start.
+        sql: What SQL took in trials, per stream and operator (`Node.address`), and aggregate (`asked_address`).
         parallel_tasks: How many tasks ran at a time.
     """
 
@@ -70,7 +72,17 @@ class LearnedStatistics:
     state: _Sums = field(default_factory=dict)
     groups: Mapping[str, _Sums] = field(default_factory=dict)
     sampled_groups: Mapping[str, _Sums] = field(default_factory=dict)
+    sql: Mapping[str, SqlCost] = field(default_factory=dict)
     parallel_tasks: int = 1
+
+    def with_sql(self, costs: Mapping[str, SqlCost], *, parallel_tasks: int) -> LearnedStatistics:
+        """Take in what SQL took in trials.
+
+        Args:
+            costs: By address.
+            parallel_tasks: How many tasks run at a time.
+        """
+        return replace(self, sql={**self.sql, **costs}, parallel_tasks=parallel_tasks)
 
     def updated(
         self,
@@ -89,7 +101,7 @@ class LearnedStatistics:
         latest = {name: {"rows": float(rows), "seconds": elapsed_seconds} for name, rows in offered_rows.items()}
         calls = dict(self.calls)
         for address, cost in measured.calls.items():
-            stream = address.split(" > ")[0]
+            stream = _stream_of(address)
             told = {"rows": cost.rows, "seconds": cost.seconds}
             if stream not in measured.thinned:
                 told["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
@@ -99,7 +111,8 @@ class LearnedStatistics:
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
-        return LearnedStatistics(
+        return replace(
+            self,
             offered={name: _faded(self.offered.get(name, {}), told) for name, told in latest.items()},
             latest=latest,
             timed=self._timed_with(measured.event_seconds),
@@ -135,14 +148,14 @@ class LearnedStatistics:
             for name, known in told.items()
             if name in believed.streams or known
         }
-        return NetworkStatistics(
+        queries = {query.name: self._query(query, believed) for query in network.queries}
+        told_by_micro_batches = NetworkStatistics(
             fixed_seconds=believed.fixed_seconds,
             streams=streams,
             operators=operators,
-            queries=self._with_group_costs(
-                {query.name: self._query(query, believed) for query in network.queries}, network, reach
-            ),
+            queries=self._with_group_costs(queries, network, reach),
         )
+        return with_sql_costs(told_by_micro_batches, network, self.sql, parallel_tasks=self.parallel_tasks)
 
     def _with_group_costs(
         self, queries: Mapping[str, QueryStatistics], network: QueryNetwork, reach: Mapping[Node, float]
@@ -163,16 +176,20 @@ class LearnedStatistics:
             name: replace(known, seconds_per_group=seconds) if name in met else known for name, known in queries.items()
         }
 
-    def function_seconds_per_row(self, stream: str) -> float:
-        """Return what all user functions together take per offered row of a stream of which everything is done.
+    def measured_seconds_per_row(self, stream: str) -> float:
+        """Return what user functions and SQL that was tried take per offered row of a stream that is kept whole.
 
         That is their part of the duration of a micro-batch, whose tasks run side by side; 0 where none was measured.
         """
-        return sum(
+        functions = sum(
             sums["reached"] / sums["offered"] * self._seconds_per_call(sums)
             for address, sums in self.calls.items()
-            if address.split(" > ")[0] == stream and sums.get("rows", 0) > 0 and sums.get("offered", 0) > 0
+            if _stream_of(address) == stream and sums.get("rows", 0) > 0 and sums.get("offered", 0) > 0
         )
+        sql = sum(
+            cost.share * cost.seconds_per_row for address, cost in self.sql.items() if _stream_of(address) == stream
+        )
+        return functions + sql / self.parallel_tasks
 
     def rows_per_event_second(self, stream: str) -> float | None:
         """Return how many rows of a stream came in a second of event time, while any did; None: that is not known."""
@@ -202,6 +219,7 @@ class LearnedStatistics:
             "state": self.state,
             "groups": self.groups,
             "sampled_groups": self.sampled_groups,
+            "sql": {address: asdict(cost) for address, cost in self.sql.items()},
             "parallel_tasks": self.parallel_tasks,
         }
 
@@ -218,7 +236,7 @@ class LearnedStatistics:
     def _passed_with(self, told: Mapping[str, Passed], offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
         passed = dict(self.passed)
         for address, one in told.items():
-            offered = float(offered_rows.get(address.split(" > ")[0], 0))
+            offered = float(offered_rows.get(_stream_of(address), 0))
             sums = {"rows": one.rows, "window_seconds": one.windows * one.window_seconds}
             if one.windows == 0:
                 sums["offered"] = offered
@@ -232,15 +250,15 @@ class LearnedStatistics:
         return _faded(self.state, {"seconds": seconds, "micro_batches": 1.0, **rows})
 
     def _operator(self, node: Node, before: OperatorStatistics, reach: Mapping[Node, float]) -> OperatorStatistics:
-        seconds = before.seconds_per_row
+        seconds, is_measured = before.seconds_per_row, before.is_measured
         known = self.calls.get(node.address, {})
         if isinstance(node, Apply) and known.get("rows", 0) > 0:
-            seconds = self._seconds_per_call(known)
+            seconds, is_measured = self._seconds_per_call(known), True
         selectivity = before.selectivity
         above = node.path[-2]
         if node in reach:
             selectivity = min(1.0, reach[node] / reach[above])
-        return OperatorStatistics(selectivity=selectivity, seconds_per_row=seconds)
+        return OperatorStatistics(selectivity=selectivity, seconds_per_row=seconds, is_measured=is_measured)
 
     def _seconds_per_call(self, sums: _Sums) -> float:
         return (sums["seconds"] / sums["rows"] + CALL_SECONDS) / self.parallel_tasks
@@ -326,7 +344,12 @@ class LearnedStatistics:
 
 def learned_from_document(document: Mapping[str, Any]) -> LearnedStatistics:
     """Restore what `to_document` returned."""
-    return LearnedStatistics(**document)
+    sql = {address: SqlCost(**fields) for address, fields in document.get("sql", {}).items()}
+    return LearnedStatistics(**{**document, "sql": sql})
+
+
+def _stream_of(address: str) -> str:
+    return address.split(" > ", maxsplit=1)[0]
 
 
 def _value_name(query: str, aggregate: str) -> str:

@@ -59,7 +59,7 @@ PLAUSIBLE = 2.0
 """Costs up to so many deviations off the likeliest may be true."""
 
 NO_FUNCTIONS: Mapping[str, float] = MappingProxyType({})
-"""No user function was timed."""
+"""No user function and no SQL was timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,23 @@ class LoadModel:
     disregarded: int = RECENT
 
     @classmethod
-    def initial(cls, streams: Sequence[str], prior: LoadPrior, timed: AbstractSet[str] = frozenset()) -> "LoadModel":
-        """Build a model of `streams` that knows nothing but `prior`, and the units of those that are timed."""
+    def initial(
+        cls,
+        streams: Sequence[str],
+        prior: LoadPrior,
+        timed: AbstractSet[str] = frozenset(),
+        functions: Mapping[str, float] = NO_FUNCTIONS,
+    ) -> "LoadModel":
+        """Build a model of `streams` that has seen no micro-batch.
+
+        Args:
+            streams: Their names.
+            prior: What is believed of them.
+            timed: Those of them that are timed.
+            functions: As in `updated`, what was measured of the work on their rows.
+        """
         names = tuple(sorted(streams))
-        return cls(names, prior, _frozen(_belief(names, prior, timed).mean), timed)
+        return cls(names, prior, _frozen(_belief(names, prior, timed, functions).mean), timed)
 
     @property
     def fixed_seconds(self) -> float:
@@ -175,8 +188,8 @@ class LoadModel:
 
         Args:
             outcome: How long it took for which rows.
-            functions: Seconds that user functions were measured to take per row, by stream; of one left out that is
-                not known. Work is not believed to take less, whatever the prior says.
+            functions: Seconds that user functions and SQL were measured to take per row, by stream; of one left out
+                that is not known. Work is not believed to take less, whatever the prior says.
 
         Raises:
             ValueError: It holds rows of an unknown stream.

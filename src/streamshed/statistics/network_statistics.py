@@ -59,6 +59,7 @@ class OperatorStatistics:
     Args:
         selectivity: s, rows out per row in; up to 1.
         seconds_per_row: t, what a row that comes in costs.
+        is_measured: Whether that was measured of this operator by itself.
 
     Raises:
         ValueError: A value is out of range.
@@ -66,6 +67,7 @@ class OperatorStatistics:
 
     selectivity: float = 1.0
     seconds_per_row: float = 0.0
+    is_measured: bool = False
 
     def __post_init__(self) -> None:
         _check("operator", self, "selectivity", "seconds_per_row")
@@ -281,7 +283,9 @@ _SCHEMA = _of(
             row_deviation=_AMOUNT,
         )
     ),
-    operators=_by_name(_of([], selectivity={**_AMOUNT, "maximum": 1}, seconds_per_row=_AMOUNT)),
+    operators=_by_name(
+        _of([], selectivity={**_AMOUNT, "maximum": 1}, seconds_per_row=_AMOUNT, is_measured={"type": "boolean"})
+    ),
     queries=_by_name(
         _of(
             [],

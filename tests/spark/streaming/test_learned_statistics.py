@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from pyspark.sql import SparkSession
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
+from streamshed.spark import sql_trials
+from streamshed.spark.storage import Storage
 from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
@@ -41,6 +44,7 @@ def taking(microseconds: float, log: Path) -> Callable[[pd.Series], pd.Series]:
     return spin
 
 
+FOLD = "aggregate(sequence(1, 300), v, (s, x) -> s + x) > 0"
 FACTORS = {"cheap": 1, "dear": 4}
 MICROSECONDS = 30.0
 
@@ -60,6 +64,7 @@ def _network(path: Path) -> QueryNetwork:
         rows.window("1 second").agg(total="sum(signed)").query("signed"),
         rows.filter("v % 10 != 3").filter("v % 20 = 0").window("1 second").agg(n="count(*)").query("chained"),
         rows.filter("v % 40 < 4").query("themselves"),
+        rows.filter(FOLD).window("1 second").agg(n="count(*)").query("folded"),
     )
 
 
@@ -86,7 +91,9 @@ def learned(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Le
     for number in range(FILES):
         _write(path, number)
     asked = _network(path)
-    run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sql_trials, "MOST_JOBS", 60)
+        run = asked.start(spark, checkpoint=str(path / "checkpoint"), sink=Collected(), advisory=True, **QUICK)
     finish(run, FILES - 1)
     return Learned(asked, run.statistics(), path)
 
@@ -112,6 +119,16 @@ def test_what_operators_pass_is_found(learned: Learned) -> None:
     assert selectivity["filter v % 10 != 3"] == pytest.approx(0.9, abs=0.25)
     both = selectivity["filter v % 10 != 3"] * selectivity["filter v % 20 = 0"]
     assert both == pytest.approx(0.05, abs=0.005)
+
+
+def test_dear_sql_is_measured_before_the_first_micro_batch_and_kept(learned: Learned) -> None:
+    """How much it takes `test_sql_trials.py` says; here it has become known to the run."""
+    operators = learned.statistics.operators
+    is_measured = {name.split(" > ", maxsplit=1)[1]: operator.is_measured for name, operator in operators.items()}
+    assert is_measured[f"filter {FOLD}"]
+    assert not is_measured["filter v % 40 < 4"]
+    kept = json.loads(Storage.at(str(learned.path / "checkpoint" / "time")).read_sealed("control.json") or "{}")
+    assert kept["learned"]["sql"].keys() == {f"events > filter {FOLD}"}
 
 
 def test_moments_and_groups_of_queries_are_found(learned: Learned) -> None:

@@ -74,11 +74,11 @@ def after(*micro_batches: Measured) -> LearnedStatistics:
 def test_what_functions_take_per_row_of_their_stream_is_known() -> None:
     """Half of the rows reach it, and two tasks run at a time; however many rows are kept."""
     expected = 0.5 * (5e-6 + CALL_SECONDS) / 2
-    assert after(told(rate=1.0), told(rate=0.1)).function_seconds_per_row("ticks") == pytest.approx(expected)
-    assert after(told()).function_seconds_per_row("tocks") == 0.0
-    assert LearnedStatistics().function_seconds_per_row("ticks") == 0.0
+    assert after(told(rate=1.0), told(rate=0.1)).measured_seconds_per_row("ticks") == pytest.approx(expected)
+    assert after(told()).measured_seconds_per_row("tocks") == 0.0
+    assert LearnedStatistics().measured_seconds_per_row("ticks") == 0.0
     unknown = replace(told(), thinned=frozenset({"ticks"}))
-    assert after(unknown).function_seconds_per_row("ticks") == 0.0
+    assert after(unknown).measured_seconds_per_row("ticks") == 0.0
 
 
 def known(learned: LearnedStatistics) -> tuple[float, float, Moments]:

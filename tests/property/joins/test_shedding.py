@@ -102,6 +102,16 @@ def test_basic_windows_of_another_size_hold_the_same(
     assert found == full_join(of, stream, "l.k = r.k")
 
 
+@pytest.mark.parametrize("multiple", [1, 3, 20])
+def test_rows_are_found_in_the_micro_batch_that_cuts_them_anew(multiple: int) -> None:
+    partition = JoinPartition(specification(JoinWindows(20, 20, 2)), MemoryStore())
+    left = pa.table({"t": list(range(8)), "k": [1] * 8})
+    right = pa.table({"t": [8], "k": [1]})
+    partition.join(left, right.slice(0, 0))
+    found = partition.join(left.slice(0, 0), right, JoinPlan(basic_multiple=multiple))
+    assert found.left_microseconds.tolist() == left["t"].to_pylist()
+
+
 def test_what_was_released_is_remembered_in_basic_windows_of_another_size() -> None:
     of, store = JoinWindows(60, 60, 5), MemoryStore()
     times = pa.table({"t": list(range(60)), "k": [1] * 60})

@@ -87,5 +87,5 @@ def _unscalable(query: Query) -> tuple[tuple[str, AggregateKind, str], ...]:
     if not isinstance(query.node, Aggregate):
         return ()
     nested = _NESTED if len(query.windows) > 1 else None
-    obstacles = ((name, call.kind, nested or obstacle(call.kind)) for name, call in query.node.aggregates)
+    obstacles = ((name, call.kind, nested or obstacle(call.kind)) for name, call in query.node.calls)
     return tuple((name, kind, reason) for name, kind, reason in obstacles if reason is not None)

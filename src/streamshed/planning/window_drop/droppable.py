@@ -237,7 +237,7 @@ def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery
 def _innermost_calls(query: Query) -> Sequence[NamedCall]:
     """What is aggregated of a stream's rows."""
     innermost = next((node for node in query.node.path if isinstance(node, Aggregate)), None)
-    return () if innermost is None else innermost.aggregates
+    return () if innermost is None else innermost.calls
 
 
 def _epoch(window: WindowSpecification, batch: int) -> int:

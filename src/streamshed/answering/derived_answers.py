@@ -78,13 +78,19 @@ class DerivedAnswers:
     def __init__(self, outputs: Sequence[Output]) -> None:
         self._outputs = tuple(outputs)
         self.is_part: Truths = np.array([output.part is not None for output in outputs], np.bool_)
-        self.definitions: tuple[int, ...] = tuple({o.definition_id: None for o in outputs if o.part is not None})
-        """`Query.definition_id` of the queries that ask for any: their partials come in `whole_groups`."""
         self._answers: dict[tuple[str, str], tuple[Derivation, list[int]]] = {}
         for index, output in enumerate(outputs):
             if output.part is not None:
                 answer = output.query, output.part.name
                 self._answers.setdefault(answer, (output.part.derivation, []))[1].append(index)
+        self.definitions: tuple[int, ...] = tuple(
+            {
+                outputs[indices[0]].definition_id: None
+                for _, indices in self._answers.values()
+                if len({outputs[index].slot for index in indices}) > 1
+            }
+        )
+        """`Query.definition_id` of queries with parts in several rows of partials: these come in `whole_groups`."""
 
     def answers(self, parts: Iterable[AnsweredParts], confidence: float) -> Iterator[pa.RecordBatch]:
         """Return tables of the answer schema.

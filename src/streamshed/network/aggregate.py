@@ -10,6 +10,7 @@ from typing import Any
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError, near_miss
 from streamshed.network.columns import normal_type
+from streamshed.network.distinct_values import DistinctValues
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.function import FunctionReference, function_reference
 from streamshed.network.function_names import AGGREGATE_FUNCTIONS
@@ -22,7 +23,8 @@ class AggregateKind(StrEnum):
     """The aggregate functions, by their names in Spark's SQL; VARIANCE and STDDEV are those of a sample.
 
     QUANTILE is the smallest value that a share of all values does not exceed, from a KLL sketch; DISTINCT counts
-    distinct values, by a HyperLogLog sketch. USER is an aggregate of the user's own, see `user_aggregate`.
+    distinct values, by a HyperLogLog sketch, COUNT_DISTINCT exactly. USER is an aggregate of the user's own, see
+    `user_aggregate`; so is COUNT_DISTINCT, of a class that comes with streamshed.
     """
 
     COUNT = "count"
@@ -36,6 +38,7 @@ class AggregateKind(StrEnum):
     STDDEV_POP = "stddev_pop"
     QUANTILE = "percentile_approx"
     DISTINCT = "approx_count_distinct"
+    COUNT_DISTINCT = "count_distinct"
     USER = "user"
 
 
@@ -59,7 +62,8 @@ _WRITTEN_AS: Mapping[str, tuple[str, str]] = {
 }
 """Functions that are others of a changed argument; what is no Boolean, Spark refuses beside OR and AND."""
 
-_NAMED = tuple(kind for kind in AggregateKind if kind is not AggregateKind.USER)
+_OF_CLASSES = frozenset({AggregateKind.USER, AggregateKind.COUNT_DISTINCT})
+_NAMED = tuple(kind for kind in AggregateKind if kind not in _OF_CLASSES)
 _KINDS = {
     **{kind.value: kind for kind in _NAMED},
     **{name: AggregateKind(v) for name, v in _SYNONYMS.items()},
@@ -99,7 +103,7 @@ class AggregateCall:
         kind: The function.
         argument: What it aggregates; nulls do not count. None: COUNT of all rows.
         share: Of a quantile, the share of all values that does not exceed it, in (0, 1); else None.
-        user: Of an aggregate of the user's own, what it is; else None.
+        user: Of an aggregate of the user's own, or an exact distinct count, what it is; else None.
         written: How the user wrote it, where that is not the function and its argument.
     """
 
@@ -110,7 +114,7 @@ class AggregateCall:
     written: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if (self.user is not None) is not (self.kind is AggregateKind.USER):
+        if (self.user is not None) is not (self.kind in _OF_CLASSES):
             raise InvalidExpressionError(f"{self.kind}: an aggregate of the user's own is made by user_aggregate(...)")
         if (self.share is not None) is not (self.kind is AggregateKind.QUANTILE):
             raise InvalidExpressionError(f"{self.kind}: a share is for quantiles, and they need one, got {self.share}")
@@ -237,8 +241,8 @@ def parse_aggregate(text: str) -> AggregateCall:
             the least of predicates, and `any_value` is `min`.
 
     Raises:
-        InvalidExpressionError: An unknown function, DISTINCT, several arguments, or anything else around the call,
-            such as OVER.
+        InvalidExpressionError: An unknown function, DISTINCT of other functions than count, several arguments, or
+            anything else around the call, such as OVER.
 
     Example:
         >>> str(parse_aggregate("SUM( size )")), str(parse_aggregate("count(1)"))
@@ -280,7 +284,7 @@ def _call(tokens: tuple[Token, ...], text: str) -> AggregateCall:
         raise InvalidExpressionError(_problem_of_function(name, text))
     inside = tokens[2:-1]
     if len(inside) > 1 and inside[0].is_word("distinct"):
-        raise InvalidExpressionError(f'"{text}": DISTINCT is not supported: write approx_count_distinct(...)')
+        return _distinct_count(name, inside[1:], text)
     share = None
     if kind is AggregateKind.QUANTILE:
         inside, share = (inside, 0.5) if name == _MEDIAN else _with_share(inside, name, text)
@@ -294,6 +298,16 @@ def _call(tokens: tuple[Token, ...], text: str) -> AggregateCall:
     if inside[0].is_symbol("*") or (kind is AggregateKind.COUNT and _is_constant(inside)):
         return AggregateCall(kind, None)
     return AggregateCall(kind, parse_expression(argument), share)
+
+
+def _distinct_count(name: str, inside: tuple[Token, ...], text: str) -> AggregateCall:
+    if name != AggregateKind.COUNT:
+        raise InvalidExpressionError(f'"{text}": DISTINCT is for count(DISTINCT ...), not for {name}')
+    _check_argument(AggregateKind.COUNT_DISTINCT, "count(DISTINCT ...)", inside, text)
+    value = parse_expression(text[inside[0].start : inside[-1].end])
+    user = UserFunction(function_reference(DistinctValues), (str(value),), "bigint")
+    present = parse_expression(f"CASE WHEN ({value}) IS NOT NULL THEN named_struct('c0', {value}) END")
+    return AggregateCall(AggregateKind.COUNT_DISTINCT, present, None, user, f"count(DISTINCT {value})")
 
 
 def _check_argument(kind: AggregateKind, name: str, inside: tuple[Token, ...], text: str) -> None:

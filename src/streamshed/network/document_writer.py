@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.aggregate import AggregateCall
+from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.columns import Column, format_schema
 from streamshed.network.derivation import Answered
@@ -230,9 +230,9 @@ def _aggregate(aggregate: Aggregate) -> _Body:
 
 
 def _answered(answer: Answered) -> str | _Body:
-    user = answer.user if isinstance(answer, AggregateCall) else None
-    if user is None:
+    if not isinstance(answer, AggregateCall) or answer.user is None or answer.kind is not AggregateKind.USER:
         return str(answer)
+    user = answer.user
     where = {} if user.where is None else {"where": str(user.where)}
     return {"user": user.function.name, "columns": list(user.columns), "returns": user.returns, **where}
 

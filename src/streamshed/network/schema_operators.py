@@ -213,8 +213,8 @@ _BY = {
 }
 _AGGREGATES = by_name(
     "Calls by name: count, count_if, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
-    "percentile_approx, approx_count_distinct, bool_or, bool_and, any_value, each perhaps with FILTER (WHERE ...); or "
-    "an aggregate of the user's own.",
+    "percentile_approx, approx_count_distinct, count(DISTINCT ...), bool_or, bool_and, any_value, each perhaps with "
+    "FILTER (WHERE ...); arithmetic over them; or an aggregate of the user's own.",
     {
         "type": ["string", "object"],
         "minLength": 1,

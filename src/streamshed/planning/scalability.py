@@ -29,7 +29,7 @@ def obstacle(kind: AggregateKind) -> str | None:
             return None
         case AggregateKind.QUANTILE:
             return None
-        case AggregateKind.DISTINCT:
+        case AggregateKind.DISTINCT | AggregateKind.COUNT_DISTINCT:
             return "how many values only the rows dropped had, those kept do not tell"
         case AggregateKind.USER:
             return "what it would have made of the rows dropped, those kept do not tell"

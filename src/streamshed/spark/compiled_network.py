@@ -212,7 +212,7 @@ def needed_layout(network: CompiledNetwork) -> StateLayout:
         dispersions=any(o.shape.function in DISPERSIONS for o in outputs),
         quantiles=any(o.shape.share is not None for o in outputs),
         distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
-        collected=any(o.shape.function is AggregateKind.USER for o in outputs),
+        collected=any(o.shape.user is not None for o in outputs),
         rows=any(stream.work.set_valued for stream in streams),
         count_windows=any(stream.work.count_slots for stream in streams),
         cohorts=any(stream.work.stream.is_sampled_join for stream in streams),

@@ -33,9 +33,9 @@ class Users:
     definitions: tuple[int, ...]
 
     @classmethod
-    def of(cls, function: AggregateKind, outputs: Iterable[Output], classes: Sequence[SharingClass]) -> Users:
-        """Find out who asks for an aggregate."""
-        asking = {(output.definition_id, output.slot) for output in outputs if output.shape.function is function}
+    def of(cls, asking_outputs: Iterable[Output], classes: Sequence[SharingClass]) -> Users:
+        """Find out where the values lie that some ask for."""
+        asking = {(output.definition_id, output.slot) for output in asking_outputs}
         of_classes = {
             one.class_id for one in classes for member in one.members if (member.definition_id, member.slot) in asking
         }
@@ -70,8 +70,11 @@ class Sketches:
     @classmethod
     def of(cls, outputs: Sequence[Output], classes: Sequence[SharingClass]) -> Sketches:
         """Find out who asks for what."""
-        kinds = (AggregateKind.QUANTILE, AggregateKind.DISTINCT, AggregateKind.USER)
-        return cls(*(Users.of(kind, outputs, classes) for kind in kinds))
+        return cls(
+            Users.of([one for one in outputs if one.shape.function is AggregateKind.QUANTILE], classes),
+            Users.of([one for one in outputs if one.shape.function is AggregateKind.DISTINCT], classes),
+            Users.of([one for one in outputs if one.shape.user is not None], classes),
+        )
 
     def of_slices(self, layout: StateLayout) -> list[Column]:
         """Aggregates of a slice's rows, by `number`, `long`, `instant`, `text`: sketch, distinct_sketch, collected."""

@@ -37,7 +37,7 @@ _SUMS = frozenset(
 _NUMERIC = _SUMS | {AggregateKind.QUANTILE}
 DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
 """The aggregates for which windows keep the moments of slices."""
-_COMPARED = frozenset({AggregateKind.DISTINCT, AggregateKind.MIN, AggregateKind.MAX})
+_COMPARED = frozenset({AggregateKind.DISTINCT, AggregateKind.COUNT_DISTINCT, AggregateKind.MIN, AggregateKind.MAX})
 _LARGEST_PRECISION = 38
 
 
@@ -122,6 +122,8 @@ def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[
     found = types[slot.value]
     if kind in _COMPARED:
         problems += collation_problems({(f'query "{slot.query.name}": {kind} of', slot.value): found})
+    if kind is AggregateKind.COUNT_DISTINCT:
+        return [*problems, *_distinct_problems(slot, found)]
     if slot_call(slot).user is not None:
         return [*problems, *_user_problems(slot, found)]
     travels = value_kind(found)
@@ -164,6 +166,17 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
         is_by_count=slot.query.is_by_count,
         part=part,
     )
+
+
+def _distinct_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
+    """Values that are told apart in Python, as what they are there."""
+    kinds = [field.dataType for field in found.fields] if isinstance(found, T.StructType) else []
+    return [
+        f'query "{slot.query.name}": {slot_call(slot)} does not take {kind.simpleString()} (aggregate'
+        f' "{slot.aggregate}"): cast it to a string first?'
+        for kind in kinds
+        if value_kind(kind) is None
+    ]
 
 
 def _user_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:

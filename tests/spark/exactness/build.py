@@ -23,6 +23,7 @@ from tests.spark.exactness.specification import (
 )
 from tests.spark.exactness.tables import Tables
 
+_FUNCTIONS = {"count_distinct": "count"}
 _CSV_SCHEMA = "entry string, digits string, sense string, sense_score double"
 
 
@@ -90,6 +91,12 @@ def call_text(call: AggregateSpec) -> str:
     if call.parts and call.argument is not None:
         return call.argument.spark.format(*map(call_text, call.parts))
     argument = "*" if call.argument is None else call.argument.spark
+    if call.function == "count_distinct":
+        argument = f"DISTINCT {argument}"
     is_quantile = call.function.startswith("quantile_")
-    called = f"percentile_approx({argument}, {call.function[-1]})" if is_quantile else f"{call.function}({argument})"
+    called = (
+        f"percentile_approx({argument}, {call.function[-1]})"
+        if is_quantile
+        else f"{_FUNCTIONS.get(call.function, call.function)}({argument})"
+    )
     return called if call.where is None else f"{called} FILTER (WHERE {call.where.spark})"

@@ -41,9 +41,19 @@ KEY_COUNTS = (0, 0, 1, 1, 1, 2, 3)
 
 _NUMERIC = frozenset({Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL})
 _EXTREMES = ("min", "max", "quantile_0", "quantile_1")
-_NUMERIC_FUNCTIONS = ("sum", "avg", "variance", "var_pop", "stddev", "stddev_pop", "count", *_EXTREMES)
+_NUMERIC_FUNCTIONS = (
+    "sum",
+    "avg",
+    "variance",
+    "var_pop",
+    "stddev",
+    "stddev_pop",
+    "count",
+    "count_distinct",
+    *_EXTREMES,
+)
 _FUNCTIONS_OF_PREDICATES = ("count_if", "bool_or", "bool_and")
-_OTHER_FUNCTIONS = ("min", "max", "count")
+_OTHER_FUNCTIONS = ("min", "max", "count", "count_distinct")
 _LOOKUPS: tuple[tuple[str, tuple[tuple[str, str, Kind], ...], tuple[tuple[str, Kind], ...]], ...] = (
     ("labels", (("s", "label_key", Kind.TEXT),), (("label", Kind.TEXT), ("label_score", Kind.DOUBLE))),
     ("ranks", (("i", "rank_key", Kind.INTEGER),), (("region", Kind.TEXT), ("region_score", Kind.DOUBLE))),

@@ -30,6 +30,7 @@ _CALLS = {
     "a": "avg({})",
     "c": "count({})",
     "d": "(sum({}) - count(*)) / count(*)",
+    "u": "count(DISTINCT {})",
 }
 
 

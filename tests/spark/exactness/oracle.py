@@ -24,7 +24,13 @@ from tests.spark.exactness.tables import EPOCH, SPAN_SECONDS, Tables
 
 _EPOCH_MICROSECONDS = int(EPOCH.timestamp()) * MICROSECONDS
 _MARGIN_SECONDS = 200
-_FUNCTIONS = {"variance": "var_samp", "stddev": "stddev_samp", "quantile_0": "min", "quantile_1": "max"}
+_FUNCTIONS = {
+    "variance": "var_samp",
+    "stddev": "stddev_samp",
+    "quantile_0": "min",
+    "quantile_1": "max",
+    "count_distinct": "count",
+}
 _DISPERSIONS = frozenset({"variance", "var_pop", "stddev", "stddev_pop"})
 _FLOATING = _DISPERSIONS | {"avg"}
 
@@ -169,7 +175,8 @@ def _call_sql(call: AggregateSpec) -> Iterator[str]:
         yield from (counted, counted, "0")
         return
     value = f"({call.argument.duckdb})"
-    function = f"{_FUNCTIONS.get(call.function, call.function)}({value}){only}"
+    distinct = "DISTINCT " if call.function == "count_distinct" else ""
+    function = f"{_FUNCTIONS.get(call.function, call.function)}({distinct}{value}){only}"
     value = value if call.where is None else f"CASE WHEN {call.where.duckdb} THEN {value} END"
     is_number = call.argument.kind in {Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL}
     double = f"CAST({value} AS DOUBLE)" if is_number else "NULL::DOUBLE"
@@ -192,6 +199,6 @@ def _expected(query: QuerySpec, row: tuple[Any, ...]) -> Iterator[tuple[Place, E
 
 
 def _kind(call: AggregateSpec) -> Kind:
-    if call.argument is None or call.function in {"count", "count_if"}:
+    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
         return Kind.INTEGER
     return Kind.DOUBLE if call.parts or call.function in _FLOATING else call.argument.kind

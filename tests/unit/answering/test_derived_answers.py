@@ -118,6 +118,14 @@ def test_a_part_without_its_window_is_no_answer() -> None:
         told(outputs("sum(a) / sum(b)", LONG), sums(0, 1), sums(1, 2, SECOND))
 
 
+def test_only_where_parts_lie_apart_partials_have_to_come_together() -> None:
+    apart, alike = outputs("sum(a) / sum(b)"), outputs("sum(a) / count(*)")
+    assert Answering(apart, confidence=0.95).derived.definitions == (7,)
+    assert Answering(alike, confidence=0.95).derived.definitions == ()
+    [answer] = told(alike, {**kept(1.0, [1.0, 2.0, 6.0])})
+    assert (answer["value"], answer["exact"]) == (3.0, True)
+
+
 def test_partials_of_a_group_are_brought_together_and_others_pass() -> None:
     batches = [pa.record_batch({"definition_id": ids, "n": ids}) for ids in ([1, 2, 1], [2, 3], [1])]
     first, second, waited = whole_groups(batches, [1])

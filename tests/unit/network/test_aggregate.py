@@ -2,6 +2,7 @@ import pytest
 
 from streamshed.errors import InvalidExpressionError
 from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_aggregate, user_aggregate
+from streamshed.network.declared_types import aggregate_type
 from streamshed.network.expression import parse_expression
 
 
@@ -38,7 +39,9 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
     {
         "smu(size)": 'unknown aggregate "smu" in "smu\\(size\\)" \\(did you mean "sum"\\?\\)',
         "mode(size)": "the aggregate mode .* is not supported, known are: count, sum",
-        "count(distinct host)": "DISTINCT is not supported: write approx_count_distinct",
+        "sum(distinct host)": "DISTINCT is for count\\(DISTINCT ...\\), not for sum",
+        "count(distinct a, b)": "has several arguments: count\\(DISTINCT ...\\) takes one",
+        "count(distinct *)": "has no meaning",
         "sum(a) / sum(b)": "is more than one call",
         "sum(a) + 1": "is more than one call",
         "sum(a) filter (where b) + 1": "between aggregates there can be",
@@ -137,6 +140,17 @@ def test_a_class_is_handed_the_rows_that_pass() -> None:
     assert str(call) == "stocks:LastPrice(price) FILTER (WHERE price > 0)"
     assert call.argument == parse_expression("CASE WHEN price > 0 THEN named_struct('c0', `price`) END")
     assert call.canonical != whole.canonical
+
+
+def test_distinct_values_are_counted_by_a_class() -> None:
+    call = parse_aggregate("COUNT( distinct lower(host) ) FILTER (WHERE size > 3)")
+    assert call.kind is AggregateKind.COUNT_DISTINCT
+    assert str(call) == "count(DISTINCT lower(host)) FILTER (WHERE size > 3)"
+    assert parse_aggregate(str(call)) == call
+    assert call.canonical == parse_aggregate("count(DISTINCT lower(Host)) filter (where size>3)").canonical
+    assert call.canonical != parse_aggregate("count(DISTINCT host)").canonical
+    assert call.columns == {"host", "size"}
+    assert aggregate_type(call, {}) == "bigint"
 
 
 def test_text_only() -> None:

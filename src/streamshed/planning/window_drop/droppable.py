@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from streamshed.network.aggregate import AggregateKind
 from streamshed.network.cohorts import COHORTS, part_name
 from streamshed.network.gaps_by import GapsBy
 from streamshed.network.grouping import Aggregate, NamedCall
@@ -230,7 +229,7 @@ def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery
         work=(query.rows.address, *[str(key.expression) for key in keys]),
         is_by_group=is_by_group,
         sides=sides,
-        collects_rows=any(call.kind is AggregateKind.USER for _, call in _innermost_calls(query)),
+        collects_rows=any(call.user is not None for _, call in _innermost_calls(query)),
     )
 
 

@@ -42,7 +42,7 @@ _RULES_THAT_MOVE_FILTERS = (
     "InferFiltersFromConstraints",
 )
 _NUMBERS = frozenset({Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL})
-_FUNCTIONS = {"quantile_0": "min", "quantile_1": "max"}
+_FUNCTIONS = {"quantile_0": "min", "quantile_1": "max", "count_distinct": "count"}
 _FLOATING = frozenset({"avg", "variance", "var_pop", "stddev", "stddev_pop"})
 
 
@@ -153,12 +153,15 @@ def _parts(call: AggregateSpec) -> tuple[Column, Column, Column]:
     # Integers are summed exactly; Spark's own sum would overflow where ours does not.
     summed = value.cast("decimal(38,0)") if call.argument.kind in {Kind.INTEGER, Kind.BIG} else value
     function = getattr(F, _FUNCTIONS.get(call.function, call.function))(summed if call.function == "sum" else value)
+    if call.function == "count_distinct":
+        # Streams of Spark's have no distinct counts; -0.0 is 0.0.
+        function = F.size(F.collect_set(value + F.lit(0.0) if call.argument.kind is Kind.DOUBLE else value))
     size = F.max(F.abs(value.cast("double"))) if call.argument.kind in _NUMBERS else F.lit(0.0)
     return function, F.count(value), size
 
 
 def _kind(call: AggregateSpec) -> Kind:
-    if call.argument is None or call.function in {"count", "count_if"}:
+    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
         return Kind.INTEGER
     return Kind.DOUBLE if call.parts or call.function in _FLOATING else call.argument.kind
 

@@ -108,13 +108,14 @@ class DerivedAnswers:
             for index in np.unique(some.outputs[self.is_part[some.outputs]]).tolist()
         }
         for (query, name), (derivation, indices) in self._answers.items():
-            if indices[0] not in told:
+            found = [told[index] for index in indices if index in told]
+            if not found:
                 continue
-            groups = _groups(told[indices[0]].windows)
-            if any(index not in told or not _groups(told[index].windows).equals(groups) for index in indices):
+            groups = [_groups(part.windows) for part in found]
+            if len(found) < len(indices) or not all(others.equals(groups[0]) for others in groups):
                 raise ValueError(f'answers of {query}, "{name}": a part has other windows than the first')
-            sampled = [self._sampled(index, told[index]) for index in indices]
-            yield _derived(name, derivation, [told[index].answers for index in indices], sampled, confidence)
+            sampled = [self._sampled(index, part) for index, part in zip(indices, found, strict=True)]
+            yield _derived(name, derivation, [part.answers for part in found], sampled, confidence)
 
     def _sampled(self, index: int, part: AnsweredParts) -> SampledPart:
         output = self._outputs[index]

@@ -213,6 +213,7 @@ def needed_layout(network: CompiledNetwork) -> StateLayout:
         quantiles=any(o.shape.share is not None for o in outputs),
         distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
         collected=any(o.shape.user is not None for o in outputs),
+        distinct_values=any(o.shape.function is AggregateKind.COUNT_DISTINCT for o in outputs),
         rows=any(stream.work.set_valued for stream in streams),
         count_windows=any(stream.work.count_slots for stream in streams),
         cohorts=any(stream.work.stream.is_sampled_join for stream in streams),

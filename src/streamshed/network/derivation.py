@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -161,7 +162,10 @@ class _Reader:
             return None
         while (token := self._token()) is not None and token.start < found.end():
             self._next += 1
-        return float(found[1])
+        number = float(found[1])
+        if math.isinf(number):
+            raise InvalidExpressionError(f'"{self._text[:80]}": {found[0][:20]} is too large a number')
+        return number
 
     def _operation(self, operator: str, left: Formula, right: Formula) -> Operation:
         self._operations += 1

@@ -54,6 +54,7 @@ def test_one_call_is_a_call() -> None:
         "sum(a) + 0x1F": "between aggregates|cannot",
         " + ".join(["sum(a)"] * 120): "has more than 100 operations",
         "sum(a) +": "something is missing",
+        "sum(a) / 1e999": "1e999 is too large a number",
     }.items(),
 )
 def test_what_is_no_arithmetic_over_calls_is_refused(text: str, problem: str) -> None:

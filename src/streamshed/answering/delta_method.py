@@ -20,6 +20,8 @@ from streamshed.network.derivation import Constant, Formula, Operation, Part
 _OF_ONE_VALUE = {AggregateKind.COUNT, AggregateKind.SUM}
 _VARIES = frozenset({AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.AVG, *SPREADS})
 _ALIKE = 2.0
+_LOST = 1e-9
+"""A variance that is this much smaller than what it is the sum of has no digits left."""
 _NEARLY = 1 - 1e-9
 
 
@@ -85,11 +87,11 @@ def delta_bounds(
     estimates = [part.values for part in parts]
     slopes = [_value_and_slope(formula, number, estimates)[1] for number in range(len(parts))]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        variance = np.maximum(_variance(parts, slopes), 0.0)
+        variance, largest = _variance(parts, slopes)
     effective = np.minimum.reduce([_rows(part) for part in parts])
-    errors = np.sqrt(variance)
+    errors = np.sqrt(np.maximum(variance, 0.0))
     lower, upper = normal_interval(values, errors, confidence, effective_rows=effective)
-    is_told = (effective >= ENOUGH_ROWS) & (variance > 0) & _is_nearly_straight(widest)
+    is_told = (effective >= ENOUGH_ROWS) & (variance > _LOST * largest) & _is_nearly_straight(widest)
     for part in parts:
         is_told &= (part.kept_rate < 1) & (part.partials.doubles("greatest_weight") * part.kept_rate >= _NEARLY)
         # What counted rows correct has another variance.
@@ -105,20 +107,22 @@ def _is_nearly_straight(widest: Bounded) -> Truths:
     return found
 
 
-def _variance(parts: Sequence[SampledPart], slopes: Sequence[Doubles]) -> Doubles:
+def _variance(parts: Sequence[SampledPart], slopes: Sequence[Doubles]) -> tuple[Doubles, Doubles]:
+    """The variance, and the size of what it is the sum of, which may cancel."""
     rows = parts[0].partials.doubles("rows_excess")
     own = [sampled_variances(part.shape, part.partials) for part in parts]
     together = [_excess(part) for part in parts]
     apart = [np.sqrt(np.maximum(of_part - e * e / rows, 0.0)) for of_part, e in zip(own, together, strict=True)]
-    variance = np.sum([slope * slope * of_part for slope, of_part in zip(slopes, own, strict=True)], axis=0)
+    variance: Doubles = np.sum([slope * slope * of_part for slope, of_part in zip(slopes, own, strict=True)], axis=0)
+    largest = variance
     for i, j in combinations(range(len(parts)), 2):
         product = slopes[i] * slopes[j]
         if parts[i].slot == parts[j].slot and {parts[i].shape.function, parts[j].shape.function} == _OF_ONE_VALUE:
             shared = product * parts[i].partials.doubles("total_excess")
         else:
             shared = product * together[i] * together[j] / rows + np.abs(product) * apart[i] * apart[j]
-        variance = variance + 2 * shared
-    return np.asarray(variance, np.float64)
+        variance, largest = variance + 2 * shared, largest + 2 * np.abs(shared)
+    return variance, largest
 
 
 def _excess(part: SampledPart) -> Doubles:

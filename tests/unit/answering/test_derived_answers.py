@@ -107,6 +107,17 @@ def test_of_few_rows_bounds_are_what_the_parts_allow() -> None:
     assert (answer["confidence"], answer["standard_error"]) == (0.95, None)
 
 
+def test_of_values_that_hardly_differ_no_digits_are_made_up() -> None:
+    """Sum and count go together so closely that nothing is left of the variance of their quotient."""
+    chance = np.random.default_rng(1)
+    values = 1.0 + 1e-9 * chance.normal(size=400)
+    [answer] = told(outputs("sum(a) / count(a)"), kept(0.25, values))
+    assert answer["value"] == pytest.approx(1.0)
+    assert answer["standard_error"] is None
+    assert answer["lower"] < 0.9
+    assert answer["upper"] > 1.1
+
+
 def test_what_a_divisor_may_be_bounds_nothing() -> None:
     rows = [{**kept(0.5, values), "slot": slot} for slot, values in ((0, [1.0] * 60), (1, [1.0] * 31 + [-1.0] * 29))]
     [answer] = told(outputs("sum(a) / sum(b)"), *rows)

@@ -44,7 +44,11 @@ def _grouped(rows: Stream, _: SparkSession) -> Query:
     return rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute").by("k").agg(n="count(*)").query("q")
 
 
-@pytest.mark.parametrize("build", [_looked_up, _joined, _grouped])
+def _distinct(rows: Stream, _: SparkSession) -> Query:
+    return rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute").agg(n="count(DISTINCT k)").query("q", mode="exact")
+
+
+@pytest.mark.parametrize("build", [_looked_up, _joined, _grouped, _distinct])
 def test_it_is_refused(build: Callable[[Stream, SparkSession], Query], rows: Stream, spark: SparkSession) -> None:
     with pytest.raises(InvalidNetworkError, match="whose collation is UTF8_LCASE"):
         network(build(rows, spark)).answers(spark)

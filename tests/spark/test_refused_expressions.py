@@ -40,6 +40,10 @@ REFUSED: dict[str, tuple[Callable[[Node], QueryNetwork], str]] = {
         lambda events: network(events.window("10 seconds").agg(n="sum(v)", m="sum(scale_it(v))").query("q")),
         r'query "q", "scale_it\(v\)": Spark says: .*scale_it',
     ),
+    "a number in the place of a predicate": (
+        lambda events: network(events.window("10 seconds").agg(any="bool_or(v)").query("q")),
+        r'query "q", "\(v\) OR false": Spark says: ',
+    ),
     "an unknown function of a key": (
         lambda events: network(events.window("10 seconds").by(k="bucket_of(v)").agg(n="sum(v)").query("q")),
         r'query "q", "bucket_of\(v\)": Spark says: ',

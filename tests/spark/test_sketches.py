@@ -16,6 +16,8 @@ from streamshed.errors import InvalidNetworkError, UnsheddableQueryError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.sources import folder
 from streamshed.network.stream import Stream, stream
+from streamshed.spark.sketches import Sketches, Users
+from streamshed.spark.state_layout import StateLayout
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.files import write_parquet
 from tests.spark.harness import Collected
@@ -125,3 +127,17 @@ def test_distinct_counts_are_not_given_from_samples(spark: SparkSession, tmp_pat
     asked = network(_stream(tmp_path).window("3 seconds").agg(hosts="approx_count_distinct(g)").query("hosts"))
     with pytest.raises(UnsheddableQueryError, match="those kept do not tell"):
         asked.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected())
+
+
+def test_where_only_their_number_is_asked_slices_hold_each_value_once(spark: SparkSession) -> None:
+    nobody = Users((), ())
+    sketches = Sketches(
+        quantiles=nobody, distincts=nobody, collected=Users((1,), (7,)), distinct_values=Users((2,), (8,))
+    )
+    texts = ["b", "a", "b", None]
+    rows = [(class_id, 1, instant, text) for class_id in (1, 2, 3) for instant, text in enumerate(texts)]
+    of_rows = spark.createDataFrame(rows, "class_id bigint, mask bigint, instant bigint, text string")
+    layout = StateLayout(collected=True, distinct_values=True)
+    slices = of_rows.groupBy("class_id").agg(*sketches.of_slices(layout)).collect()
+    found = {row["class_id"]: sorted((one["instant"], one["text"]) for one in row["collected"]) for row in slices}
+    assert found == {1: [(0, "b"), (1, "a"), (2, "b")], 2: [(0, "a"), (0, "b")], 3: []}

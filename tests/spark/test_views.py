@@ -41,6 +41,15 @@ SCHEMA = pa.schema(
 )
 
 
+DERIVED = {
+    "percent": "100.0 * count_if(v > 5) / count(*)",
+    "of_none": "sum(v) / count_if(v < 0)",
+    "words": "count(DISTINCT s)",
+    "paid": "sum(money) FILTER (WHERE flag)",
+    "any_flag": "bool_or(flag)",
+}
+
+
 @dataclass(frozen=True)
 class Answered:
     """A network, and what it answered: computed once."""
@@ -61,6 +70,7 @@ def _network(events: Stream) -> QueryNetwork:
         windowed.agg(**calls, **extremes).query("typed"),
         tumbling.agg(n="count(v)", total="sum(v)").query("keyless"),
         tumbling.agg(n="count(*)", paid="sum(money)").query("counted"),
+        tumbling.agg(**DERIVED).query("derived"),
         events.filter("v > 5").map(half="v / 2").query("large"),
         events.query("others"),
         events.map(Exact="v").query("clashing"),
@@ -101,6 +111,28 @@ def test_keys_and_aggregates_have_names_and_types(answered: Answered) -> None:
         "blob": "binary",
         "exact": "boolean",
     }
+
+
+def test_what_follows_from_aggregates_is_a_double_and_parts_are_not_shown(answered: Answered) -> None:
+    view = answered.view("derived")
+    types = {name: kind for name, kind in view.dtypes if name in DERIVED}
+    kinds = ("double", "double", "bigint", "decimal(20,2)", "boolean")
+    assert types == dict(zip(DERIVED, kinds, strict=True))
+    rows = {row["window_start"]: row for row in view.toArrow().to_pylist()}
+    first, second = rows[at(0)], rows[at(10)]
+    assert [first[name] for name in DERIVED] == [pytest.approx(100 / 3), None, 1, Decimal("-2.25"), True]
+    assert [second[name] for name in DERIVED] == [100.0, None, 1, None, False]
+    assert (first["percent_lower"], first["percent_upper"], first["exact"]) == (first["percent"],) * 2 + (True,)
+    told = answered.answers.where("query = 'derived'").select("aggregate").distinct().toArrow()
+    assert set(told["aggregate"].to_pylist()) == set(DERIVED)
+
+
+def test_arithmetic_is_over_numbers(spark: SparkSession, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "0.parquet", pa.table({"ts": [at(1)], "s": ["a"]}))
+    events = stream("events", folder(tmp_path, "parquet"), time="ts")
+    queries = network(events.window("10 seconds").agg(x="max(s) / 2").query("q"))
+    with pytest.raises(InvalidNetworkError, match=r'query "q": max does not take string \(aggregate "x: max\(s\)"\)'):
+        answers(queries, spark)
 
 
 def test_keys_and_aggregates_have_values_of_their_types(answered: Answered) -> None:

@@ -49,6 +49,8 @@ def values(shape: Shape, partials: WindowPartials) -> pa.Array:
             numbers = partials.doubles(f"{_SIDES[shape.function]}_number") * _SECONDS.get(notation, 1.0)
         case AggregateKind.USER:
             return user_answers(shape.user, partials).numbers
+        case AggregateKind.COUNT_DISTINCT:
+            return pc.fill_null(user_answers(shape.user, partials).numbers, 0.0)
         case _:
             return _dispersions(shape.function, partials)
     return pa.array(numbers, mask=nothing)
@@ -71,6 +73,8 @@ def exact_texts(shape: Shape, partials: WindowPartials, known: pa.Array) -> pa.A
             texts = _extremes_written(_SIDES[shape.function], shape.value, partials)
         case AggregateKind.USER:
             return user_answers(shape.user, partials).texts
+        case AggregateKind.COUNT_DISTINCT:
+            return pc.fill_null(user_answers(shape.user, partials).texts, "0")
         case _:
             return doubles_written(known)
     return pc.if_else(pa.array(partials.longs("present") == 0), None, texts)
@@ -92,7 +96,7 @@ def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
         case AggregateKind.AVG:
             with np.errstate(invalid="ignore", divide="ignore"):
                 found = CentralSums.of(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
-        case AggregateKind.MIN | AggregateKind.MAX | AggregateKind.USER:
+        case AggregateKind.MIN | AggregateKind.MAX | AggregateKind.USER | AggregateKind.COUNT_DISTINCT:
             return np.zeros(len(partials))
         case _:
             found = _variances_of_dispersions(shape.function, partials)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.aggregate_value import exact_texts, values
+from streamshed.answering.derived import exactly, with_every_digit
 from streamshed.answering.group_key import keys_written
 from streamshed.answering.output import Output
 from streamshed.answering.window_partials import Longs, WindowPartials
+from streamshed.answering.written import doubles_written
 
 _GROUP = ("window_start", "key_long", "key_text")
 
@@ -48,7 +50,7 @@ def answer_rows(outputs: Sequence[Output], partials: WindowPartials) -> AnswerRo
     for slot, other in by_slot.items():
         if any(not other.array(name).equals(first.array(name)) for name in _GROUP):
             raise ValueError(f"answers of {outputs[0].query}: value {slot} has other windows than the first")
-    texts = [_texts(output, by_slot[output.slot]) for output in outputs]
+    texts = list(_texts(outputs, by_slot))
     notations = outputs[0].shape.key_notations
     return AnswerRows(
         starts=first.longs("window_start"),
@@ -57,8 +59,22 @@ def answer_rows(outputs: Sequence[Output], partials: WindowPartials) -> AnswerRo
     )
 
 
-def _texts(output: Output, partials: WindowPartials) -> pa.Array:
-    return exact_texts(output.shape, partials, values(output.shape, partials)).cast(pa.string())
+def _texts(outputs: Sequence[Output], by_slot: Mapping[int, WindowPartials]) -> Iterator[pa.Array]:
+    """Per answer, texts of its values; of arithmetic once, where its first part is."""
+    known = [values(output.shape, by_slot[output.slot]) for output in outputs]
+    texts = [
+        exact_texts(output.shape, by_slot[output.slot], numbers).cast(pa.string())
+        for output, numbers in zip(outputs, known, strict=True)
+    ]
+    for index, output in enumerate(outputs):
+        if output.part is None:
+            yield texts[index]
+        elif output.part.number == 0:
+            derivation = output.part.derivation
+            parts = slice(index, index + len(derivation.calls))
+            exact = np.ones(len(known[index]), np.bool_)
+            found = with_every_digit(derivation.formula, [*map(exactly, known[parts])], texts[parts], exact)
+            yield doubles_written(pa.array(found.values, mask=found.is_null)).cast(pa.string())
 
 
 def _sorted(partials: WindowPartials) -> WindowPartials:

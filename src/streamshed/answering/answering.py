@@ -20,6 +20,7 @@ from streamshed.answering.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UN
 from streamshed.answering.asked import Asked
 from streamshed.answering.carried_rows import CarriedRows
 from streamshed.answering.cohort_estimate import cohort_estimate
+from streamshed.answering.derived_answers import AnsweredParts, DerivedAnswers
 from streamshed.answering.distinct import distinct_counts
 from streamshed.answering.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.effective_rows import effective_rows
@@ -29,10 +30,9 @@ from streamshed.answering.known_rows import KnownRows
 from streamshed.answering.numbered_windows import numbered_windows
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.partly_joined import PARTLY_JOINED, least_shares
-from streamshed.answering.quantile import quantiles
+from streamshed.answering.quantile import is_rounded, quantiles
 from streamshed.answering.shed_interval import ShedInterval
 from streamshed.answering.unreadable import unreadable_fields
-from streamshed.answering.value_kind import Carriage, ValueKind
 from streamshed.answering.window_partials import Doubles, Longs, Truths, WindowPartials
 from streamshed.network.aggregate import AggregateKind
 
@@ -78,6 +78,7 @@ class Answering:
         self._confidence = confidence
         self._asked = Asked(outputs)
         self.carried = CarriedRows(outputs)
+        self.derived = DerivedAnswers(outputs)
         shapes: dict[Shape, int] = {}
         self._shape_of = np.array([shapes.setdefault(output.shape, len(shapes)) for output in outputs], np.int64)
         self._shapes = tuple(shapes)
@@ -101,7 +102,7 @@ class Answering:
         """Turn window partials into answers.
 
         Args:
-            partials: Of any queries, those of earlier networks included.
+            partials: Of any queries, those of earlier networks included; of `derived.definitions` in `whole_groups`.
             shed: What was shed of late, from the journal.
             dropped: Windows that were dropped of late.
             partly_joined: Event times of results of joins that were not done fully of late.
@@ -119,21 +120,26 @@ class Answering:
         is_gap = is_window & is_missing & self._is_first[outputs] & (has_no_group == self._has_keys[outputs])
         told.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
         shapes = np.where(is_answer, self._shape_of[outputs], -1)
+        parts: list[AnsweredParts] = []
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
             joined = self._told(partly_joined, windows, of)
             usual = self.carried.usual(windows, of, effective_shares)
-            told.append(self._aggregated(self._shapes[shape], windows, of, shed, joined, usual))
+            found = self._aggregated(self._shapes[shape], windows, of, shed, joined, usual)
+            told.append(found.filter(pa.array(~self.derived.is_part[of])))
+            if self.derived.is_part[of].any():
+                parts.append(AnsweredParts(windows, of, found, self._least_rate_of_the_window(windows, of, shed)))
+        told += self.derived.answers(parts, self._confidence)
         is_row = kinds[rows] == _KIND_OF[ROW]
         told.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
         is_late &= partials.longs("rows")[rows] > 0
         told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
-        found = [batch for batch in told if batch.num_rows]
+        batches = [batch for batch in told if batch.num_rows]
         if self._is_numbered:
-            return [numbered_windows(batch) for batch in found]
-        return [numbered_windows(batch, self._by_count) for batch in found] if self._by_count else found
+            return [numbered_windows(batch) for batch in batches]
+        return [numbered_windows(batch, self._by_count) for batch in batches] if self._by_count else batches
 
     def _aggregated(
         self,
@@ -179,19 +185,19 @@ class Answering:
     def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
         exact = kept_rate >= 1.0
         if shape.share is not None:
-            found = quantiles(shape.share, partials, kept_rate, self._confidence)
+            found = quantiles(shape.share, partials, kept_rate, shape.each_within(self._confidence))
             known = pa.array(found.values, mask=np.isnan(found.values))
-            is_rounded = _is_rounded(found.values, shape.value)
-            exact &= ~(found.is_sketched | is_rounded)
+            is_off = is_rounded(found.values, shape.value)
+            exact &= ~(found.is_sketched | is_off)
             # How ranks spread among the results of one row, nobody has kept.
             tells = ~((kept_rate < 1.0) & shape.in_cohorts)
             lower, upper, errors = (np.where(tells, one, np.nan) for one in (found.lower, found.upper, found.errors))
-            lower = np.where(is_rounded, np.nextafter(lower, -np.inf), lower)
-            upper = np.where(is_rounded, np.nextafter(upper, np.inf), upper)
+            lower = np.where(is_off, np.nextafter(lower, -np.inf), lower)
+            upper = np.where(is_off, np.nextafter(upper, np.inf), upper)
             is_low = ~tells | found.is_low
-            return _Estimate(exact, known, errors, (lower, upper), is_low, self._confidence)
+            return _Estimate(exact, known, errors, (lower, upper), is_low, shape.each_within(self._confidence))
         if shape.function is AggregateKind.DISTINCT:
-            counts = distinct_counts(partials, self._confidence)
+            counts = distinct_counts(partials, shape.each_within(self._confidence))
             upper = np.where(exact, counts.upper, np.nan)
             none = np.zeros(len(partials), np.bool_)
             bounds = counts.lower, upper
@@ -205,10 +211,17 @@ class Answering:
         known = values(shape, partials)
         numbers = known.to_numpy(zero_copy_only=False)
         found = cohort_estimate(
-            shape, partials, numbers, population_variances(shape, partials), kept_rate, self._confidence
+            shape,
+            partials,
+            numbers,
+            population_variances(shape, partials),
+            kept_rate,
+            shape.each_within(self._confidence),
         )
         bounds = found.lower, found.upper
-        return _Estimate(kept_rate >= 1.0, known, found.error, bounds, found.is_low, self._confidence)
+        return _Estimate(
+            kept_rate >= 1.0, known, found.error, bounds, found.is_low, shape.each_within(self._confidence)
+        )
 
     def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
         """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
@@ -222,7 +235,7 @@ class Answering:
         numbers = scaled.known.to_numpy(zero_copy_only=False)
         known = np.where(use, numbers + rows.correction, numbers)
         error = np.where(use, np.sqrt(rows.variance), scaled.error)
-        bounds = normal_interval(known, error, self._confidence, effective_rows=rows.effective_rows)
+        bounds = normal_interval(known, error, shape.each_within(self._confidence), effective_rows=rows.effective_rows)
         lower, upper = (np.where(use, new, old) for new, old in zip(bounds, scaled.bounds, strict=True))
         return _Estimate(
             exact=scaled.exact,
@@ -246,15 +259,17 @@ class Answering:
                 partials.doubles("greatest_weight"),
                 kept_rows=counted,
                 kept_rate=kept_rate,
-                confidence=self._confidence,
+                confidence=shape.each_within(self._confidence),
                 of_groups=bool(shape.key_notations),
             )
-            return _Estimate(exact, known, error, bounds, np.zeros(len(partials), np.bool_), self._confidence)
+            return _Estimate(
+                exact, known, error, bounds, np.zeros(len(partials), np.bool_), shape.each_within(self._confidence)
+            )
         effective = effective_rows(shape, partials)
         numbers = known.to_numpy(zero_copy_only=False)
-        bounds = normal_interval(numbers, error, self._confidence, effective_rows=effective)
+        bounds = normal_interval(numbers, error, shape.each_within(self._confidence), effective_rows=effective)
         told = np.where(error > 0, error, np.nan)
-        return _Estimate(exact, known, told, bounds, effective < ENOUGH_ROWS, self._confidence)
+        return _Estimate(exact, known, told, bounds, effective < ENOUGH_ROWS, shape.each_within(self._confidence))
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
@@ -304,16 +319,6 @@ class Answering:
     def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
         return _batch(LATE, len(partials), columns)
-
-
-def _is_rounded(numbers: Doubles, kind: ValueKind | None) -> Truths:
-    """Whether whole numbers, or the digits of decimals, are beyond those that doubles tell apart."""
-    if kind is None or kind.carriage is Carriage.DOUBLE:
-        return np.zeros(len(numbers), np.bool_)
-    return np.abs(numbers) * 10.0**kind.scale >= _MOST_OF_DOUBLES
-
-
-_MOST_OF_DOUBLES = 2.0**53
 
 
 def _of_part(found: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from streamshed.answering.user_methods import UserShape
 from streamshed.answering.value_kind import Notation, ValueKind
 from streamshed.network.aggregate import AggregateKind
+from streamshed.network.grouping import PartOf
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Shape:
         share: Of a quantile, the share of all values that does not exceed it.
         user: Of an aggregate of the user's own, how it is computed.
         in_cohorts: Whether its rows come many at once, with rows of a join that are drawn.
+        parts: How many aggregates are to be within their bounds at a time, as parts of one answer.
     """
 
     function: AggregateKind
@@ -30,6 +32,14 @@ class Shape:
     share: float | None = None
     user: UserShape | None = None
     in_cohorts: bool = False
+    parts: int = 1
+
+    def each_within(self, confidence: float) -> float:
+        """Return with which confidence each part's bounds have to hold, so that those of all hold with another one.
+
+        Formula: 1 − (1 − c)/parts, by Bonferroni's inequality, whatever they have to do with each other.
+        """
+        return 1.0 - (1.0 - confidence) / self.parts
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,7 @@ class Output:
         definition_id: Where it is found in state.
         slot: Likewise.
         is_by_count: Whether its windows hold so many rows.
+        part: What it is a part of; None: it is an answer itself.
     """
 
     query: str
@@ -53,3 +64,4 @@ class Output:
     definition_id: int
     slot: int
     is_by_count: bool = False
+    part: PartOf | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from datasketches import kll_doubles_sketch
 
+from streamshed.answering.value_kind import Carriage, ValueKind
 from streamshed.answering.window_partials import Doubles, Truths, WindowPartials
 
 ENOUGH_BEYOND = 5
@@ -18,6 +19,9 @@ ENOUGH_BEYOND = 5
 
 _SKETCH_CONFIDENCE = 0.99
 """What the library's bound of a sketch's rank error holds with."""
+
+MOST_OF_DOUBLES = 2.0**53
+"""Up to this all whole numbers are doubles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,13 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
         is_sketched=np.array([one.is_sketched for one in found], np.bool_),
         is_low=np.array([one.kept_rows for one in found]) * min(share, 1 - share) < ENOUGH_BEYOND,
     )
+
+
+def is_rounded(numbers: Doubles, kind: ValueKind | None) -> Truths:
+    """Whether whole numbers, or the digits of decimals, are beyond those that doubles tell apart."""
+    if kind is None or kind.carriage is Carriage.DOUBLE:
+        return np.zeros(len(numbers), np.bool_)
+    return np.abs(numbers) * 10.0**kind.scale >= MOST_OF_DOUBLES
 
 
 def _sketches(whole: bytes | None, sampled: Sequence[dict[str, Any]] | None) -> Iterator[tuple[float, Any]]:

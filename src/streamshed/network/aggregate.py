@@ -2,14 +2,15 @@
 
 import ctypes
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError, near_miss
 from streamshed.network.columns import normal_type
+from streamshed.network.distinct_values import DistinctValues
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.function import FunctionReference, function_reference
 from streamshed.network.function_names import AGGREGATE_FUNCTIONS
@@ -22,7 +23,8 @@ class AggregateKind(StrEnum):
     """The aggregate functions, by their names in Spark's SQL; VARIANCE and STDDEV are those of a sample.
 
     QUANTILE is the smallest value that a share of all values does not exceed, from a KLL sketch; DISTINCT counts
-    distinct values, by a HyperLogLog sketch. USER is an aggregate of the user's own, see `user_aggregate`.
+    distinct values, by a HyperLogLog sketch, COUNT_DISTINCT exactly. USER is an aggregate of the user's own, see
+    `user_aggregate`; so is COUNT_DISTINCT, of a class that comes with streamshed.
     """
 
     COUNT = "count"
@@ -36,6 +38,7 @@ class AggregateKind(StrEnum):
     STDDEV_POP = "stddev_pop"
     QUANTILE = "percentile_approx"
     DISTINCT = "approx_count_distinct"
+    COUNT_DISTINCT = "count_distinct"
     USER = "user"
 
 
@@ -51,11 +54,24 @@ _SYNONYMS = {
     "approx_percentile": "percentile_approx",
     _MEDIAN: "percentile_approx",
 }
-_NAMED = tuple(kind for kind in AggregateKind if kind is not AggregateKind.USER)
+_WRITTEN_AS: Mapping[str, tuple[str, str]] = {
+    "count_if": ("count", "CASE WHEN {} THEN 1 END"),
+    **dict.fromkeys(("bool_or", "any", "some"), ("max", "({}) OR false")),
+    **dict.fromkeys(("bool_and", "every"), ("min", "({}) AND true")),
+    "any_value": ("min", "{}"),
+}
+"""Functions that are others of a changed argument; what is no Boolean, Spark refuses beside OR and AND."""
+
+_OF_CLASSES = frozenset({AggregateKind.USER, AggregateKind.COUNT_DISTINCT})
+_NAMED = tuple(kind for kind in AggregateKind if kind not in _OF_CLASSES)
 _KINDS = {
     **{kind.value: kind for kind in _NAMED},
     **{name: AggregateKind(v) for name, v in _SYNONYMS.items()},
+    **{name: AggregateKind(v) for name, (v, _) in _WRITTEN_AS.items()},
 }
+
+_EXTREMES: Mapping[float | None, AggregateKind] = {0.0: AggregateKind.MIN, 1.0: AggregateKind.MAX}
+"""What quantiles of these shares are: no estimates."""
 
 _NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(f|d|bd)?", re.IGNORECASE)
 """A number as Spark's SQL writes it, with the letters of its type; those of whole numbers are left out."""
@@ -70,11 +86,13 @@ class UserFunction:
             and perhaps `merge(left, right)`.
         columns: Whose values `incr` is given, in order.
         returns: Type of what `final` returns.
+        where: Which rows are handed over; None: all.
     """
 
     function: FunctionReference
     columns: tuple[str, ...]
     returns: str
+    where: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +103,18 @@ class AggregateCall:
         kind: The function.
         argument: What it aggregates; nulls do not count. None: COUNT of all rows.
         share: Of a quantile, the share of all values that does not exceed it, in (0, 1); else None.
-        user: Of an aggregate of the user's own, what it is; else None.
+        user: Of an aggregate of the user's own, or an exact distinct count, what it is; else None.
+        written: How the user wrote it, where that is not the function and its argument.
     """
 
     kind: AggregateKind
     argument: Expression | None
     share: float | None = None
     user: UserFunction | None = None
+    written: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if (self.user is not None) is not (self.kind is AggregateKind.USER):
+        if (self.user is not None) is not (self.kind in _OF_CLASSES):
             raise InvalidExpressionError(f"{self.kind}: an aggregate of the user's own is made by user_aggregate(...)")
         if (self.share is not None) is not (self.kind is AggregateKind.QUANTILE):
             raise InvalidExpressionError(f"{self.kind}: a share is for quantiles, and they need one, got {self.share}")
@@ -116,9 +136,21 @@ class AggregateCall:
         return frozenset() if self.argument is None else self.argument.columns
 
     def __str__(self) -> str:
+        if self.written is not None:
+            return self.written
         if self.user is not None:
             return f"{self.user.function.name}({', '.join(self.user.columns)})"
         return f"{self.kind}({'*' if self.argument is None else self.argument}{self._share})"
+
+    def only_where(self, predicate: Expression) -> "AggregateCall":
+        """Return the same aggregate over the rows alone for which a predicate is true: it is of null for all others.
+
+        >>> str(parse_aggregate("sum(size)").only_where(parse_expression("proto = 6")).argument)
+        'CASE WHEN proto = 6 THEN size END'
+        """
+        value = "1" if self.argument is None else self.argument.text
+        guarded = parse_expression(f"CASE WHEN {predicate} THEN {value} END")
+        return replace(self, argument=guarded, written=f"{self} FILTER (WHERE {predicate})")
 
     @property
     def carried(self) -> Expression | None:
@@ -132,7 +164,9 @@ class AggregateCall:
         return "" if self.share is None else f", {self.share!r}"
 
 
-def user_aggregate(function: Callable[..., Any] | str, *, columns: Sequence[str], returns: str) -> AggregateCall:
+def user_aggregate(
+    function: Callable[..., Any] | str, *, columns: Sequence[str], returns: str, where: str | None = None
+) -> AggregateCall:
     """Aggregate by a class of one's own, F(init, incr, final).
 
     `incr` is given the rows of a window and group in order of event time, or of the numbers that windows lie along;
@@ -155,6 +189,7 @@ def user_aggregate(function: Callable[..., Any] | str, *, columns: Sequence[str]
         columns: Whose values `incr` is given, in order, as int, float, Decimal, bool, str, bytes, date or datetime (in
             UTC); None for null.
         returns: The type of the answer, such as "double".
+        where: An SQL predicate: `incr` is given the rows for which it is true. None: all.
 
     Raises:
         InvalidNetworkError: Listing what is wrong.
@@ -190,24 +225,30 @@ def user_aggregate(function: Callable[..., Any] | str, *, columns: Sequence[str]
     if not names:
         raise InvalidNetworkError("an aggregate of your own needs at least one column")
     fields = ", ".join(f"'c{number}', {quoted(name)}" for number, name in enumerate(names))
-    user = UserFunction(function_reference(function), tuple(names), normal_type(returns))
-    return AggregateCall(AggregateKind.USER, parse_expression(f"named_struct({fields})"), None, user)
+    predicate = None if where is None else parse_expression(where)
+    user = UserFunction(function_reference(function), tuple(names), normal_type(returns), predicate)
+    call = AggregateCall(AggregateKind.USER, parse_expression(f"named_struct({fields})"), None, user)
+    return call if predicate is None else call.only_where(predicate)
 
 
 def parse_aggregate(text: str) -> AggregateCall:
     """Read one aggregate call.
 
     Args:
-        text: A call such as `sum(size)`, `count(*)` or `avg(size / 1024)`; `count(1)` is `count(*)`, and `median(size)`
-            is `percentile_approx(size, 0.5)`.
+        text: A call such as `sum(size)`, `count(*)` or `avg(size / 1024)`, perhaps followed by `FILTER (WHERE ...)`.
+            `count(1)` is `count(*)`, `median(size)` is `percentile_approx(size, 0.5)`, of which the shares 0 and 1 are
+            `min` and `max`; `count_if(p)` is `count(*) FILTER (WHERE p)`, `bool_or` and `bool_and` are the largest and
+            the least of predicates, and `any_value` is `min`.
 
     Raises:
-        InvalidExpressionError: An unknown function, DISTINCT, several arguments, or anything around the call,
-            such as FILTER and OVER.
+        InvalidExpressionError: An unknown function, DISTINCT of other functions than count, several arguments, or
+            anything else around the call, such as OVER.
 
     Example:
         >>> str(parse_aggregate("SUM( size )")), str(parse_aggregate("count(1)"))
         ('sum(size)', 'count(*)')
+        >>> parse_aggregate("count_if(size > 9)") == parse_aggregate("count(*) FILTER (WHERE size > 9)")
+        True
         >>> parse_aggregate("smu(size)")
         Traceback (most recent call last):
         streamshed.errors.InvalidExpressionError: unknown aggregate "smu" in "smu(size)" (did you mean "sum"?)
@@ -219,27 +260,64 @@ def parse_aggregate(text: str) -> AggregateCall:
 
 @lru_cache(maxsize=16384)
 def _parsed(text: str) -> AggregateCall:
-    tokens = read_sql(text).tokens
+    tokens, predicate = _without_filter(read_sql(text).tokens, text)
+    call = _call(tokens, text)
+    return call if predicate is None else call.only_where(predicate)
+
+
+def _without_filter(tokens: tuple[Token, ...], text: str) -> tuple[tuple[Token, ...], Expression | None]:
+    """Take FILTER (WHERE ...) from behind a call."""
+    for opening, closing in matching_pairs(tokens):
+        is_last = closing == len(tokens) - 1 and opening > 2
+        if is_last and tokens[opening - 1].is_word("filter") and tokens[opening + 1].is_word("where"):
+            predicate = text[tokens[opening + 1].end : tokens[closing].start]
+            return tokens[: opening - 1], parse_expression(predicate)
+    return tokens, None
+
+
+def _call(tokens: tuple[Token, ...], text: str) -> AggregateCall:
     if not _is_one_call(tokens):
-        raise InvalidExpressionError(_problem_of_combination(text))
+        raise InvalidExpressionError(problem_of_combination(text))
     name = tokens[0].text.strip("`").lower()
     kind = _KINDS.get(name)
     if kind is None:
         raise InvalidExpressionError(_problem_of_function(name, text))
     inside = tokens[2:-1]
     if len(inside) > 1 and inside[0].is_word("distinct"):
-        raise InvalidExpressionError(f'"{text}": DISTINCT is not supported: write approx_count_distinct(...)')
+        return _distinct_count(name, inside[1:], text)
     share = None
     if kind is AggregateKind.QUANTILE:
         inside, share = (inside, 0.5) if name == _MEDIAN else _with_share(inside, name, text)
+    _check_argument(kind, name, inside, text)
+    argument = text[inside[0].start : inside[-1].end]
+    if name in _WRITTEN_AS:
+        changed = _WRITTEN_AS[name][1].format(parse_expression(argument))
+        return AggregateCall(kind, parse_expression(changed), written=f"{name}({argument})")
+    if share in _EXTREMES:
+        return AggregateCall(_EXTREMES[share], parse_expression(argument), written=f"{name}({argument}, {share:g})")
+    if inside[0].is_symbol("*") or (kind is AggregateKind.COUNT and _is_constant(inside)):
+        return AggregateCall(kind, None)
+    return AggregateCall(kind, parse_expression(argument), share)
+
+
+def _distinct_count(name: str, inside: tuple[Token, ...], text: str) -> AggregateCall:
+    if name != AggregateKind.COUNT:
+        raise InvalidExpressionError(f'"{text}": DISTINCT is for count(DISTINCT ...), not for {name}')
+    _check_argument(AggregateKind.COUNT_DISTINCT, "count(DISTINCT ...)", inside, text)
+    value = parse_expression(text[inside[0].start : inside[-1].end])
+    user = UserFunction(function_reference(DistinctValues), (str(value),), "bigint")
+    present = parse_expression(f"CASE WHEN ({value}) IS NOT NULL THEN named_struct('c0', {value}) END")
+    return AggregateCall(AggregateKind.COUNT_DISTINCT, present, None, user, f"count(DISTINCT {value})")
+
+
+def _check_argument(kind: AggregateKind, name: str, inside: tuple[Token, ...], text: str) -> None:
     if _has_several_arguments(inside):
         most = "a value and a share" if name != _MEDIAN and kind is AggregateKind.QUANTILE else "one"
         raise InvalidExpressionError(f'"{text}" has several arguments: {name} takes {most}')
     if not inside:
         raise InvalidExpressionError(f'"{text}" has no argument: ' + _suggestion_without_argument(kind))
-    if inside[0].is_symbol("*") or (kind is AggregateKind.COUNT and _is_constant(inside)):
-        return AggregateCall(kind, None)
-    return AggregateCall(kind, parse_expression(text[inside[0].start : inside[-1].end]), share)
+    if inside[0].is_symbol("*") and name != AggregateKind.COUNT:
+        raise InvalidExpressionError(f"{name}(*) has no meaning: only count(*) takes whole rows")
 
 
 def _with_share(inside: tuple[Token, ...], name: str, text: str) -> tuple[tuple[Token, ...], float]:
@@ -272,21 +350,20 @@ def _is_one_call(tokens: tuple[Token, ...]) -> bool:
     return named and len(tokens) > 2 and (1, len(tokens) - 1) in set(matching_pairs(tokens))
 
 
-def _problem_of_combination(text: str) -> str:
+def problem_of_combination(text: str) -> str:
+    """Phrase what is wrong with what is no call, nor arithmetic over calls."""
     calls = aggregates_called(read_sql(text))
-    if len(calls) > 1:
-        return f'"{text}" combines aggregates: name each one and combine the answers'
     if not calls:
         return f'"{text}" is no aggregate: write a call such as "sum({text})", or group by it'
     return (
-        f'"{text}" is more than one call: compute inside {calls[0]}(...), filter before the window,'
-        " or change the answers afterwards"
+        f'"{text}" is more than one call: between aggregates there can be + - * / and numbers; compute all else inside'
+        f" {calls[0]}(...), or change the answers afterwards"
     )
 
 
 def _problem_of_function(name: str, text: str) -> str:
     if name in AGGREGATE_FUNCTIONS:
-        return f'the aggregate {name} in "{text}" is not supported, known are: {", ".join(_NAMED)}'
+        return f'the aggregate {name} in "{text}" is not supported, known are: {", ".join((*_NAMED, *_WRITTEN_AS))}'
     return f'unknown aggregate "{name}" in "{text}"{near_miss(name, _KINDS)}'
 
 

@@ -67,7 +67,7 @@ def answer_side_problems(name: str, side: Node) -> Iterator[str]:
                 f"{answers}: windows of so many rows have no place in time, by which rows are joined (are windows in"
                 ' time meant, such as "1 minute"?)'
             )
-        for call_name, call in aggregate.aggregates:
+        for call_name, call in aggregate.calls:
             if call.kind in ESTIMATED:
                 yield (
                     f"{answers}, but {call_name} is an estimate even when nothing is shed: no result that rests on a"

@@ -9,7 +9,7 @@ from streamshed.network.document_problem import Place, problems_of
 from streamshed.network.document_sql import SqlReader
 from streamshed.network.document_values import is_given, length_at, mapping_at, text_at, texts_at
 from streamshed.network.expression import parse_expression, quoted
-from streamshed.network.grouping import Aggregate, GroupKey, NamedCall
+from streamshed.network.grouping import Aggregate, GroupKey, NamedAnswer
 from streamshed.network.node import Node
 from streamshed.network.numbering import is_row_count
 from streamshed.network.problems import unknown_column
@@ -34,15 +34,15 @@ def read_aggregate(place: Place, body: Mapping[str, object], rows: Node | None, 
         place.at("window"), mapping_at(body, "window"), is_numbered=None if rows is None else rows.stream.is_numbered
     )
     keys = _read_keys(place.at("by"), body, rows, sql)
-    calls = _read_calls(place.at("aggregates"), mapping_at(body, "aggregates"), rows, sql)
-    if rows is None or window is None or keys is None or not calls:
+    answers = _read_answers(place.at("aggregates"), mapping_at(body, "aggregates"), rows, sql)
+    if rows is None or window is None or keys is None or not answers:
         return None
-    if problems := problems_of(lambda: Aggregate(rows, window, keys, calls)):
+    if problems := problems_of(lambda: Aggregate(rows, window, keys, answers)):
         for problem in problems:
             part = "by" if ': the key "' in problem else "aggregates"
             place.at(part).report_all([*mapping_at(body, part)] or body.get(part), [problem])
         return None
-    return Aggregate(rows, window, keys, calls)
+    return Aggregate(rows, window, keys, answers)
 
 
 def _read_window(place: Place, body: Mapping[str, object], *, is_numbered: bool | None) -> WindowSpecification | None:
@@ -108,23 +108,23 @@ def _key(place: Place, written: object, key: GroupKey, node: Node | None) -> Gro
     return None if problems else key
 
 
-def _read_calls(
+def _read_answers(
     place: Place, body: Mapping[str, object], node: Node | None, sql: SqlReader
-) -> tuple[NamedCall, ...] | None:
-    calls: list[NamedCall] = []
+) -> tuple[NamedAnswer, ...] | None:
+    answers: list[NamedAnswer] = []
     sound = True
     for name, text in body.items():
         here = place.at(name)
-        call = sql.aggregate(here, text) if isinstance(text, str) else _user_call(here, text)
+        answer = sql.answer(here, text) if isinstance(text, str) else _user_call(here, text)
         problems: tuple[str, ...] = ()
-        if call is not None and node is not None:
-            problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, call),)))
+        if answer is not None and node is not None:
+            problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, answer),)))
             here.report_all(text, problems)
-        if call is None or problems:
+        if answer is None or problems:
             sound = False
         else:
-            calls.append((name, call))
-    return tuple(calls) if sound else None
+            answers.append((name, answer))
+    return tuple(answers) if sound else None
 
 
 def _user_call(place: Place, body: object) -> AggregateCall | None:
@@ -134,7 +134,11 @@ def _user_call(place: Place, body: object) -> AggregateCall | None:
     function, columns, returns = text_at(body, "user"), texts_at(body, "columns"), text_at(body, "returns")
     if function is None or returns is None or not columns:
         return None
-    return place.attempt(function, lambda: user_aggregate(function, columns=list(columns.values()), returns=returns))
+    where = text_at(body, "where")
+    if "where" in body and where is None:
+        return None
+    names = list(columns.values())
+    return place.attempt(function, lambda: user_aggregate(function, columns=names, returns=returns, where=where))
 
 
 def _some_window(node: Node) -> WindowSpecification:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.aggregate import AggregateCall, parse_aggregate
+from streamshed.network.derivation import Answered, parse_answer
 from streamshed.network.document_problem import Place
 from streamshed.network.expression import Expression, parse_expression
 
@@ -29,9 +29,9 @@ class SqlReader:
         """Parse an expression over one row; where it cannot be, report why and return None."""
         return self._parsed(place, text, parse_expression)
 
-    def aggregate(self, place: Place, text: str) -> AggregateCall | None:
-        """Parse an aggregate call; where it cannot be, report why and return None."""
-        return self._parsed(place, text, parse_aggregate)
+    def answer(self, place: Place, text: str) -> Answered | None:
+        """Parse an aggregate call, or arithmetic over several; where it cannot be, report why and return None."""
+        return self._parsed(place, text, parse_answer)
 
     def _parsed(self, place: Place, text: str, parse: Callable[[str], _Result]) -> _Result | None:
         complaint = None if self.checker is None else self.checker(text)

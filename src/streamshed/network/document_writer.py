@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.aggregate import AggregateCall
+from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.columns import Column, format_schema
+from streamshed.network.derivation import Answered
 from streamshed.network.document_elastic import written_elastic
 from streamshed.network.document_feeds import written_feeds
 from streamshed.network.document_schema import DOCUMENT_VERSION
@@ -96,7 +97,7 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
         if not isinstance(relation.source, str):
             yield f'relation "{relation.name}" is a DataFrame: only files can be written'
     for node in network.nodes:
-        users = [call.user for _, call in node.aggregates] if isinstance(node, Aggregate) else []
+        users = [call.user for _, call in node.calls] if isinstance(node, Aggregate) else []
         functions = [node.function] if isinstance(node, Apply) else [user.function for user in users if user]
         for function in functions:
             if function.state_digest:
@@ -223,18 +224,17 @@ def _aggregate(aggregate: Aggregate) -> _Body:
     body: _Body = {
         "window": {key: _window_length(length, window) for key, length in lengths.items()},
         "by": [_key(key) for key in aggregate.keys],
-        "aggregates": {name: _call(call) for name, call in aggregate.aggregates},
+        "aggregates": {name: _answered(answer) for name, answer in aggregate.aggregates},
     }
     return changed(body, {"by": []})
 
 
-def _call(call: AggregateCall) -> str | dict[str, str | list[str]]:
-    user = call.user
-    return (
-        str(call)
-        if user is None
-        else {"user": user.function.name, "columns": list(user.columns), "returns": user.returns}
-    )
+def _answered(answer: Answered) -> str | _Body:
+    if not isinstance(answer, AggregateCall) or answer.user is None or answer.kind is not AggregateKind.USER:
+        return str(answer)
+    user = answer.user
+    where = {} if user.where is None else {"where": str(user.where)}
+    return {"user": user.function.name, "columns": list(user.columns), "returns": user.returns, **where}
 
 
 def _key(key: GroupKey) -> str | dict[str, str]:

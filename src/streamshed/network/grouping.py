@@ -5,10 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_aggregate
+from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.declared_types import aggregate_problem, aggregate_type, declared_type, key_problem
+from streamshed.network.derivation import Answered, Derivation, parse_answer
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
 from streamshed.network.names import name_problem
@@ -36,6 +37,15 @@ class GroupKey:
 
 
 NamedCall: TypeAlias = tuple[str, AggregateCall]
+NamedAnswer: TypeAlias = tuple[str, Answered]
+
+
+class PartOf(NamedTuple):
+    """What an aggregate that nobody asked for by itself is a part of: the name of the answer, and which part."""
+
+    name: str
+    derivation: Derivation
+    number: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +60,13 @@ class Aggregate(Operator):
         input: Where the rows come from.
         over: The windows over event time, numbers, or the rows of each group.
         keys: What rows are grouped by, in order; empty: all rows of a window are one group.
-        aggregates: (name, call), in order.
+        aggregates: (name, call or arithmetic over calls), in order.
     """
 
     input: Node
     over: WindowSpecification
     keys: tuple[GroupKey, ...]
-    aggregates: tuple[NamedCall, ...]
+    aggregates: tuple[NamedAnswer, ...]
 
     def __post_init__(self) -> None:
         self.check_length()
@@ -72,8 +82,29 @@ class Aggregate(Operator):
         columns = self.input.columns
         keys = (GroupKey(key.name, declared_columns(key.expression, columns)) for key in self.keys)
         object.__setattr__(self, "keys", tuple(keys))
-        calls = ((name, _declared_call(call, columns)) for name, call in self.aggregates)
-        object.__setattr__(self, "aggregates", tuple(calls))
+        answers = ((name, _declared(answer, columns)) for name, answer in self.aggregates)
+        object.__setattr__(self, "aggregates", tuple(answers))
+
+    @property
+    def calls(self) -> tuple[NamedCall, ...]:
+        """The calls that are computed, in the order of `aggregates`: in the place of arithmetic its `parts`."""
+        named: list[NamedCall] = []
+        for name, answer in self.aggregates:
+            if isinstance(answer, Derivation):
+                named += [(_part_name(name, call), call) for call in answer.calls]
+            else:
+                named.append((name, answer))
+        return tuple(named)
+
+    @cached_property
+    def parts(self) -> Mapping[str, PartOf]:
+        """What those of the calls are parts of that nobody asked for by themselves."""
+        return {
+            _part_name(name, call): PartOf(name, answer, number)
+            for name, answer in self.aggregates
+            if isinstance(answer, Derivation)
+            for number, call in enumerate(answer.calls)
+        }
 
     @cached_property
     def columns(self) -> Mapping[str, str | None]:
@@ -82,16 +113,16 @@ class Aggregate(Operator):
         kind = "bigint" if self.over.is_numbered else "timestamp"
         columns: dict[str, str | None] = dict.fromkeys(window_columns(is_numbered=self.over.is_numbered), kind)
         columns |= {key.name: declared_type(key.expression, before) for key in self.keys}
-        return MappingProxyType(columns | {name: aggregate_type(call, before) for name, call in self.aggregates})
+        return MappingProxyType(columns | {name: _type(answer, before) for name, answer in self.aggregates})
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns of the keys, and of the aggregates that are used."""
-        used_calls = (call.columns for name, call in self.aggregates if name in used)
+        used_calls = (answer.columns for name, answer in self.aggregates if name in used)
         return frozenset().union(*(key.expression.columns for key in self.keys), *used_calls)
 
     def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """The windows, the keys, and the aggregates that are used, with their names."""
-        calls = sorted((name.lower(), call.canonical) for name, call in self.aggregates if name in used)
+        calls = sorted((name.lower(), answer.canonical) for name, answer in self.aggregates if name in used)
         keys = tuple((key.name.lower(), key.expression.canonical) for key in self.keys)
         return ("aggregate", self._window_defined, keys, tuple(calls))
 
@@ -107,7 +138,7 @@ class Aggregate(Operator):
             "aggregate",
             self._window_defined,
             tuple(key.expression.canonical for key in self.keys),
-            tuple(call.canonical for _, call in self.aggregates),
+            tuple(answer.canonical for _, answer in self.aggregates),
         )
 
     @cached_property
@@ -127,7 +158,7 @@ class Aggregate(Operator):
 
     @property
     def _expressions(self) -> list[Expression]:
-        arguments = [call.argument for _, call in self.aggregates if call.argument is not None]
+        arguments = [call.argument for _, call in self.calls if call.argument is not None]
         return [*(key.expression for key in self.keys), *arguments]
 
     def query(
@@ -165,7 +196,7 @@ class Aggregate(Operator):
 
     def __str__(self) -> str:
         by = f" by {', '.join(key.name for key in self.keys)}" if self.keys else ""
-        calls = ", ".join(f"{name} = {call}" for name, call in self.aggregates)
+        calls = ", ".join(f"{name} = {answer}" for name, answer in self.aggregates)
         return f"{calls} over {self.over}{by}"
 
 
@@ -206,28 +237,31 @@ class Windowed:
         problems.raise_if_any()
         return Windowed(self.node, self.window, tuple(keys))
 
-    def agg(self, **aggregates: str | AggregateCall) -> Aggregate:
+    def agg(self, **aggregates: str | Answered) -> Aggregate:
         """Aggregate each window and group.
 
         Args:
-            **aggregates: Calls such as `sum(size)` or `count(*)`, or what `user_aggregate` returns, by the name of the
-                answer.
+            **aggregates: Calls such as `sum(size)` or `count(*)`, arithmetic over several such as
+                `sum(size) / count(*)`, or what `user_aggregate` returns, by the name of the answer.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
         """
         problems = Problems(place(self.node, "agg"))
-        calls: list[NamedCall] = []
+        answers: list[NamedAnswer] = []
         for name, sql in aggregates.items():
-            call = sql if isinstance(sql, AggregateCall) else problems.attempt(partial(parse_aggregate, sql))
-            if call is not None:
-                calls.append((name, call))
-        if len(calls) < len(aggregates):
-            for _, call in calls:
-                if call.argument is not None:
-                    problems.add_all(column_problems(call.argument, self.node.columns))
+            if isinstance(sql, AggregateCall | Derivation):
+                answers.append((name, sql))
+                continue
+            answer = problems.attempt(partial(parse_answer, sql))
+            if answer is not None:
+                answers.append((name, answer))
+        if len(answers) < len(aggregates):
+            for _, answer in answers:
+                for argument in _arguments(answer):
+                    problems.add_all(column_problems(argument, self.node.columns))
         problems.raise_if_any()
-        return Aggregate(self.node, self.window, self.keys, tuple(calls))
+        return Aggregate(self.node, self.window, self.keys, tuple(answers))
 
 
 def make_windowed(node: Node, size: str | int, every: str | int | None, offset: str | int | None) -> Windowed:
@@ -279,7 +313,7 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
 def _type_problems(aggregate: Aggregate) -> Iterator[str]:
     columns = aggregate.input.columns
     yield from filter(None, (key_problem(key.name, key.expression, columns) for key in aggregate.keys))
-    yield from filter(None, (aggregate_problem(name, call, columns) for name, call in aggregate.aggregates))
+    yield from filter(None, (aggregate_problem(name, call, columns) for name, call in aggregate.calls))
 
 
 def _count_problems(aggregate: Aggregate) -> Iterator[str]:
@@ -290,7 +324,7 @@ def _count_problems(aggregate: Aggregate) -> Iterator[str]:
                 f'windows of so many rows are of rows of a stream, not of the answers of "{below}": give it windows'
                 ' in time, such as "1 minute"'
             )
-        for name, call in aggregate.aggregates:
+        for name, call in aggregate.calls:
             if call.kind is AggregateKind.DISTINCT:
                 yield (
                     f"{name} = {call} is an estimate, but windows of so many rows are always answered exactly: leave it"
@@ -303,7 +337,26 @@ def _count_problems(aggregate: Aggregate) -> Iterator[str]:
         )
 
 
-def _declared_call(call: AggregateCall, columns: Mapping[str, str | None]) -> AggregateCall:
-    if call.argument is None:
-        return call
-    return replace(call, argument=declared_columns(call.argument, columns))
+def _type(answer: Answered, columns: Mapping[str, str | None]) -> str | None:
+    return "double" if isinstance(answer, Derivation) else aggregate_type(answer, columns)
+
+
+def _part_name(name: str, call: AggregateCall) -> str:
+    """A name that no answer has."""
+    return f"{name}: {call}"
+
+
+def _calls(answer: Answered) -> tuple[AggregateCall, ...]:
+    return answer.calls if isinstance(answer, Derivation) else (answer,)
+
+
+def _arguments(answer: Answered) -> Iterator[Expression]:
+    yield from (call.argument for call in _calls(answer) if call.argument is not None)
+
+
+def _declared(answer: Answered, columns: Mapping[str, str | None]) -> Answered:
+    declared = [
+        call if call.argument is None else replace(call, argument=declared_columns(call.argument, columns))
+        for call in _calls(answer)
+    ]
+    return answer.with_calls(declared) if isinstance(answer, Derivation) else declared[0]

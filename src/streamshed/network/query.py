@@ -153,7 +153,7 @@ class Query:
                 " or aggregate its answers"
             )
         for aggregate in below:
-            for name, call in aggregate.aggregates:
+            for name, call in aggregate.calls:
                 if call.kind in ESTIMATED:
                     yield (
                         f'it aggregates answers of "{aggregate}", but {name} is an estimate even when nothing is shed:'

@@ -212,8 +212,9 @@ _BY = {
     "examples": [["subnet", {"port_class": "src_port div 1000"}]],
 }
 _AGGREGATES = by_name(
-    "Calls by name: count, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
-    "percentile_approx, approx_count_distinct; or an aggregate of the user's own.",
+    "Calls by name: count, count_if, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
+    "percentile_approx, approx_count_distinct, count(DISTINCT ...), bool_or, bool_and, any_value, each perhaps with "
+    "FILTER (WHERE ...); arithmetic over them; or an aggregate of the user's own.",
     {
         "type": ["string", "object"],
         "minLength": 1,
@@ -223,6 +224,7 @@ _AGGREGATES = by_name(
             "user": text('The class, "module:class", with the methods init, incr and final.'),
             "columns": {**names("The columns whose values incr is given, in order.", ["price"]), "uniqueItems": False},
             "returns": text("The type of what final returns.", examples=["double"]),
+            "where": sql("Which rows incr is given, SQL; by default all.", "price > 0"),
         },
         "required": ["user", "columns", "returns"],
         "additionalProperties": False,

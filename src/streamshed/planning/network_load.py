@@ -229,7 +229,7 @@ class _Builder:
 
     def _is_worst_scaled(self, query: Query) -> bool:
         """Whether the aggregate that is off most is one that gains by it."""
-        calls = () if query.aggregate is None else query.aggregate.aggregates
+        calls = () if query.aggregate is None else query.aggregate.calls
         worst = max(calls, key=lambda named: self._coefficient(query, *named), default=None)
         return worst is not None and worst[1].kind in SCALED
 
@@ -265,7 +265,7 @@ class _Builder:
         return self._of(stream).rows_per_second * self._load_factor * self._interval
 
     def _demand(self, query: Query) -> Demand:
-        calls = () if query.aggregate is None else query.aggregate.aggregates
+        calls = () if query.aggregate is None else query.aggregate.calls
         unscalable = any(obstacle(call.kind) is not None for _, call in calls)
         return Demand(
             query=query.name,
@@ -279,12 +279,12 @@ class _Builder:
         )
 
     def _coefficient(self, query: Query, name: str, call: AggregateCall) -> float:
-        """C = (σ²+μ²)/(N·μ²); of an average, whose count is estimated along with its sum, σ²/(N·μ²).
+        """C = (σ²+μ²)/(N·μ²), N the rows with a value; of an average, whose count is estimated too, σ²/(N·μ²).
 
         Of a variance it is (κ−1)/N, κ = E(v−μ)⁴/σ⁴, and of its root a fourth of that. A quantile is off in rank: by how
         much of what is on its rarer side, (1−q)/(N·q) for q of at most a half.
         """
-        rows = self._rows_of_window(query)
+        rows = self._rows_of_window(query) * self._moments(query, name, call).present_share
         if rows <= 0:
             return 1.0
         spread = self._spread(query, name, call)
@@ -305,8 +305,11 @@ class _Builder:
                 return self._moments(query, name, call).relative_square
 
     def _moments(self, query: Query, name: str, call: AggregateCall) -> Moments:
-        """Of what rows contribute: to a count, each 1."""
-        return Moments() if call.kind is AggregateKind.COUNT else self._about(query).moments.get(name, _UNKNOWN_MOMENTS)
+        """Of what rows contribute: to a count, each that has a value 1."""
+        known = self._about(query).moments.get(name, _UNKNOWN_MOMENTS)
+        if call.kind is not AggregateKind.COUNT:
+            return known
+        return Moments() if call.argument is None else Moments(present_share=known.present_share)
 
     def _choices(self, demands: Mapping[str, Demand]) -> Iterator[Choice]:
         """Queries whose rows might be chosen by size."""
@@ -328,7 +331,7 @@ class _Builder:
     def _sampling(self, together: SizedQueries, queries: Sequence[Query]) -> SizedSampling | None:
         """By the values of the first query that is not known to be without spread."""
         for query in queries:
-            for name, call in () if query.aggregate is None else query.aggregate.aggregates:
+            for name, call in () if query.aggregate is None else query.aggregate.calls:
                 moments = self._about(query).moments.get(name)
                 if call.argument is None or moments is None:
                     continue
@@ -337,14 +340,15 @@ class _Builder:
         return None
 
     def _may_be_sized(self, query: Query, demand: Demand) -> bool:
-        calls = () if query.aggregate is None else query.aggregate.aggregates
+        calls = () if query.aggregate is None else query.aggregate.calls
         are_alike = all(call.kind in CHOSEN_BY_SIZE for _, call in calls)
         return are_alike and not demand.is_protected and self._rows_of_window(query) > 0
 
     def _sized_coefficient(self, query: Query, sampling: SizedSampling) -> float:
         """C of its worst aggregate with rows chosen by size."""
-        calls = () if query.aggregate is None else query.aggregate.aggregates
-        spreads = [lifted_spread(sampling.sizes, call.kind, self._moments(query, name, call)) for name, call in calls]
+        calls = () if query.aggregate is None else query.aggregate.calls
+        moments = [(call.kind, self._moments(query, name, call)) for name, call in calls]
+        spreads = [lifted_spread(sampling.sizes, kind, of_call) / of_call.present_share for kind, of_call in moments]
         return min(1.0, max(spreads) / self._rows_of_window(query))
 
     def _rows_of_window(self, query: Query) -> float:

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from streamshed.errors import UnsheddableQueryError
-from streamshed.network.aggregate import AggregateKind
+from streamshed.network.aggregate import AggregateCall, AggregateKind
 from streamshed.network.network import QueryNetwork
 from streamshed.network.nodes import Aggregate
 from streamshed.network.query import AnswerMode, Query
@@ -29,7 +29,7 @@ def obstacle(kind: AggregateKind) -> str | None:
             return None
         case AggregateKind.QUANTILE:
             return None
-        case AggregateKind.DISTINCT:
+        case AggregateKind.DISTINCT | AggregateKind.COUNT_DISTINCT:
             return "how many values only the rows dropped had, those kept do not tell"
         case AggregateKind.USER:
             return "what it would have made of the rows dropped, those kept do not tell"
@@ -45,10 +45,10 @@ def check_scalable(network: QueryNetwork) -> None:
         UnsheddableQueryError: It names every such query and aggregate, the reason and the ways out.
     """
     problems = [
-        f"query {query.name!r}: {name} = {kind.value}(...) cannot be scaled up from a sample: {reason}"
+        f"query {query.name!r}: {name} = {call} cannot be scaled up from a sample: {reason}"
         for query in network.queries
         if query.mode is AnswerMode.APPROXIMATE
-        for name, kind, reason in _unscalable(query)
+        for name, call, reason in _unscalable(query)
     ]
     if problems:
         raise UnsheddableQueryError(
@@ -83,9 +83,11 @@ def least_shares(network: QueryNetwork, statistics: Statistics) -> dict[str, flo
 _NESTED = "it is of answers of another aggregate, which would be estimates"
 
 
-def _unscalable(query: Query) -> tuple[tuple[str, AggregateKind, str], ...]:
+def _unscalable(query: Query) -> tuple[tuple[str, AggregateCall, str], ...]:
     if not isinstance(query.node, Aggregate):
         return ()
     nested = _NESTED if len(query.windows) > 1 else None
-    obstacles = ((name, call.kind, nested or obstacle(call.kind)) for name, call in query.node.aggregates)
-    return tuple((name, kind, reason) for name, kind, reason in obstacles if reason is not None)
+    parts = query.node.parts
+    named = ((parts[name].name if name in parts else name, call) for name, call in query.node.calls)
+    obstacles = ((name, call, nested or obstacle(call.kind)) for name, call in named)
+    return tuple((name, call, reason) for name, call, reason in obstacles if reason is not None)

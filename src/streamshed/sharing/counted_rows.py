@@ -65,7 +65,7 @@ def counted_node(query: Query) -> Node | None:
     """
     if query.aggregate is None or query.aggregate.keys or query.mode is not AnswerMode.APPROXIMATE:
         return None
-    if not any(call.kind in SCALED for _, call in query.aggregate.aggregates):
+    if not any(call.kind in SCALED for _, call in query.aggregate.calls):
         return None
     path = query.rows.path
     return next((above for above, node in pairwise(path) if isinstance(node, Apply)), None)
@@ -103,7 +103,7 @@ def counted_rows(query: Query, slots: Mapping[str, int]) -> tuple[CountedRows, .
     node = counted_node(query)
     if node is None or query.aggregate is None:
         return ()
-    scaled = sorted({slots[name] for name, call in query.aggregate.aggregates if call.kind in SCALED})
+    scaled = sorted({slots[name] for name, call in query.aggregate.calls if call.kind in SCALED})
     return tuple(
         CountedRows(query, node, slot_of(slot, role)) for slot in scaled for role in (Role.COUNTED, Role.SAMPLED)
     )

@@ -216,12 +216,12 @@ def aggregate_slots(query: Query, aggregate: Aggregate, place: Place) -> list[Ag
     """Return one slot per distinct argument, in the order given; count(*) rides on the first."""
     keys = tuple(physical(key.expression, place) for key in aggregate.keys)
     arguments: dict[str, str] = {}
-    for _, call in aggregate.aggregates:
+    for _, call in aggregate.calls:
         if call.carried is not None:
             arguments.setdefault(canonical_physical(call.carried, place), physical(call.carried, place))
     order = list(arguments)
     slots = []
-    for name, call in aggregate.aggregates:
+    for name, call in aggregate.calls:
         canonical = None if call.carried is None else canonical_physical(call.carried, place)
         index = 0 if canonical is None else order.index(canonical)
         value = arguments[order[index]] if order else None
@@ -268,5 +268,5 @@ def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place, *, is_apart:
         definition_id=slot.query.definition_id,
         slot=slot.slot,
         window=aggregate.over,
-        is_collected=dict(aggregate.aggregates)[slot.aggregate].user is not None,
+        is_collected=dict(aggregate.calls)[slot.aggregate].user is not None,
     )

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.answer_schema import ANSWER, ANSWER_DDL, UNREADABLE
 from streamshed.answering.answering import Answering
+from streamshed.answering.derived_answers import GROUP, DerivedAnswers, whole_groups
 from streamshed.answering.dropped_windows import COHORT, Dropped, DroppedWindows, is_carried, is_dropped, together
 from streamshed.answering.summary import Summary, added, summarized
 from streamshed.answering.window_partials import WindowPartials
@@ -78,10 +79,10 @@ def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = Map
     """
 
     def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+        for batch in whole_groups(batches, answering.derived.definitions):
             yield from answering.answers(WindowPartials(batch))
 
-    return _flat(partials, nested).mapInArrow(answered, ANSWER_DDL)
+    return _flat(partials, nested, answering.derived).mapInArrow(answered, ANSWER_DDL)
 
 
 def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each by its name
@@ -119,7 +120,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         told: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []
-        for batch in batches:
+        for batch in whole_groups(batches, answering.derived.definitions):
             partials_of_windows = WindowPartials(batch)
             telling = _answered(partials_of_windows, dropped, answering.definitions_by_count)
             sums.append(window_sums(telling, answering.carried.told(telling)))
@@ -132,7 +133,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         SetAside(set_aside, query_id(), number).put(partition, unreadable)
         summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(told), summed(sums))})
 
-    flat = _flat(partials, nested)
+    flat = _flat(partials, nested, answering.derived)
     if has_cohorts:
         flat = flat.withColumn(COHORT, state_cohort(F.col("key_long"), F.col("key_text")))
     return flat.mapInArrow(answered, ANSWER_DDL)
@@ -187,7 +188,10 @@ def _answered(partials: WindowPartials, dropped: Dropped, by_count: Sequence[int
     return partials.take(np.flatnonzero(~told_nothing)) if told_nothing.any() else partials
 
 
-def _flat(partials: DataFrame, nested: Nested) -> DataFrame:
+def _flat(partials: DataFrame, nested: Nested, derived: DerivedAnswers) -> DataFrame:
+    """Say where windows end, and bring together within the micro-batch what answers are worked out of."""
+    if derived.definitions:
+        partials = partials.repartition(*GROUP)
     closes, is_answer = F.unix_micros("closes"), F.col("kind") == ANSWER
     ends = F.when(is_answer, ending_of(nested, F.col("definition_id"), F.col("window_start"), closes)).otherwise(closes)
     ends = (ends if nested else closes).alias("window_end")

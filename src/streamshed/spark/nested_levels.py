@@ -223,7 +223,7 @@ def _compiled(
 def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Level, queries: Sequence[Query]) -> Feed:
     aggregate = aggregate_of(feed)
     own = {slot.aggregate: slot for slot in slots if slot.query.definition_id == feed.definition_id}
-    in_order = [own[name] for name, _ in aggregate.aggregates]
+    in_order = [own[name] for name, _ in aggregate.calls]
     by_name = {query.name: query for query in queries}
     takers = {
         number: tuple(_asker(by_name[name], feed) for name in one.askers)

@@ -212,7 +212,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         partitions: State partitions per stage of a new checkpoint; None: as many as cores, with `elastic` as many as
             workers there may be.
         reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions",
-            "quantiles", "distincts", "collected", "rows", "count_windows".
+            "quantiles", "distincts", "collected", "distinct_values", "rows", "count_windows".
         elastic: How workers (executors) are added and released, before and beside shedding; None: their number is not
             changed.
         worker_patience: How long there may be work and no worker (executor) of the cluster, at the start or later,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -33,9 +33,9 @@ class Users:
     definitions: tuple[int, ...]
 
     @classmethod
-    def of(cls, function: AggregateKind, outputs: Iterable[Output], classes: Sequence[SharingClass]) -> Users:
-        """Find out who asks for an aggregate."""
-        asking = {(output.definition_id, output.slot) for output in outputs if output.shape.function is function}
+    def of(cls, asking_outputs: Iterable[Output], classes: Sequence[SharingClass]) -> Users:
+        """Find out where the values lie that some ask for."""
+        asking = {(output.definition_id, output.slot) for output in asking_outputs}
         of_classes = {
             one.class_id for one in classes for member in one.members if (member.definition_id, member.slot) in asking
         }
@@ -61,17 +61,29 @@ class Sketches:
         quantiles: Who asks for quantiles.
         distincts: Who asks for distinct counts.
         collected: Who asks for the values themselves, for aggregates of the user's own.
+        distinct_values: Who asks how many there are, of classes whose values are not collected anyway.
     """
 
     quantiles: Users
     distincts: Users
     collected: Users
+    distinct_values: Users
 
     @classmethod
     def of(cls, outputs: Sequence[Output], classes: Sequence[SharingClass]) -> Sketches:
         """Find out who asks for what."""
-        kinds = (AggregateKind.QUANTILE, AggregateKind.DISTINCT, AggregateKind.USER)
-        return cls(*(Users.of(kind, outputs, classes) for kind in kinds))
+
+        def of(kind: AggregateKind) -> Users:
+            return Users.of([output for output in outputs if output.shape.function is kind], classes)
+
+        collected, distinct = of(AggregateKind.USER), of(AggregateKind.COUNT_DISTINCT)
+        only_distinct = tuple(sorted(set(distinct.classes) - set(collected.classes)))
+        return cls(
+            quantiles=of(AggregateKind.QUANTILE),
+            distincts=of(AggregateKind.DISTINCT),
+            collected=collected,
+            distinct_values=replace(distinct, classes=only_distinct),
+        )
 
     def of_slices(self, layout: StateLayout) -> list[Column]:
         """Aggregates of a slice's rows, by `number`, `long`, `instant`, `text`: sketch, distinct_sketch, collected."""
@@ -83,10 +95,18 @@ class Sketches:
             hashed = F.when(self.distincts.is_of_class, F.col("long"))
             found.append(F.hll_sketch_agg(hashed, REGISTER_BITS).alias("distinct_sketch"))
         if layout.collected:
-            row = F.struct(F.col("instant"), F.col("text"))
-            kept = F.when(self.collected.is_of_class & F.col("text").isNotNull(), row)
-            found.append(F.collect_list(kept).alias("collected"))
+            found.append(self._collected(layout).alias("collected"))
         return found
+
+    def _collected(self, layout: StateLayout) -> Column:
+        """Rows one by one where their order may matter, else each value once, at no time."""
+        is_there = F.col("text").isNotNull()
+        row = F.struct(F.col("instant"), F.col("text"))
+        rows = F.collect_list(F.when(self.collected.is_of_class & is_there, row))
+        if not layout.distinct_values:
+            return rows
+        value = F.struct(F.lit(0).cast("bigint").alias("instant"), F.col("text"))
+        return F.concat(rows, F.collect_set(F.when(self.distinct_values.is_of_class & is_there, value)))
 
     def routed(self, layout: StateLayout) -> dict[str, Column]:
         """Columns of a slice on its way into a window: a sketch goes only to those who ask for it.
@@ -101,7 +121,8 @@ class Sketches:
         if layout.distincts:
             found["distinct_sketch"] = F.when(self.distincts.asks, F.col("distinct_sketch"))
         if layout.collected:
-            found["collected"] = F.when(self.collected.asks, F.col("collected"))
+            asks = self.collected.asks | self.distinct_values.asks
+            found["collected"] = F.when(asks, F.col("collected"))
         return found
 
 

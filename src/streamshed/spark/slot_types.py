@@ -14,6 +14,8 @@ from streamshed.answering.user_methods import MERGE, METHODS, UserAggregateError
 from streamshed.answering.value_kind import Notation
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
 from streamshed.network.aggregate import AggregateCall, AggregateKind, UserFunction
+from streamshed.network.derivation import Answered, Derivation
+from streamshed.network.grouping import Aggregate
 from streamshed.sharing.instructions import StreamProgram, Test
 from streamshed.sharing.network_work import AggregateSlot
 from streamshed.spark.analysis import complaint, first_refused, readable, written_names
@@ -35,7 +37,7 @@ _SUMS = frozenset(
 _NUMERIC = _SUMS | {AggregateKind.QUANTILE}
 DISPERSIONS = _SUMS - {AggregateKind.SUM, AggregateKind.AVG}
 """The aggregates for which windows keep the moments of slices."""
-_COMPARED = frozenset({AggregateKind.DISTINCT, AggregateKind.MIN, AggregateKind.MAX})
+_COMPARED = frozenset({AggregateKind.DISTINCT, AggregateKind.COUNT_DISTINCT, AggregateKind.MIN, AggregateKind.MAX})
 _LARGEST_PRECISION = 38
 
 
@@ -82,10 +84,14 @@ def _refused_expression(
 
 def slot_call(slot: AggregateSlot) -> AggregateCall:
     """Return the call that a slot is the argument of."""
+    return dict(_aggregate(slot).calls)[slot.aggregate]
+
+
+def _aggregate(slot: AggregateSlot) -> Aggregate:
     aggregate = slot.query.aggregate
     if aggregate is None:
         raise TypeError("a set-valued query has no aggregates")
-    return dict(aggregate.aggregates)[slot.aggregate]
+    return aggregate
 
 
 def presence_only(slots: Sequence[AggregateSlot]) -> frozenset[str]:
@@ -116,6 +122,8 @@ def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[
     found = types[slot.value]
     if kind in _COMPARED:
         problems += collation_problems({(f'query "{slot.query.name}": {kind} of', slot.value): found})
+    if kind is AggregateKind.COUNT_DISTINCT:
+        return [*problems, *_distinct_problems(slot, found)]
     if slot_call(slot).user is not None:
         return [*problems, *_user_problems(slot, found)]
     travels = value_kind(found)
@@ -124,7 +132,8 @@ def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[
             f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
             f" cast it to a decimal of at most {MOST_DIGITS} digits after the point"
         )
-    if travels is None or (kind in _NUMERIC and not travels.is_summable):
+    is_number = kind in _NUMERIC or slot.aggregate in _aggregate(slot).parts
+    if travels is None or (is_number and kind is not AggregateKind.DISTINCT and not travels.is_summable):
         problems.append(
             f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
             " cast it to a number first?"
@@ -137,6 +146,7 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
     call = slot_call(slot)
     user = None if call.user is None or slot.value is None else _user_shape(call.user, types[slot.value])
     counts_rows = call.argument is None
+    part = _aggregate(slot).parts.get(slot.aggregate)
     return Output(
         query=slot.query.name,
         stream=slot.query.stream.name,
@@ -149,11 +159,24 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
             share=call.share,
             user=user,
             in_cohorts=slot.query.stream.is_sampled_join,
+            parts=1 if part is None else len(part.derivation.calls),
         ),
         definition_id=slot.query.definition_id,
         slot=slot.slot,
         is_by_count=slot.query.is_by_count,
+        part=part,
     )
+
+
+def _distinct_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
+    """Values that are told apart in Python, as what they are there."""
+    kinds = [field.dataType for field in found.fields] if isinstance(found, T.StructType) else []
+    return [
+        f'query "{slot.query.name}": {slot_call(slot)} does not take {kind.simpleString()} (aggregate'
+        f' "{slot.aggregate}"): cast it to a string first?'
+        for kind in kinds
+        if value_kind(kind) is None
+    ]
 
 
 def _user_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
@@ -200,13 +223,15 @@ def _key_notation(kind: T.DataType) -> Notation:
     return Notation.NUMBER if travels is None else travels.notation
 
 
-def aggregate_type(call: AggregateCall, argument: T.DataType | None) -> T.DataType:
+def aggregate_type(call: Answered, argument: T.DataType | None) -> T.DataType:
     """Return the type in which a view shows an aggregate, and other aggregates take it.
 
     Args:
-        call: The aggregate.
-        argument: Type of what is aggregated; None for count(*).
+        call: The aggregate, or arithmetic over several.
+        argument: Type of what is aggregated; None for count(*) and arithmetic.
     """
+    if isinstance(call, Derivation):
+        return T.DoubleType()
     if call.user is not None:
         return T.DataType.fromDDL(call.user.returns)
     match call.kind, argument:

@@ -20,6 +20,7 @@ class StateLayout:
         quantiles: Sketches of values.
         distincts: Sketches of distinct values.
         collected: Lists of values, for aggregates of the user's own.
+        distinct_values: Beside them sets of values, of which nothing but their number is asked.
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
         count_windows: One more, and a stage of its own, for windows of so many rows.
         cohorts: Lists of what random groups of rows bring to the slices, where a join is sampled.
@@ -32,6 +33,7 @@ class StateLayout:
     quantiles: bool = False
     distincts: bool = False
     collected: bool = False
+    distinct_values: bool = False
     rows: bool = False
     count_windows: bool = False
     cohorts: bool = False
@@ -71,6 +73,7 @@ FAMILIES = (
     "quantiles",
     "distincts",
     "collected",
+    "distinct_values",
     "rows",
     "count_windows",
     "cohorts",

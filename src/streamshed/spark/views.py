@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 
 from streamshed.answering.answer_schema import ANSWER, ROW
 from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.aggregate import AggregateCall
 from streamshed.network.grouping import Aggregate
 from streamshed.network.network import QueryNetwork
 from streamshed.network.query import Query
@@ -69,7 +70,7 @@ def _window_view(answers: DataFrame, aggregate: Aggregate, slots: Sequence[Aggre
     arguments = {slot.aggregate: slot.value for slot in slots}
     figures = []
     for call_name, call in aggregate.aggregates:
-        argument = arguments[call_name] if call.argument is not None else None
+        argument = arguments[call_name] if isinstance(call, AggregateCall) and call.argument is not None else None
         kind = aggregate_type(call, None if argument is None else types[argument])
         lower, upper = bound_columns(call_name)
         figures += [

@@ -156,7 +156,7 @@ def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]
 
 def _values(query: Query) -> set[str]:
     """What a query aggregates but counts, which ride on whatever else is aggregated."""
-    calls = () if query.aggregate is None else query.aggregate.aggregates
+    calls = () if query.aggregate is None else query.aggregate.calls
     return {call.argument.canonical for _, call in calls if call.argument is not None}
 
 

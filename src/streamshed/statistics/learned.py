@@ -315,12 +315,12 @@ class LearnedStatistics:
     def _of_query(self, query: Query) -> _Sums | None:
         if query.aggregate is None:
             return None
-        names = (_value_name(query.name, name) for name, _ in query.aggregate.aggregates)
+        names = (_value_name(query.name, name) for name, _ in query.aggregate.calls)
         return next((self.values[name] for name in names if name in self.values), None)
 
     def _query(self, query: Query, believed: NetworkStatistics) -> QueryStatistics:
         before = believed.queries.get(query.name, QueryStatistics())
-        calls = () if query.aggregate is None else query.aggregate.aggregates
+        calls = () if query.aggregate is None else query.aggregate.calls
         moments = {name: found for name, _ in calls if (found := self._moments(query.name, name)) is not None}
         is_grouped = query.aggregate is not None and bool(query.aggregate.keys)
         groups = self._groups(query.name) if is_grouped else None
@@ -333,7 +333,8 @@ class LearnedStatistics:
         mean = sums["total"] / sums["present"]
         deviation = math.sqrt(max(0.0, sums["squares"] / sums["present"] - mean * mean))
         size = sums["sizes"] / sums["present"] if sums["sizes"] > 0 else None
-        return Moments(mean=mean, deviation=deviation, size=size)
+        present_share = min(1.0, sums["present"] / max(sums["rows"], sums["present"]))
+        return Moments(mean=mean, deviation=deviation, size=size, present_share=present_share)
 
     def _groups(self, query: str) -> GroupSizes | None:
         known = self.groups.get(query) or self.sampled_groups.get(query, {})

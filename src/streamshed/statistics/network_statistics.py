@@ -79,8 +79,10 @@ class OperatorStatistics:
 class Moments:
     """Mean μ, standard deviation σ and mean size E|v| of the values that an aggregate takes; of a count 1, 0 and 1.
 
+    `present_share` is the share of the rows that have a value, not null: those that its FILTER lets pass.
+
     Raises:
-        ValueError: The mean is not finite, or the deviation negative or not finite.
+        ValueError: The mean is not finite, the deviation negative or not finite, or the share not in (0, 1].
 
     Example:
         >>> Moments(mean=2.0, deviation=2.0).relative_square, Moments().relative_square
@@ -90,9 +92,12 @@ class Moments:
     mean: float = 1.0
     deviation: float = 0.0
     size: float | None = None
+    present_share: float = 1.0
 
     def __post_init__(self) -> None:
         _check("moments", self, "deviation")
+        if not 0 < self.present_share <= 1:
+            raise ValueError(f"moments: the share of rows with a value is in (0, 1], got {self.present_share}")
         if self.size is not None:
             _check("moments", self, "size")
         if not math.isfinite(self.mean):
@@ -257,6 +262,7 @@ def _told(error: ValidationError) -> str:
 
 
 _AMOUNT = {"type": "number", "minimum": 0}
+_SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 _AMOUNT_IF_KNOWN = {**_AMOUNT, "type": ["number", "null"]}
 
 
@@ -300,7 +306,9 @@ _SCHEMA = _of(
                     "maxItems": 2,
                 },
             },
-            moments=_by_name(_of([], mean={"type": "number"}, deviation=_AMOUNT, size=_AMOUNT_IF_KNOWN)),
+            moments=_by_name(
+                _of([], mean={"type": "number"}, deviation=_AMOUNT, size=_AMOUNT_IF_KNOWN, present_share=_SHARE)
+            ),
         )
     ),
     joins=_by_name(

@@ -23,6 +23,7 @@ from tests.spark.exactness.specification import (
 )
 from tests.spark.exactness.tables import Tables
 
+_FUNCTIONS = {"count_distinct": "count"}
 _CSV_SCHEMA = "entry string, digits string, sense string, sense_score double"
 
 
@@ -61,7 +62,7 @@ def build_query(spec: QuerySpec, streams: Mapping[str, Node], relations: Mapping
         f"{microseconds} microseconds" for microseconds in (spec.window.size, spec.window.slide, spec.window.offset)
     )
     windowed = node.window(size, every=slide, offset=offset).by(**{name: _text(sql) for name, sql in spec.keys})
-    return windowed.agg(**{call.name: _call(call) for call in spec.aggregates}).query(spec.name)
+    return windowed.agg(**{call.name: call_text(call) for call in spec.aggregates}).query(spec.name)
 
 
 def _below(node: Node, step: Step, relations: Mapping[str, Relation]) -> Node:
@@ -85,5 +86,17 @@ def _text(sql: Sql) -> str:
     return sql.spark
 
 
-def _call(call: AggregateSpec) -> str:
-    return f"{call.function}({'*' if call.argument is None else call.argument.spark})"
+def call_text(call: AggregateSpec) -> str:
+    """Write an aggregate in Spark's SQL."""
+    if call.parts and call.argument is not None:
+        return call.argument.spark.format(*map(call_text, call.parts))
+    argument = "*" if call.argument is None else call.argument.spark
+    if call.function == "count_distinct":
+        argument = f"DISTINCT {argument}"
+    is_quantile = call.function.startswith("quantile_")
+    called = (
+        f"percentile_approx({argument}, {call.function[-1]})"
+        if is_quantile
+        else f"{_FUNCTIONS.get(call.function, call.function)}({argument})"
+    )
+    return called if call.where is None else f"{called} FILTER (WHERE {call.where.spark})"

@@ -103,6 +103,18 @@ PREDICATES = (
     _predicate("n i", "n <=> i OR n > 0", "n IS NOT DISTINCT FROM i OR n > 0"),
 )
 
+ARITHMETIC = (
+    Sql("{0} / {1}", "CAST({0} AS DOUBLE) / nullif(CAST({1} AS DOUBLE), 0)", _DOUBLE),
+    Sql("100.0 * {0} / count(*)", "100 * CAST({0} AS DOUBLE) / count(*)", _DOUBLE),
+    Sql("-({0} - 2 * {1}) * 3", "-(CAST({0} AS DOUBLE) - 2 * CAST({1} AS DOUBLE)) * 3", _DOUBLE),
+    Sql(
+        "{0} / ({0} + {1}) - 1",
+        "CAST({0} AS DOUBLE) / nullif(CAST({0} AS DOUBLE) + CAST({1} AS DOUBLE), 0) - 1",
+        _DOUBLE,
+    ),
+)
+"""Arithmetic over two aggregates; what stands for DuckDB is understood by Spark, too."""
+
 NEVER = _predicate("n", "n > 1000")
 
 MAPS = (

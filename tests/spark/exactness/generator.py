@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tests.spark.exactness.catalog import (
+    ARITHMETIC,
     KEY_EXPRESSIONS,
     MAPS,
     NEVER,
@@ -39,8 +40,20 @@ OFFSETS_IN_SECONDS = (0, 0, 1, 2.5, 13, 0.000001)
 KEY_COUNTS = (0, 0, 1, 1, 1, 2, 3)
 
 _NUMERIC = frozenset({Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL})
-_NUMERIC_FUNCTIONS = ("sum", "avg", "variance", "var_pop", "stddev", "stddev_pop", "min", "max", "count")
-_OTHER_FUNCTIONS = ("min", "max", "count")
+_EXTREMES = ("min", "max", "quantile_0", "quantile_1")
+_NUMERIC_FUNCTIONS = (
+    "sum",
+    "avg",
+    "variance",
+    "var_pop",
+    "stddev",
+    "stddev_pop",
+    "count",
+    "count_distinct",
+    *_EXTREMES,
+)
+_FUNCTIONS_OF_PREDICATES = ("count_if", "bool_or", "bool_and")
+_OTHER_FUNCTIONS = ("min", "max", "count", "count_distinct")
 _LOOKUPS: tuple[tuple[str, tuple[tuple[str, str, Kind], ...], tuple[tuple[str, Kind], ...]], ...] = (
     ("labels", (("s", "label_key", Kind.TEXT),), (("label", Kind.TEXT), ("label_score", Kind.DOUBLE))),
     ("ranks", (("i", "rank_key", Kind.INTEGER),), (("region", Kind.TEXT), ("region_score", Kind.DOUBLE))),
@@ -178,11 +191,38 @@ class _Path:
         return f"k{number}", self._value(KEY_EXPRESSIONS)
 
     def _aggregate(self, number: int) -> AggregateSpec:
-        if self.chance.random() < 0.25:
-            return AggregateSpec(f"a{number}", "count", None)
+        if self.chance.random() < 0.15:
+            return self._derived(f"a{number}")
+        call = self._whole_aggregate(f"a{number}")
+        return replace(call, where=self._predicate()) if self.chance.random() < 0.2 else call
+
+    def _derived(self, name: str) -> AggregateSpec:
+        """Arithmetic over counts and whole numbers, which are exact wherever they are added up."""
+        whole = [column for column in self.columns if self.columns[column] is Kind.INTEGER]
+        parts = []
+        for number in range(2):
+            argument = None
+            if whole and self.chance.random() < 0.7:
+                column = self.chance.choice(whole)
+                argument = Sql(column, f'"{column}"', Kind.INTEGER)
+            function = "count" if argument is None else self.chance.choice(("sum", "min", "max", "count"))
+            where = self._predicate() if self.chance.random() < 0.5 else None
+            parts.append(AggregateSpec(f"{name}_{number}", function, argument, where))
+        return AggregateSpec(name, "derived", self.chance.choice(ARITHMETIC), parts=tuple(parts))
+
+    def _whole_aggregate(self, name: str) -> AggregateSpec:
+        if self.chance.random() < 0.2:
+            return AggregateSpec(name, "count", None)
+        predicate = self._predicate() if self.chance.random() < 0.2 else None
+        if predicate is not None:
+            return AggregateSpec(name, self.chance.choice(_FUNCTIONS_OF_PREDICATES), predicate)
         argument = self._value(VALUE_EXPRESSIONS)
         functions = _NUMERIC_FUNCTIONS if argument.kind in _NUMERIC else _OTHER_FUNCTIONS
-        return AggregateSpec(f"a{number}", self.chance.choice(functions), argument)
+        return AggregateSpec(name, self.chance.choice(functions), argument)
+
+    def _predicate(self) -> Sql | None:
+        entries = fitting(PREDICATES, self.columns)
+        return self.chance.choice(entries).sql if entries else None
 
 
 def _written_otherwise(query: QuerySpec, chance: random.Random) -> QuerySpec:

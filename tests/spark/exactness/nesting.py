@@ -23,7 +23,15 @@ Window = tuple[int, int, int]
 Place = tuple[int, tuple[str | None, ...], str]
 """Start of a window, microseconds; the group; the aggregate."""
 
-_CALLS = {"n": "count(*)", "t": "sum({})", "m": "max({})", "a": "avg({})", "c": "count({})"}
+_CALLS = {
+    "n": "count(*)",
+    "t": "sum({})",
+    "m": "max({})",
+    "a": "avg({})",
+    "c": "count({})",
+    "d": "(sum({}) - count(*)) / count(*)",
+    "u": "count(DISTINCT {})",
+}
 
 
 _LARGEST_SIZE = 2000

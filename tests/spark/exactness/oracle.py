@@ -24,7 +24,13 @@ from tests.spark.exactness.tables import EPOCH, SPAN_SECONDS, Tables
 
 _EPOCH_MICROSECONDS = int(EPOCH.timestamp()) * MICROSECONDS
 _MARGIN_SECONDS = 200
-_FUNCTIONS = {"variance": "var_samp", "stddev": "stddev_samp"}
+_FUNCTIONS = {
+    "variance": "var_samp",
+    "stddev": "stddev_samp",
+    "quantile_0": "min",
+    "quantile_1": "max",
+    "count_distinct": "count",
+}
 _DISPERSIONS = frozenset({"variance", "var_pop", "stddev", "stddev_pop"})
 _FLOATING = _DISPERSIONS | {"avg"}
 
@@ -154,11 +160,24 @@ def _key_sql(sql: str, kind: Kind) -> str:
 
 def _call_sql(call: AggregateSpec) -> Iterator[str]:
     """Value, number of rows or values, greatest absolute value."""
-    if call.argument is None:
-        yield from ("count(*)", "count(*)", "0")
+    if call.parts and call.argument is not None:
+        values, rows, magnitudes = zip(*map(_call_sql, call.parts), strict=True)
+        count = ["count(*)"] if "count(*)" in call.argument.duckdb else []
+        yield call.argument.duckdb.format(*(f"({value})" for value in values))
+        yield f"greatest({', '.join([*rows, *count])})"
+        yield f"greatest({', '.join(magnitudes)})"
+        return
+    only = "" if call.where is None else f" FILTER (WHERE {call.where.duckdb})"
+    if call.argument is None or call.function == "count_if":
+        # DuckDB's own count_if is null where all predicates are.
+        conditions = [sql.duckdb for sql in (call.where, call.argument) if sql is not None]
+        counted = f"count(*) FILTER (WHERE {' AND '.join(f'({one})' for one in conditions) or 'true'})"
+        yield from (counted, counted, "0")
         return
     value = f"({call.argument.duckdb})"
-    function = f"{_FUNCTIONS.get(call.function, call.function)}({value})"
+    distinct = "DISTINCT " if call.function == "count_distinct" else ""
+    function = f"{_FUNCTIONS.get(call.function, call.function)}({distinct}{value}){only}"
+    value = value if call.where is None else f"CASE WHEN {call.where.duckdb} THEN {value} END"
     is_number = call.argument.kind in {Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL}
     double = f"CAST({value} AS DOUBLE)" if is_number else "NULL::DOUBLE"
     if call.function in _DISPERSIONS:
@@ -180,6 +199,6 @@ def _expected(query: QuerySpec, row: tuple[Any, ...]) -> Iterator[tuple[Place, E
 
 
 def _kind(call: AggregateSpec) -> Kind:
-    if call.argument is None or call.function == "count":
+    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
         return Kind.INTEGER
-    return Kind.DOUBLE if call.function in _FLOATING else call.argument.kind
+    return Kind.DOUBLE if call.parts or call.function in _FLOATING else call.argument.kind

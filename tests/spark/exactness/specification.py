@@ -77,11 +77,16 @@ class WindowSpec:
 
 @dataclass(frozen=True)
 class AggregateSpec:
-    """A function of SQL over an argument; None: count(*)."""
+    """A function of SQL over an argument; None: count(*). With `where`, over the rows for which that is true.
+
+    With `parts`, the argument is arithmetic over these, written with `{0}` and `{1}` in their places.
+    """
 
     name: str
     function: str
     argument: Sql | None
+    where: Sql | None = None
+    parts: tuple["AggregateSpec", ...] = ()
 
 
 @dataclass(frozen=True)

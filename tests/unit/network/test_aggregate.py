@@ -1,7 +1,8 @@
 import pytest
 
 from streamshed.errors import InvalidExpressionError
-from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_aggregate
+from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_aggregate, user_aggregate
+from streamshed.network.declared_types import aggregate_type
 from streamshed.network.expression import parse_expression
 
 
@@ -38,17 +39,24 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
     {
         "smu(size)": 'unknown aggregate "smu" in "smu\\(size\\)" \\(did you mean "sum"\\?\\)',
         "mode(size)": "the aggregate mode .* is not supported, known are: count, sum",
-        "count(distinct host)": "DISTINCT is not supported: write approx_count_distinct",
-        "sum(a) / sum(b)": "combines aggregates: name each one",
+        "sum(distinct host)": "DISTINCT is for count\\(DISTINCT ...\\), not for sum",
+        "count(distinct a, b)": "has several arguments: count\\(DISTINCT ...\\) takes one",
+        "count(distinct *)": "has no meaning",
+        "sum(a) / sum(b)": "is more than one call",
         "sum(a) + 1": "is more than one call",
-        "sum(a) filter (where b)": "filter before the window",
+        "sum(a) filter (where b) + 1": "between aggregates there can be",
+        "sum(a) filter (where)": "unexpected",
+        "sum(a) filter (where sum(b) > 1)": "the aggregate sum\\(\\)",
+        "sum(a) filter (b)": "is more than one call",
+        "count_if(a, b)": "has several arguments: count_if takes one",
+        "bool_or(*)": "bool_or\\(\\*\\) has no meaning",
         "sum(a) over (partition by b)": "is more than one call",
         "sum(a, b)": "has several arguments: sum takes one",
         "median(a, 0.9)": "has several arguments: median takes one",
         "percentile_approx(a, b, 0.9)": "has several arguments: percentile_approx takes a value and a share",
         "percentile_approx(a)": "takes a value and a share between 0 and 1, a number, such as percent",
         "percentile_approx(a, b)": "takes a value and a share between 0 and 1, a number",
-        "percentile_approx(a, 1.0)": "takes a share between 0 and 1, such as 0.95, got 1",
+        "percentile_approx(a, 1.5)": "takes a share between 0 and 1, such as 0.95, got 1.5",
         "approx_percentile(a, -0.5)": "takes a value and a share between 0 and 1",
         "percentile_approx(a, 1L)": "takes a value and a share between 0 and 1, a number",
         "percentile_approx(a, 0.5X)": "takes a value and a share between 0 and 1, a number",
@@ -98,6 +106,51 @@ def test_a_share_is_read_as_spark_reads_numbers(number: str, share: float) -> No
     call = parse_aggregate(f"percentile_approx(greatest(a, b), {number})")
     assert (str(call.argument), call.share) == ("greatest(a, b)", share)
     assert parse_aggregate(str(call)) == call
+
+
+@pytest.mark.parametrize(
+    ("text", "same", "shown"),
+    [
+        ("count_if(a > 1)", "count(CASE WHEN a > 1 THEN 1 END)", "count_if(a > 1)"),
+        ("count(*) FILTER (WHERE a > 1)", "count_if(a > 1)", "count(*) FILTER (WHERE a > 1)"),
+        ("sum(b) filter( where a and c )", "sum(CASE WHEN a AND c THEN b END)", "sum(b) FILTER (WHERE a and c)"),
+        ("median(b) FILTER (WHERE a)", "median(CASE WHEN a THEN b END)", "percentile_approx(b, 0.5) FILTER (WHERE a)"),
+        ("count_if(a) FILTER (WHERE c)", "count(CASE WHEN c THEN CASE WHEN a THEN 1 END END)", None),
+        ("bool_or(a OR b)", "max(a OR b OR false)", "bool_or(a OR b)"),
+        ("any(a)", "bool_or(a)", "any(a)"),
+        ("some(a)", "bool_or(a)", "some(a)"),
+        ("bool_and(a OR b)", "min((a OR b) AND true)", "bool_and(a OR b)"),
+        ("every(a)", "bool_and(a)", "every(a)"),
+        ("any_value(a)", "min(a)", "any_value(a)"),
+        ("percentile_approx(a, 0)", "min(a)", "percentile_approx(a, 0)"),
+        ("percentile_approx(a, 1.0)", "max(a)", "percentile_approx(a, 1)"),
+    ],
+)
+def test_some_are_others_written_shorter(text: str, same: str, shown: str | None) -> None:
+    call = parse_aggregate(text)
+    assert call == parse_aggregate(same)
+    assert call.canonical == parse_aggregate(same).canonical
+    assert str(call) == (shown or text)
+    assert parse_aggregate(str(call)) == call
+
+
+def test_a_class_is_handed_the_rows_that_pass() -> None:
+    call = user_aggregate("stocks:LastPrice", columns=["price"], returns="double", where="price > 0")
+    whole = user_aggregate("stocks:LastPrice", columns=["price"], returns="double")
+    assert str(call) == "stocks:LastPrice(price) FILTER (WHERE price > 0)"
+    assert call.argument == parse_expression("CASE WHEN price > 0 THEN named_struct('c0', `price`) END")
+    assert call.canonical != whole.canonical
+
+
+def test_distinct_values_are_counted_by_a_class() -> None:
+    call = parse_aggregate("COUNT( distinct lower(host) ) FILTER (WHERE size > 3)")
+    assert call.kind is AggregateKind.COUNT_DISTINCT
+    assert str(call) == "count(DISTINCT lower(host)) FILTER (WHERE size > 3)"
+    assert parse_aggregate(str(call)) == call
+    assert call.canonical == parse_aggregate("count(DISTINCT lower(Host)) filter (where size>3)").canonical
+    assert call.canonical != parse_aggregate("count(DISTINCT host)").canonical
+    assert call.columns == {"host", "size"}
+    assert aggregate_type(call, {}) == "bigint"
 
 
 def test_text_only() -> None:

@@ -38,7 +38,7 @@ def test_equal_aggregates_are_one() -> None:
 
 def test_all_problems_of_aggregates_are_told() -> None:
     with pytest.raises(InvalidNetworkError) as caught:
-        packets().window("1 minute").agg(a="smu(size)", b="sum(sizze)", c="sum(size) / 2", d="count(distinct size)")
+        packets().window("1 minute").agg(a="smu(size)", b="sum(sizze)", c="sum(size) % 2", d="sum(distinct size)")
     assert len(caught.value.problems) == 4
     assert all(problem.startswith('stream "packets", agg: ') for problem in caught.value.problems)
 

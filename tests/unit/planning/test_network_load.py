@@ -96,6 +96,28 @@ def test_a_count_is_as_sure_whatever_the_values_beside_it() -> None:
     assert demand.coefficient == pytest.approx(1 / 10_000)
 
 
+@pytest.mark.parametrize(("call", "coefficient"), [("count_if(value > 9)", 1 / 500), ("sum(value)", 5 / 500)])
+def test_rows_that_a_filter_leaves_out_tell_nothing(call: str, coefficient: float) -> None:
+    known = NetworkStatistics(
+        streams={"packets": StreamStatistics(rows_per_second=1000.0)},
+        queries={"some": QueryStatistics(moments={"a": Moments(mean=10.0, deviation=20.0, present_share=0.05)})},
+    )
+    asked = network(rows_of("packets").window("10 seconds").agg(a=call, n="count(*)").query("some"))
+    [demand] = network_load(asked, known, trigger_interval_seconds=2.0).demands
+    assert demand.coefficient == pytest.approx(coefficient)
+
+
+def test_arithmetic_demands_what_its_hardest_part_does() -> None:
+    moments = {"x: sum(value)": Moments(mean=10.0, deviation=20.0), "x: sum(value * value)": Moments(deviation=3.0)}
+    known = NetworkStatistics(
+        streams={"packets": StreamStatistics(rows_per_second=1000.0)}, queries={"q": QueryStatistics(moments=moments)}
+    )
+    asked = rows_of("packets").window("10 seconds").agg(x="sum(value) / sum(value * value) - count(*)").query("q")
+    [demand] = network_load(network(asked), known, trigger_interval_seconds=2.0).demands
+    assert demand.coefficient == pytest.approx((1 + 9) / 10_000)
+    assert not demand.is_protected
+
+
 def test_spreads_depend_on_the_fourth_power_of_values() -> None:
     known = NetworkStatistics(streams={"packets": StreamStatistics(rows_per_second=1000.0)})
     window = rows_of("packets").window("10 seconds")

@@ -8,7 +8,7 @@ from tests.unit.planning.networks import aggregating, counting, rows_of
 
 SPREADS = ["variance(value)", "var_pop(value)", "stddev(value)", "stddev_pop(value)"]
 SCALABLE = ["count(*)", "count(value)", "sum(value)", "avg(value)", "median(value)", *SPREADS]
-UNSCALABLE = ["min(value)", "max(value)", "approx_count_distinct(value)"]
+UNSCALABLE = ["min(value)", "max(value)", "approx_count_distinct(value)", "count(DISTINCT value)"]
 
 
 def test_every_kind_of_aggregate_is_decided() -> None:
@@ -17,6 +17,7 @@ def test_every_kind_of_aggregate_is_decided() -> None:
         AggregateKind.MIN,
         AggregateKind.MAX,
         AggregateKind.DISTINCT,
+        AggregateKind.COUNT_DISTINCT,
         AggregateKind.USER,
     }
 
@@ -34,6 +35,13 @@ def test_what_cannot_be_scaled_is_refused_with_the_ways_out(call: str) -> None:
     message = str(refusal.value)
     for part in ("'query'", "answer", 'mode="exact"', 'unscalable="keep"'):
         assert part in message
+
+
+def test_of_arithmetic_the_part_is_named_that_cannot_be_scaled() -> None:
+    asked = network(rows_of("packets").window("1 minute").agg(x="sum(value) / max(value)").query("q"))
+    with pytest.raises(UnsheddableQueryError, match=r"query 'q': x = max\(value\) cannot be scaled up"):
+        check_scalable(asked)
+    assert protected_streams(asked) == {"packets": ("q",)}
 
 
 def test_all_such_queries_are_named_at_once() -> None:

@@ -23,7 +23,7 @@ KNOWN = NetworkStatistics(
             seconds_per_row=1e-7,
             seconds_per_group=1e-5,
             groups=GroupSizes(((10.0, 3.0), (1.0, 100.0))),
-            moments={"total": Moments(mean=-2.0, deviation=4.0)},
+            moments={"total": Moments(mean=-2.0, deviation=4.0, present_share=0.5)},
         )
     },
 )

@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from streamshed.network.aggregate import AggregateKind
 from streamshed.network.cohorts import COHORTS, part_name
 from streamshed.network.gaps_by import GapsBy
 from streamshed.network.grouping import Aggregate, NamedCall
@@ -230,14 +229,14 @@ def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery
         work=(query.rows.address, *[str(key.expression) for key in keys]),
         is_by_group=is_by_group,
         sides=sides,
-        collects_rows=any(call.kind is AggregateKind.USER for _, call in _innermost_calls(query)),
+        collects_rows=any(call.user is not None for _, call in _innermost_calls(query)),
     )
 
 
 def _innermost_calls(query: Query) -> Sequence[NamedCall]:
     """What is aggregated of a stream's rows."""
     innermost = next((node for node in query.node.path if isinstance(node, Aggregate)), None)
-    return () if innermost is None else innermost.aggregates
+    return () if innermost is None else innermost.calls
 
 
 def _epoch(window: WindowSpecification, batch: int) -> int:

@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.exactness.build import call_text
 from tests.spark.exactness.oracle import Expected, Place
 from tests.spark.exactness.specification import (
     AggregateSpec,
@@ -41,6 +42,7 @@ _RULES_THAT_MOVE_FILTERS = (
     "InferFiltersFromConstraints",
 )
 _NUMBERS = frozenset({Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL})
+_FUNCTIONS = {"quantile_0": "min", "quantile_1": "max", "count_distinct": "count"}
 _FLOATING = frozenset({"avg", "variance", "var_pop", "stddev", "stddev_pop"})
 
 
@@ -132,24 +134,36 @@ def _below(rows: DataFrame, step: Step, relations: Mapping[str, DataFrame]) -> D
 
 
 def _call(call: AggregateSpec, index: int) -> Iterable[Column]:
-    """The aggregate, the number of rows or values, the greatest absolute value."""
-    if call.argument is None:
-        parts = [F.count(F.lit(1)), F.count(F.lit(1)), F.lit(0.0)]
-    else:
-        value = F.expr(call.argument.spark)
-        # Integers are summed exactly; Spark's own sum would overflow where ours does not.
-        summed = value.cast("decimal(38,0)") if call.argument.kind in {Kind.INTEGER, Kind.BIG} else value
-        function = getattr(F, call.function)(summed if call.function == "sum" else value)
-        size = F.max(F.abs(value.cast("double"))) if call.argument.kind in _NUMBERS else F.lit(0.0)
-        parts = [function, F.count(value), size]
     names = ("value", "rows", "magnitude")
-    return [part.alias(f"{name}_{index}") for part, name in zip(parts, names, strict=True)]
+    return [part.alias(f"{name}_{index}") for part, name in zip(_parts(call), names, strict=True)]
+
+
+def _parts(call: AggregateSpec) -> tuple[Column, Column, Column]:
+    """The aggregate, the number of rows or values, the greatest absolute value."""
+    if call.parts and call.argument is not None:
+        _, rows, sizes = zip(*(_parts(part) for part in call.parts), strict=True)
+        count = [F.count(F.lit(1))] if "count(*)" in call.argument.duckdb else []
+        value = F.expr(call.argument.duckdb.format(*map(call_text, call.parts))).cast("double")
+        return value, F.greatest(*rows, *count), F.greatest(*sizes)
+    only = F.lit(True) if call.where is None else F.expr(call.where.spark)
+    if call.argument is None or call.function == "count_if":
+        counted = F.count_if(only if call.argument is None else only & F.expr(call.argument.spark))
+        return counted, counted, F.lit(0.0)
+    value = F.when(only, F.expr(call.argument.spark))
+    # Integers are summed exactly; Spark's own sum would overflow where ours does not.
+    summed = value.cast("decimal(38,0)") if call.argument.kind in {Kind.INTEGER, Kind.BIG} else value
+    function = getattr(F, _FUNCTIONS.get(call.function, call.function))(summed if call.function == "sum" else value)
+    if call.function == "count_distinct":
+        # Streams of Spark's have no distinct counts; -0.0 is 0.0.
+        function = F.size(F.collect_set(value + F.lit(0.0) if call.argument.kind is Kind.DOUBLE else value))
+    size = F.max(F.abs(value.cast("double"))) if call.argument.kind in _NUMBERS else F.lit(0.0)
+    return function, F.count(value), size
 
 
 def _kind(call: AggregateSpec) -> Kind:
-    if call.argument is None or call.function == "count":
+    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
         return Kind.INTEGER
-    return Kind.DOUBLE if call.function in _FLOATING else call.argument.kind
+    return Kind.DOUBLE if call.parts or call.function in _FLOATING else call.argument.kind
 
 
 def _encoded(value: Column, kind: Kind) -> Column:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from scipy.stats import binom
 
 from streamshed.network.query import Query
+from streamshed.planning.quantization import WHOLE
 from tests.spark.event_times import seconds_of
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome
@@ -22,13 +23,14 @@ from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
 RANKED = {"middle": "median(v)", "top": "percentile_approx(v, 0.95)"}
 SHARES = {"middle": 0.5, "top": 0.95}
-QUERIES = ("short", "selected", "long", "grouped", "rare", "ranked", "ranked_by", "kept")
+QUERIES = ("short", "selected", "long", "grouped", "rare", "ranked", "ranked_by", "kept", "derived")
 ASKED = {
     "short": Asked(size=1),
     "selected": Asked(size=1, where=lambda rows: rows["v"] > 50),
     "long": Asked(size=90, slide=30),
     "grouped": Asked(size=20, by=lambda rows: rows["g"]),
 }
+DERIVED = {"percent": "100.0 * count_if(v > 50) / count(*)", "ratio": "sum(v) / sum(v + id % 10)"}
 KEPT_OF = 4
 """One of so many rows is asked for as it is."""
 
@@ -46,6 +48,7 @@ def _queries(setting: Setting) -> Iterable[Query]:
         rows.window("20 seconds").agg(**RANKED).query("ranked"),
         rows.window("20 seconds").by("g").agg(**RANKED).query("ranked_by"),
         rows.filter(f"id % {KEPT_OF} = 0").query("kept"),
+        rows.window("2 seconds").agg(**DERIVED).query("derived"),
     ]
 
 
@@ -180,6 +183,35 @@ def test_groups_are_scaled_each_on_its_own(outcome: Outcome, rows: DrawnRows) ->
             deviations.append((row.value - truth) / row.standard_error)
     assert len(deviations) > 15
     assert np.mean(np.abs(deviations) < 3) > 0.97
+
+
+def test_arithmetic_is_over_what_the_kept_rows_tell_within_bounds_that_hold(outcome: Outcome, rows: DrawnRows) -> None:
+    kept, held = rows.kept("derived"), []
+    for row in outcome.rows("derived"):
+        sample, inside = kept.inside(row), rows.inside(row)
+        value = _worked_out(str(row.aggregate), sample, sample.rates("derived"))
+        truth = _worked_out(str(row.aggregate), inside, np.ones(len(inside)))
+        is_whole = bool((inside.codes("derived") == WHOLE).all())
+        assert row.exact == is_whole
+        assert row.value == (None if value is None else pytest.approx(value, rel=1e-9))
+        if is_whole:
+            assert (row.lower, row.upper) == (row.value, row.value)
+        elif row.lower is not None and not row.low:
+            assert row.upper is not None
+            assert truth is not None
+            held.append(row.lower <= truth <= row.upper)
+    assert len(held) > STEPS
+    assert sum(held) >= binom.ppf(0.001, len(held), CONFIDENCE)
+
+
+def _worked_out(aggregate: str, rows: DrawnRows, rates: np.ndarray) -> float | None:
+    """A derived answer of rows, each counted by its rate; of all of a window, by 1."""
+    if not len(rows):
+        return None
+    values, weights = rows["v"].astype(float), 1 / rates
+    if aggregate == "percent":
+        return float(100 * (weights * (values > 50)).sum() / weights.sum())
+    return float((weights * values).sum() / (weights * (values + rows["id"] % 10)).sum())
 
 
 @pytest.mark.parametrize("query", ["ranked", "ranked_by"])

@@ -1,0 +1,144 @@
+"""Answers that follow from others: their values, what they claim, and which partials they need together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from streamshed.answering.answering import Answering
+from streamshed.answering.derived_answers import whole_groups
+from streamshed.answering.output import Output, Shape
+from streamshed.answering.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.aggregate import AggregateKind
+from streamshed.network.derivation import Derivation, parse_answer
+from streamshed.network.grouping import PartOf
+from tests.unit.answering.partials import SECOND, kept, partials
+
+DOUBLE, LONG = ValueKind(Carriage.DOUBLE, Notation.NUMBER), ValueKind(Carriage.LONG, Notation.NUMBER)
+
+
+def outputs(text: str, value: ValueKind = DOUBLE, *, keys: int = 0) -> list[Output]:
+    """The parts of one answer, each argument in a slot of its own."""
+    derivation = parse_answer(text)
+    assert isinstance(derivation, Derivation)
+    slots: dict[str, int] = {}
+    found = []
+    for number, call in enumerate(derivation.calls):
+        slot = 0 if call.argument is None else slots.setdefault(call.argument.canonical, len(slots))
+        shape = Shape(call.kind, call.argument is None, value, (Notation.TEXT,) * keys, parts=len(derivation.calls))
+        found.append(Output("q", "s", f"a: {call}", shape, 7, slot, part=PartOf("a", derivation, number)))
+    return found
+
+
+def told(asked: list[Output], *rows: dict[str, Any]) -> list[dict[str, Any]]:
+    batches = Answering(asked, confidence=0.95).answers(partials(*rows))
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def sums(slot: int, total: int, start: int = 0, **more: Any) -> dict[str, Any]:
+    """A sum of whole numbers."""
+    low, high = total % 2**32, total // 2**32
+    return {"slot": slot, "window_start": start, "total": float(total), "total_weighted": float(total)} | {
+        "sum_low": low,
+        "sum_high": high,
+        **more,
+    }
+
+
+def test_only_what_was_asked_for_is_answered_window_by_window() -> None:
+    plain = Output("q", "s", "n", Shape(AggregateKind.COUNT, True, None, ()), 7, 0)
+    rows = [sums(slot, total, start) for slot, start, total in [(0, 1, 9), (1, 0, 4), (0, 0, 2), (1, 1, 3)]]
+    answers = told([plain, *outputs("sum(a) / sum(b)", LONG)], *rows)
+    found = {(row["aggregate"], row["window_start"].microsecond): row["value"] for row in answers}
+    assert found == {("n", 0): 1.0, ("n", 1): 1.0, ("a", 0): 0.5, ("a", 1): 3.0}
+    exact = next(row for row in answers if row["aggregate"] == "a")
+    assert (exact["exact"], exact["confidence"], exact["standard_error"], exact["reason"]) == (True, 1.0, 0.0, None)
+    assert (exact["lower"], exact["upper"], exact["value_text"]) == (0.5, 0.5, "0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "b", "value"),
+    [
+        ("sum(a) / sum(b)", 5, 0, None),
+        ("sum(a) + sum(b)", None, 3, None),
+        ("sum(a) - sum(b)", 2**60 + 1, 2**60, 1.0),
+        ("1 / (sum(a) - sum(b))", 2**60 + 2, 2**60, 0.5),
+        ("1 / (sum(a) - sum(b))", 2**60, 2**60, None),
+        ("sum(a) * sum(b) / sum(b)", 2**54 + 2, 3, float(2**54 + 2)),
+        ("-sum(a) * 2", 3, 1, -6.0),
+    ],
+)
+def test_exact_answers_are_right_to_the_last_digit(text: str, a: int | None, b: int, value: float | None) -> None:
+    asked = outputs(text, LONG)
+    rows = [sums(0, 0, present=0, present_weighted=0.0) if a is None else sums(0, a), sums(1, b)]
+    [answer] = told(asked, *rows[: max(one.slot for one in asked) + 1])
+    assert (answer["value"], answer["exact"]) == (value, True)
+    assert answer["lower"] == answer["upper"] == value
+    assert (None if answer["value_text"] is None else float(answer["value_text"])) == value
+
+
+def test_a_share_of_a_sample_is_as_near_as_its_rows_tell() -> None:
+    """Of 400 rows kept at 0.25, 100 pass: 25 %, give or take sqrt(0.25 · 0.75 · 0.75 / 400) = 1.875 %."""
+    asked = outputs("100 * count(a) / count(*)")
+    marks = {**kept(0.25, np.ones(100)), "rows": 400, "rows_weighted": 1600.0, "rows_excess": 400 * 12.0}
+    [answer] = told(asked, marks)
+    assert (answer["value"], answer["value_text"], answer["exact"]) == (25.0, None, False)
+    assert answer["standard_error"] == pytest.approx(1.875)
+    assert answer["upper"] - 25.0 == pytest.approx(25.0 - answer["lower"])
+    assert answer["upper"] - 25.0 == pytest.approx(1.984 * 1.875, rel=0.01)
+    assert (answer["confidence"], answer["rows_used"], answer["low"], answer["reason"]) == (0.95, 400, False, "sampled")
+
+
+def test_of_few_rows_bounds_are_what_the_parts_allow() -> None:
+    """Each part holds with 0.975, so both hold with 0.95: the quotient is between those of their ends."""
+    asked = outputs("count(a) / count(b)")
+    rows = [{**kept(0.5, np.ones(n)), "slot": slot, "rows": 12, "rows_weighted": 24.0} for slot, n in ((0, 5), (1, 12))]
+    alone = [
+        Output("q", "s", str(slot), Shape(AggregateKind.COUNT, False, DOUBLE, (), parts=2), 7, slot) for slot in (0, 1)
+    ]
+    of_a, of_b = told(alone, *rows)
+    [answer] = told(asked, *rows)
+    assert answer["value"] == pytest.approx(5 / 12)
+    assert answer["lower"] == pytest.approx(of_a["lower"] / of_b["upper"])
+    assert answer["upper"] == pytest.approx(of_a["upper"] / of_b["lower"])
+    assert (answer["confidence"], answer["standard_error"]) == (0.95, None)
+
+
+def test_of_values_that_hardly_differ_no_digits_are_made_up() -> None:
+    """Sum and count go together so closely that nothing is left of the variance of their quotient."""
+    chance = np.random.default_rng(1)
+    values = 1.0 + 1e-9 * chance.normal(size=400)
+    [answer] = told(outputs("sum(a) / count(a)"), kept(0.25, values))
+    assert answer["value"] == pytest.approx(1.0)
+    assert answer["standard_error"] is None
+    assert answer["lower"] < 0.9
+    assert answer["upper"] > 1.1
+
+
+def test_what_a_divisor_may_be_bounds_nothing() -> None:
+    rows = [{**kept(0.5, values), "slot": slot} for slot, values in ((0, [1.0] * 60), (1, [1.0] * 31 + [-1.0] * 29))]
+    [answer] = told(outputs("sum(a) / sum(b)"), *rows)
+    assert (answer["value"], answer["lower"], answer["upper"]) == (30.0, None, None)
+
+
+def test_a_part_without_its_window_is_no_answer() -> None:
+    with pytest.raises(ValueError, match='answers of q, "a": a part has other windows'):
+        told(outputs("sum(a) / sum(b)", LONG), sums(0, 1), sums(1, 2, SECOND))
+
+
+def test_only_where_parts_lie_apart_partials_have_to_come_together() -> None:
+    apart, alike = outputs("sum(a) / sum(b)"), outputs("sum(a) / count(*)")
+    assert Answering(apart, confidence=0.95).derived.definitions == (7,)
+    assert Answering(alike, confidence=0.95).derived.definitions == ()
+    [answer] = told(alike, {**kept(1.0, [1.0, 2.0, 6.0])})
+    assert (answer["value"], answer["exact"]) == (3.0, True)
+
+
+def test_partials_of_a_group_are_brought_together_and_others_pass() -> None:
+    batches = [pa.record_batch({"definition_id": ids, "n": ids}) for ids in ([1, 2, 1], [2, 3], [1])]
+    first, second, waited = whole_groups(batches, [1])
+    assert [batch.column("n").to_pylist() for batch in (first, second, waited)] == [[2], [2, 3], [1, 1, 1]]
+    assert list(whole_groups(batches, [])) == batches

@@ -11,6 +11,7 @@ from streamshed.network.aggregate import AggregateCall, AggregateKind, parse_agg
 from streamshed.network.declared_types import aggregate_problem, aggregate_type, declared_type, key_problem
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
+from streamshed.network.keywords import with_advice
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.numbering import is_row_count, parse_window_length
@@ -125,6 +126,7 @@ class Aggregate(Operator):
         arguments = [call.argument for _, call in self.aggregates if call.argument is not None]
         return [*(key.expression for key in self.keys), *arguments]
 
+    @with_advice
     def query(
         self,
         name: str,

@@ -11,6 +11,7 @@ from streamshed.network.duration import parse_duration
 from streamshed.network.given import is_a, is_filled_text
 from streamshed.network.identity import Identity, IdentityKind, row_identity
 from streamshed.network.join_source import JoinSource
+from streamshed.network.keywords import with_advice
 from streamshed.network.names import name_problem, reserved_problem
 from streamshed.network.node import Node
 from streamshed.network.numbering import format_length, parse_length
@@ -146,6 +147,7 @@ class Stream(Node):
         return self.name
 
 
+@with_advice
 def stream(  # noqa: PLR0913 - one argument per property of a stream
     name: str,
     source: object,

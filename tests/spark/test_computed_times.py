@@ -29,6 +29,9 @@ ANY_HOUR = [
 SIZE, SLIDE, OFFSET = 7_000, 3_000, 1_000
 """Of windows before and after 1970, milliseconds."""
 
+NO_TIMES = [None, 2**63 - 1, -(2**63)]
+"""Milliseconds that are no time; the queries group by what is computed of them, too."""
+
 W1, W2 = 3_000, 1_000
 """How long rows wait for partners, milliseconds."""
 
@@ -65,6 +68,10 @@ def _queries() -> list[Query]:
     return [
         local.window("1 day").agg(n="count(*)").query("local"),
         old.window(f"{SIZE} ms", **lengths).by("k").agg(n="count(*)", total="sum(ms)").query("old"),
+        old.window(f"{SIZE} ms", **lengths)
+        .by(second="second(timestamp_millis(ms))")
+        .agg(n="count(*)")
+        .query("by_time"),
         old.window("100 rows", every="50 rows").agg(total="sum(ms)").query("rows"),
         pairs.window(f"{SIZE} ms", **lengths).agg(n="count(*)").query("pairs"),
     ]
@@ -74,7 +81,7 @@ def _queries() -> list[Query]:
 def found(spark: SparkSession) -> pa.Table:
     inputs = {
         "local": table_of(spark, [{"ts": instant} for instant in ANY_HOUR], "ts timestamp"),
-        "old": table_of(spark, OLD, "ms bigint, k int"),
+        "old": table_of(spark, [*OLD, *({"ms": ms, "k": 0} for ms in NO_TIMES)], "ms bigint, k int"),
         "calls": table_of(spark, CALLS, "ms bigint, k int"),
         "alerts": table_of(spark, ALERTS, "at string, k int, ms bigint").drop("ms"),
     }
@@ -83,7 +90,7 @@ def found(spark: SparkSession) -> pa.Table:
 
 def values(found: pa.Table, query: str, aggregate: str) -> dict[tuple[Any, ...], float]:
     rows = [row for row in found.to_pylist() if (row["query"], row["aggregate"]) == (query, aggregate)]
-    assert all(row["kind"] == "answer" and row["exact"] for row in rows)
+    assert {(row["kind"], row["exact"]) for row in rows} == {("answer", True)}
     return {(row["window_start"], *(row["key"] or ())): row["value"] for row in rows if row["value"]}
 
 
@@ -105,6 +112,16 @@ def test_windows_before_1970_are_those_of_duckdb(found: pa.Table) -> None:
     starts = {w: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=w) for w, *_ in rows}
     assert values(found, "old", "n") == {(starts[w], str(k)): n for w, k, n, _ in rows}
     assert values(found, "old", "total") == {(starts[w], str(k)): float(total) for w, k, _, total in rows if total}
+
+
+def test_rows_without_a_time_are_told_and_end_nothing(found: pa.Table) -> None:
+    unreadable = [row for row in found.to_pylist() if row["kind"] == "unreadable"]
+    assert [(row["query"], row["reason"]) for row in unreadable] == [
+        ("old", "event time is null or cannot be computed")
+    ] * len(NO_TIMES)
+    by_time, by_k = (values(found, query, "n") for query in ("by_time", "old"))
+    assert len(by_time) > len(by_k)
+    assert sum(by_time.values()) == sum(by_k.values())
 
 
 def test_windows_of_rows_go_by_times_before_1970(found: pa.Table) -> None:

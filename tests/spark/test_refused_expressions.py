@@ -19,6 +19,10 @@ def _counted(node: Node) -> QueryNetwork:
     return network(node.window("10 seconds").agg(n="count(*)").query("q"))
 
 
+def _timed(events: Node, time: str) -> QueryNetwork:
+    return _counted(stream("events", events.stream.source, time=time))
+
+
 REFUSED: dict[str, tuple[Callable[[Node], QueryNetwork], str]] = {
     "an unknown function": (
         lambda events: _counted(events.filter("v > 1").filter("lenght(s) > 2").filter("v < 9")),
@@ -47,6 +51,18 @@ REFUSED: dict[str, tuple[Callable[[Node], QueryNetwork], str]] = {
     "an unknown function of a key": (
         lambda events: network(events.window("10 seconds").by(k="bucket_of(v)").agg(n="sum(v)").query("q")),
         r'query "q", "bucket_of\(v\)": Spark says: ',
+    ),
+    "an event time that is no time": (
+        lambda events: _timed(events, "v + 1"),
+        r'stream "events": its time "v \+ 1" is a bigint, expected a timestamp: cast it\?',
+    ),
+    "an event time by an unknown function": (
+        lambda events: _timed(events, "timestamp_milis(v)"),
+        r'stream "events": its time "timestamp_milis\(v\)": Spark says: .*timestamp_milis',
+    ),
+    "an event time of types that do not go together": (
+        lambda events: _timed(events, "timestamp_millis(s)"),
+        r'stream "events": its time "timestamp_millis\(s\)": Spark says: ',
     ),
 }
 

@@ -97,7 +97,7 @@ class _DocumentReader:
     def read(self) -> NetworkDocument | None:
         """Read everything; None where the network has problems."""
         nodes: dict[str, Node | None] = {
-            name: read_stream(place, name, body, self._folder)
+            name: read_stream(place, name, body, self._folder, self._sql)
             for name, (place, body) in self._entries("streams").items()
         }
         relations = {

@@ -9,6 +9,7 @@ from jsonschema.exceptions import ValidationError
 from streamshed.errors import closest_name
 from streamshed.network.document_problem import Findings, Keys, Place
 from streamshed.network.document_schema import DOCUMENT_SCHEMA
+from streamshed.network.keywords import advice_on, our_word
 from streamshed.network.schema_forms import Schema
 
 _KINDS = {
@@ -107,12 +108,14 @@ def _report_unknown_keys(value: Mapping[str, object], schema: Schema, place: Pla
     known = schema["properties"]
     for key in _unknown_keys(value, schema):
         candidates = [name for name in known if name not in value]
-        place.at(key).report(value[key], "unknown key", closest_name(key, candidates))
-        place.findings.unusable.add((*place.keys, key))
+        meant = our_word(key, candidates)
+        advice = None if meant else advice_on(key, candidates)
+        place.at(key).report(value[key], f"unknown key{'' if advice is None else f': {advice}'}", meant)
+        place.findings.unusable |= {(*place.keys, name) for name in (key, meant) if name is not None}
 
 
 def _report_missing(value: Mapping[str, object], needed: list[str], schema: Schema, place: Place) -> None:
-    misspelled = {closest_name(key, schema["properties"]) for key in _unknown_keys(value, schema)}
+    misspelled = {our_word(key, schema["properties"]) for key in _unknown_keys(value, schema)}
     for key in needed:
         if key in value or key in misspelled or (*place.keys, key) in place.findings.unusable:
             continue
@@ -147,7 +150,7 @@ def _meant(value: Mapping[str, object], marks: list[str], known: set[str]) -> li
     given = [mark for mark in marks if mark in value]
     if given:
         return given
-    close = {closest_name(key, marks) for key in value if key not in known}
+    close = {our_word(key, marks) for key in value if key not in known}
     return [mark for mark in marks if mark in close]
 
 

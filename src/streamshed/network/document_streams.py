@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamshed.network.columns import Column, declared_name, parse_schema
 from streamshed.network.document_problem import Place, problems_of
+from streamshed.network.document_sql import SqlReader
 from streamshed.network.document_values import (
     duration_at,
     is_given,
@@ -38,7 +39,7 @@ _KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 )
 
 
-def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Path) -> Stream | None:
+def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Path, sql: SqlReader) -> Stream | None:
     """Read one stream.
 
     Args:
@@ -46,6 +47,7 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         name: Its name.
         body: What the document says of it, as far as its shape is right.
         folder: Where relative paths begin.
+        sql: Reads an event time that is computed.
 
     Returns:
         The stream; where it has problems, one with the columns it would have, so that operators can be
@@ -78,7 +80,10 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
         is_numbered=is_numbered,
         max_ahead_microseconds=duration_at(place, body, "max_ahead"),
     )
-    if problems := problems_of(stream):
+    problems = problems_of(stream)
+    if not (problems or is_numbered or declared_name(time, _by_name(all_columns))):
+        sql.expression(place.at("time"), time)
+    if problems:
         _report(place, name, body, problems)
         clock = text_at(body, "clock") or default_clock(name, is_numbered=is_numbered)
         return _stand_in(name, clock, source, all_columns, time, is_numbered=is_numbered)
@@ -145,6 +150,10 @@ def _is_numbered(place: Place, name: str, body: Mapping[str, object]) -> bool:
     elif len(given) > 1:
         place.report(name, "expected only one of time, number")
     return given == ["number"]
+
+
+def _by_name(columns: Iterable[Column]) -> dict[str, str | None]:
+    return {column.name: column.type for column in columns}
 
 
 def _stand_in(

@@ -27,3 +27,10 @@ LITERAL_FUNCTIONS = _words("current_date current_time current_timestamp current_
 
 FUNCTIONS_OF_A_UNIT = _words("date_add date_diff dateadd datediff timediff timestampadd timestampdiff")
 TIME_UNITS = _words("year quarter month week day dayofyear hour minute second millisecond microsecond")
+CHANGING_FUNCTIONS = _words(
+    """
+    curdate current_date current_time current_timestamp localtimestamp monotonically_increasing_id now rand randn random
+    randstr shuffle spark_partition_id uniform uuid
+    """
+)
+"""Functions that may give another value when a row is read again."""

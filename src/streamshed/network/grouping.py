@@ -12,6 +12,7 @@ from streamshed.network.declared_types import aggregate_problem, aggregate_type,
 from streamshed.network.derivation import Answered, Derivation, parse_answer
 from streamshed.network.expression import Expression, parse_expression, quoted
 from streamshed.network.given import is_text
+from streamshed.network.keywords import with_advice
 from streamshed.network.names import name_problem
 from streamshed.network.node import Node
 from streamshed.network.numbering import is_row_count, parse_window_length
@@ -161,6 +162,7 @@ class Aggregate(Operator):
         arguments = [call.argument for _, call in self.calls if call.argument is not None]
         return [*(key.expression for key in self.keys), *arguments]
 
+    @with_advice
     def query(
         self,
         name: str,

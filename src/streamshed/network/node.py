@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from streamshed.network.keywords import with_advice
 from streamshed.network.words_of_spark import absent
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Node(ABC):
         fields: Mapping[str, object] = getattr(type(self), "__dataclass_fields__", {})
         return {name: value for name, value in self.__dict__.items() if name in fields}
 
+    @with_advice
     def filter(self, predicate: str) -> "Node":
         """Keep the rows for which an SQL predicate is true.
 
@@ -104,6 +106,7 @@ class Node(ABC):
 
         return make_map(self, columns)
 
+    @with_advice
     def lookup(
         self,
         relation: "Relation",
@@ -125,6 +128,7 @@ class Node(ABC):
 
         return make_join(self, relation, on, columns)
 
+    @with_advice
     def semijoin(
         self, relation: "Relation", *, on: str | Sequence[str] | Mapping[str, str], negate: bool = False
     ) -> "Node":
@@ -142,6 +146,7 @@ class Node(ABC):
 
         return make_semijoin(self, relation, on, negate=negate)
 
+    @with_advice
     def join(  # noqa: PLR0913 - one argument per property of a join
         self,
         other: "Node",
@@ -219,6 +224,7 @@ class Node(ABC):
             sampled_side=sampled_side,
         )
 
+    @with_advice
     def apply(self, function: Callable[..., Any] | str, *, columns: Sequence[str], into: str, returns: str) -> "Node":
         """Add a column computed by a vectorized Python function.
 
@@ -235,6 +241,7 @@ class Node(ABC):
 
         return make_apply(self, function, columns, into, returns)
 
+    @with_advice
     def window(self, size: str | int, every: str | int | None = None, offset: str | int | None = None) -> "Windowed":
         """Cut event time, or the numbers of a stream that has them, into windows, to be grouped and aggregated.
 
@@ -253,6 +260,7 @@ class Node(ABC):
 
         return make_windowed(self, size, every, offset)
 
+    @with_advice
     def query(
         self, name: str, weight: float = 1.0, *, priority: int = 0, mode: "AnswerMode | str" = "approximate"
     ) -> "Query":

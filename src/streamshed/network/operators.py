@@ -245,8 +245,11 @@ def written_problems(name: str, node: Node) -> list[str]:
     if (aggregated := last_aggregate(node)) is not None:
         if name.lower() == next(iter(aggregated.columns)):
             return [f'"{name}" is the time of the answers of "{aggregated}" and cannot be replaced']
-    elif name.lower() == node.stream.time.lower():
-        what, argument = ("number", "number") if node.stream.is_numbered else ("event time", "time")
+    elif name.lower() in {column.lower() for column in node.stream.attribute.expression.columns}:
+        what = "number" if node.stream.is_numbered else "event time"
+        if node.stream.attribute.column is None:
+            return [f'"{name}" is what {what} is made of and cannot be replaced: give the new column another name']
+        argument = "number" if node.stream.is_numbered else "time"
         return [f'"{name}" is the {what} and cannot be replaced: declare another column as {argument}= of the stream']
     reserved = reserved_problem("column", name)
     return [] if reserved is None else [reserved]

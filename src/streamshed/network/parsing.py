@@ -7,6 +7,7 @@ from enum import StrEnum
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column, parse_schema
 from streamshed.network.given import given_options, is_filled_text
+from streamshed.network.keywords import with_advice
 
 
 class TextFormat(StrEnum):
@@ -40,6 +41,7 @@ class Parse:
             raise InvalidNetworkError(f'parsing "{self.column}" needs a schema, such as "ts timestamp, size int"')
 
 
+@with_advice
 def parse_json(column: str, schema: str, *, options: Mapping[str, str] | None = None) -> Parse:
     """Say that a column holds JSON text.
 
@@ -51,6 +53,7 @@ def parse_json(column: str, schema: str, *, options: Mapping[str, str] | None = 
     return Parse(TextFormat.JSON, column, parse_schema(schema), given_options(options))
 
 
+@with_advice
 def parse_csv(column: str, schema: str, *, options: Mapping[str, str] | None = None) -> Parse:
     """Say that a column holds a line of CSV; arguments as for `parse_json`."""
     return Parse(TextFormat.CSV, column, parse_schema(schema), given_options(options))

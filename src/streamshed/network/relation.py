@@ -9,6 +9,7 @@ from types import MappingProxyType
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.given import given_options
+from streamshed.network.keywords import with_advice
 from streamshed.network.local_path import local_path
 from streamshed.network.names import check_name
 from streamshed.network.relation_options import check_options
@@ -65,6 +66,7 @@ class Relation:
             )
 
 
+@with_advice
 def relation(
     name: str,
     source: object,

@@ -30,7 +30,10 @@ STREAM = mapping(
             "description": "How the text in one column becomes columns; the text itself is gone then.",
             "oneOf": [reference("parse_json"), reference("parse_csv")],
         },
-        "time": text("The column of event time; it may come out of `parse`.", examples=["ts"]),
+        "time": text(
+            "The column of event time, which may come out of `parse`; or an SQL expression for it over the columns.",
+            examples=["ts", "timestamp_millis(ms)"],
+        ),
         "number": text(
             "In the place of `time`, a column of whole numbers that do not fall, such as the number of the row.",
             examples=["row_number"],

@@ -10,6 +10,7 @@ from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.given import given_options, is_a, is_whole_number
 from streamshed.network.join_source import JoinSource
+from streamshed.network.keywords import with_advice
 from streamshed.network.local_path import local_path
 
 
@@ -132,6 +133,7 @@ class DataFrameSource:
 Source: TypeAlias = FolderSource | RateSource | DataFrameSource | JoinSource
 
 
+@with_advice
 def folder(
     path: str | os.PathLike[str],
     format: str,  # noqa: A002 - Spark's own word for it

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from streamshed.network.function_names import (
     AGGREGATE_FUNCTIONS,
+    CHANGING_FUNCTIONS,
     FUNCTIONS_OF_A_UNIT,
     GENERATOR_FUNCTIONS,
+    LITERAL_FUNCTIONS,
     TIME_UNITS,
     WINDOW_FUNCTIONS,
 )
@@ -85,6 +87,23 @@ def row_problem(syntax: Syntax) -> str | None:
 def aggregates_called(syntax: Syntax) -> tuple[str, ...]:
     """The lower-case names of the aggregate functions that an expression calls, in order."""
     return tuple(name for name in _functions_called(syntax) if name in AGGREGATE_FUNCTIONS)
+
+
+def changing_functions(syntax: Syntax) -> tuple[str, ...]:
+    """The lower-case names of the functions in an expression that may give another value when a row is read again.
+
+    Example:
+        >>> from streamshed.network.sql_syntax import read_sql
+        >>> changing_functions(read_sql("greatest(ts, current_timestamp, now()) + a.now"))
+        ('current_timestamp', 'now')
+    """
+    columns = {use.start for use in column_uses(syntax)}
+    bare = (
+        token.text.lower()
+        for before, token, _ in _with_neighbors(syntax.tokens)
+        if token.is_word(*LITERAL_FUNCTIONS) and token.start not in columns and not before.is_symbol(".")
+    )
+    return tuple(sorted(CHANGING_FUNCTIONS.intersection((*bare, *_functions_called(syntax)))))
 
 
 def _functions_called(syntax: Syntax) -> Iterator[str]:

@@ -11,16 +11,17 @@ from streamshed.network.duration import parse_duration
 from streamshed.network.given import is_a, is_filled_text
 from streamshed.network.identity import Identity, IdentityKind, row_identity
 from streamshed.network.join_source import JoinSource
+from streamshed.network.keywords import with_advice
 from streamshed.network.names import name_problem, reserved_problem
 from streamshed.network.node import Node
-from streamshed.network.numbering import WHOLE_NUMBER_TYPES, format_length, parse_length
+from streamshed.network.numbering import format_length, parse_length
 from streamshed.network.parsing import Parse, TextFormat, parse_csv, parse_json
 from streamshed.network.problems import Problems, unknown_column
 from streamshed.network.sources import DataFrameSource, FileFormat, FolderSource, Source, as_source
+from streamshed.network.windowing_attribute import WindowingAttribute, attribute_problems, windowing_attribute
 
 __all__ = ["Identity", "IdentityKind", "Parse", "Stream", "TextFormat", "parse_csv", "parse_json", "stream"]
 
-_TIME_TYPES = frozenset({"timestamp", "timestamp_ntz"})
 _TEXT_TYPES = frozenset({"string", "binary"})
 
 
@@ -32,7 +33,8 @@ class Stream(Node):
         name: Its name in the network.
         source: Where its rows come from.
         schema: The columns its source delivers; `columns` are those after parsing.
-        time: The windowing attribute: the column of its event time, or that of its numbers.
+        time: The windowing attribute: the column of its event time or an expression for it, or the column of its
+            numbers.
         watermark_microseconds: How far rows may be out of order before they are late; a number is a millisecond.
         parse: How the text of one column becomes columns; None: there is none to parse.
         identity: What tells its rows apart.
@@ -61,7 +63,7 @@ class Stream(Node):
         problems.add_all(duplicate_names(self.columns))
         problems.add_all(_reserved_problems(self))
         problems.add_all(_parse_problems(self))
-        problems.add_all(_time_problems(self))
+        problems.add_all(attribute_problems(self.time, self.columns, is_numbered=self.is_numbered))
         problems.add_all(_identity_problems(self))
         if self.watermark_microseconds < 0:
             problems.add(f"the watermark cannot be negative, got {self.watermark_microseconds} microseconds")
@@ -69,7 +71,7 @@ class Stream(Node):
             problems.add("idle_after must be longer than nothing")
         problems.add_all(_ahead_problems(self))
         problems.raise_if_any()
-        object.__setattr__(self, "time", declared_name(self.time, self.columns))
+        object.__setattr__(self, "time", self.attribute.text)
 
     @cached_property
     def columns(self) -> Mapping[str, str | None]:
@@ -79,6 +81,11 @@ class Stream(Node):
         text = self.parse.column.lower()
         rest = [column for column in self.schema if column.name.lower() != text]
         return MappingProxyType({column.name: column.type for column in (*rest, *self.parse.schema)})
+
+    @cached_property
+    def attribute(self) -> WindowingAttribute:
+        """What windows lie along, over `columns`."""
+        return windowing_attribute(self.time, self.columns)
 
     @property
     def stream(self) -> "Stream":
@@ -101,20 +108,20 @@ class Stream(Node):
         return (self,)
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
-        """The columns that are used, and the time."""
-        return frozenset({*used, self.time})
+        """The columns that are used, and those of the time."""
+        return frozenset({*used, *self.attribute.expression.columns})
 
     def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """Its name, time and the columns that are used, with their types; not where they come from."""
         types = ((name.lower(), self.columns[name]) for name in self.columns_needed(used))
         joined = () if self.joined is None else self.joined.definition
-        return ("stream", self.name, self.time.lower(), *sorted(types), *joined)
+        return ("stream", self.name, self.attribute.canonical, *sorted(types), *joined)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """What equality compares."""
         return (
-            *("stream", self.name, self.source, self.schema, self.time, self.watermark_microseconds),
+            *("stream", self.name, self.source, self.schema, self.attribute, self.watermark_microseconds),
             *(self.parse, self.identity, self.idle_after_microseconds, self.clock, self.is_numbered),
             self.max_ahead_microseconds,
         )
@@ -140,6 +147,7 @@ class Stream(Node):
         return self.name
 
 
+@with_advice
 def stream(  # noqa: PLR0913 - one argument per property of a stream
     name: str,
     source: object,
@@ -158,7 +166,8 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
     Args:
         name: Its name in the network.
         source: A streaming DataFrame, `folder(...)` or `rate(...)`.
-        time: The column of its event time; it may come out of `parse`.
+        time: The column of its event time, which may come out of `parse`; or an SQL expression over the columns, such
+            as "timestamp_millis(ms)" or "to_timestamp(day, 'yyyy-MM-dd')", of which the same row always has the same.
         number: In the place of time, a column of whole numbers that do not fall, such as the number of the row:
             windows are as many numbers long, `window(1000, every=100)`.
         watermark: How far rows may be out of order before they are late, such as "1 second", or so many numbers; None:
@@ -222,7 +231,8 @@ def _attribute_problems(time: object, number: object) -> Iterator[str]:
         yield 'it needs either a time or a number: time="column", or number="column" for windows along whole numbers'
     for kind, name in (("time", time), ("number", number)):
         if name is not None and not is_filled_text(name):
-            yield f"its {kind} is the name of a column, got {name!r}"
+            what = "a column, or an expression" if kind == "time" else "the name of a column"
+            yield f"its {kind} is {what}, got {name!r}"
 
 
 def _reserved_problems(stream: Stream) -> Iterator[str]:
@@ -259,30 +269,6 @@ def _parse_problems(stream: Stream) -> list[str]:
         if declared_name(column.name, rest) is not None
     ]
     return problems
-
-
-def _time_problems(stream: Stream) -> list[str]:
-    name = declared_name(stream.time, stream.columns)
-    if name is None:
-        attribute = "number" if stream.is_numbered else "time"
-        return [f"its {attribute}: {unknown_column(stream.time, stream.columns)}"]
-    kind = stream.columns[name]
-    if stream.is_numbered:
-        if kind is not None and kind not in WHOLE_NUMBER_TYPES:
-            return [
-                f'its number "{name}" is a {kind}, expected a whole number: cast it to a bigint, which may scale it'
-            ]
-        return []
-    if kind in WHOLE_NUMBER_TYPES:
-        return [
-            (
-                f'its time "{name}" is a {kind}, expected a timestamp: cast it, or, for windows of so many rows,'
-                f' write number="{name}"'
-            )
-        ]
-    if kind is not None and kind not in _TIME_TYPES:
-        return [f'its time "{name}" is a {kind}, expected a timestamp: cast it, or declare it so in the schema']
-    return []
 
 
 def _ahead_problems(stream: Stream) -> Iterator[str]:

@@ -18,6 +18,7 @@ from streamshed.control.shared_time import SharedTime
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.feed import Feed, refuse_bad_feeds
+from streamshed.network.keywords import with_advice
 from streamshed.network.network import QueryNetwork
 from streamshed.network.policy_names import DEFAULT_POLICY
 from streamshed.spark.call_sites import without_call_sites
@@ -157,6 +158,7 @@ class Run:
         self.stop()
 
 
+@with_advice
 @without_call_sites()
 def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented below
     network: QueryNetwork,

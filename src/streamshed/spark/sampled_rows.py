@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from streamshed.network.cohorts import COHORTS
 from streamshed.network.columns import Column as SchemaColumn
 from streamshed.network.columns import format_schema
 from streamshed.network.expression import parse_expression
-from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import IdentityKind, Parse, Stream, TextFormat
 from streamshed.planning.quantization import STEPS_PER_DECADE
@@ -57,11 +55,11 @@ from streamshed.spark.internal_names import (
 from streamshed.spark.partition_values import partition_values, with_folders
 from streamshed.spark.plan_columns import Plan, with_plan
 from streamshed.spark.row_draws import told_apart, uniform
+from streamshed.spark.row_instants import row_microseconds, why_without_instant
 from streamshed.spark.row_size import row_size
 
-NO_TIME = "event time is null"
-NO_NUMBER = "number is null"
-NUMBER_TOO_LARGE = f"number is beyond {LARGEST_NUMBER}"
+BEFORE_1970 = "event time is before 1970"
+BELOW_ZERO = "number is below 0"
 TOO_FAR_AHEAD = "event time is too far ahead of the clock"
 NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
@@ -126,38 +124,19 @@ def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> Dat
 def _believed(rows: DataFrame, stream: Stream) -> tuple[Column, Column]:
     """The instant of a row, microseconds, where it is one that can be believed; and why it has none where it has none.
 
-    One that is far ahead of the clock would move the watermark there, and make all others late.
+    One that is far ahead of the clock would move the watermark there, and make all others late. Spark's watermark
+    begins in 1970: it never passes what was before. Results of a join have times that were believed.
     """
-    microseconds, ahead = stream_microseconds(rows, stream), most_ahead(stream)
-    if stream.is_numbered:
-        return microseconds, F.when(F.col(f"`{stream.time}`").isNull(), NO_NUMBER).otherwise(NUMBER_TOO_LARGE)
-    if NOW not in rows.columns or ahead is None:
-        return microseconds, F.lit(NO_TIME)
+    microseconds, why = row_microseconds(rows, stream), why_without_instant(stream)
+    if NOW not in rows.columns or stream.joined is not None:
+        return microseconds, why
+    ahead, is_before = most_ahead(stream), microseconds < 0
+    why = F.when(is_before, BELOW_ZERO if stream.is_numbered else BEFORE_1970).otherwise(why)
+    believed = F.when(~is_before, microseconds)
+    if ahead is None:
+        return believed, why
     is_ahead = microseconds > F.col(NOW) + F.lit(ahead).cast("bigint")
-    why = F.when(is_ahead, TOO_FAR_AHEAD).otherwise(NO_TIME)
-    return F.when(is_ahead, F.lit(None)).otherwise(microseconds), why
-
-
-def stream_microseconds(rows: DataFrame, stream: Stream) -> Column:
-    """The instant of a row of a stream, microseconds; null where it has none."""
-    if stream.is_numbered:
-        return _number_microseconds(F.col(f"`{stream.time}`"))
-    return event_time_microseconds(rows, stream.time)
-
-
-def _number_microseconds(number: Column) -> Column:
-    """The instant that a number stands for; none where it is too large for Spark's watermark."""
-    whole = number.cast("bigint")
-    is_small = whole.between(-LARGEST_NUMBER, LARGEST_NUMBER)
-    return F.when(is_small, whole * F.lit(MICROSECONDS_PER_NUMBER).cast("bigint"))
-
-
-def event_time_microseconds(rows: DataFrame, time: str) -> Column:
-    """The event time column as microseconds since the epoch; a time without zone is taken for UTC."""
-    column = F.col(f"`{time}`")
-    if isinstance(rows.select(column).schema[0].dataType, T.TimestampNTZType):
-        return F.timestamp_diff("MICROSECOND", F.to_timestamp_ntz(F.lit("1970-01-01 00:00:00")), column)
-    return F.unix_micros(column.cast("timestamp"))
+    return F.when(~is_ahead, believed), F.when(is_ahead, TOO_FAR_AHEAD).otherwise(why)
 
 
 def _with_pair_codes(rows: DataFrame) -> DataFrame:
@@ -206,7 +185,7 @@ def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFram
     is_decided = F.col(RETAINED_SLOT).isNotNull()
     rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
     rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
-    stays = (rate >= 1) | (F.xxhash64(stream_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
+    stays = (rate >= 1) | (F.xxhash64(row_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
     if admission.samples:
         stays |= uniform(slotted, stream) < rate
     kept = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
@@ -243,7 +222,7 @@ def _slotted(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame
     reading, such as the number of a task. Instants and rates of slots are no columns of their own: while nothing is
     dropped a row would take a tenth longer for each, as the more code there is for it, the slower all of it becomes.
     """
-    is_told, told, instant = F.spark_partition_id() >= 0, F.col(RETAINED), stream_microseconds(rows, stream)
+    is_told, told, instant = F.spark_partition_id() >= 0, F.col(RETAINED), row_microseconds(rows, stream)
     passed = F.call_function("div", instant - told[RETAINED_BASE], told[RETAINED_STEP])
     is_later = told.isNotNull() & (instant >= told[RETAINED_BASE])
     slot = F.when(is_told & is_later, F.least(passed, F.lit(MOST_SLOTS)))
@@ -275,7 +254,7 @@ def _is_early(stream: Stream, admission: Admission) -> bool:
     """
     if not admission.whole_words:
         return False
-    names = {stream.time.lower()}
+    names = {name.lower() for name in stream.attribute.expression.columns}
     for sql in (sql for keys in admission.cohort_keys for sql in keys):
         names |= {name.lower() for name in parse_expression(sql).columns}
     in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}

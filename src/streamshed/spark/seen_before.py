@@ -94,8 +94,10 @@ def _in_footers(stream: Stream, reads: Sequence[StreamRows]) -> list[int] | None
 
 def _says_times(stream: Stream) -> bool:
     """Whether the footers of its files say between which event times their rows lie."""
-    source = stream.source
-    if not isinstance(source, FolderSource) or source.format is not FileFormat.PARQUET or "://" in source.path:
+    source, stored = stream.source, stream.attribute.stored
+    if stored is None or not isinstance(source, FolderSource):
+        return False
+    if source.format is not FileFormat.PARQUET or "://" in source.path:
         return False
     in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
-    return stream.time.lower() not in in_text
+    return stored.name.lower() not in in_text

@@ -14,6 +14,7 @@ from streamshed.errors import SourceUnavailableError
 from streamshed.network.local_path import local_path
 from streamshed.network.sources import FileFormat, FolderSource
 from streamshed.network.stream import Stream
+from streamshed.network.windowing_attribute import StoredColumn
 from streamshed.spark.backlog import waiting_rows
 from streamshed.spark.believed_events import believed_events, events_in_footer
 from streamshed.spark.checkpoint_reader import files_of, rows_by_offsets
@@ -158,36 +159,40 @@ def _rows(
     if source.format is not FileFormat.PARQUET:
         size = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
         return StreamRows(sizes.rows_in(stream.name, size), size)
-    footers = {path: footer for path in paths if (footer := _footer(path, stream.time)) is not None}
+    stored = stream.attribute.stored
+    footers = {path: footer for path in paths if (footer := _footer(path, stored)) is not None}
     told = {path: footer.events for path, footer in footers.items() if footer.events is not None}
-    bounds = [bound for path, events in told.items() if (bound := _believed(path, stream.time, events, furthest))]
+    bounds = [bound for path, events in told.items() if (bound := _believed(path, stored, events, furthest))]
     complete = bool(bounds) and len(told) == len(footers)
     events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
     return StreamRows(sum(footer.rows for footer in footers.values()), events=events)
 
 
-def _believed(path: str, time: str, events: EventBounds, furthest: int | None) -> EventBounds | None:
-    """The event times of a file as far as they are believed; None: none of them is."""
-    if furthest is None or events.last <= furthest:
-        return events
-    found = believed_events(path, time, furthest)
-    return None if found is None else EventBounds(*found)
+def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
+    """The event times of a file as far as they are believed; None: none of them is.
+
+    As rows before 1970 are set aside, so are their times.
+    """
+    found: tuple[int, int] | None = (events.first, events.last)
+    if stored is not None and furthest is not None and events.last > furthest:
+        found = believed_events(path, stored, furthest)
+    return None if found is None or found[1] < 0 else EventBounds(max(found[0], 0), found[1])
 
 
-def _footer(path: str, time: str) -> StreamRows | None:
+def _footer(path: str, stored: StoredColumn | None) -> StreamRows | None:
     """What the footer of a file tells; None: there is none."""
     try:
         written = os.stat(path)
-        return _read_footer(path, time, written.st_size, written.st_mtime_ns)
+        return _read_footer(path, stored, written.st_size, written.st_mtime_ns)
     except (OSError, pa.ArrowInvalid):
         return None
 
 
 @lru_cache(maxsize=4096)
-def _read_footer(path: str, time: str, _size: int, _modified_at: int) -> StreamRows:
+def _read_footer(path: str, stored: StoredColumn | None, _size: int, _modified_at: int) -> StreamRows:
     """The same, kept for as long as the file is not written anew."""
     metadata = parquet.read_metadata(path)
-    events = events_in_footer(metadata, time)
+    events = None if stored is None else events_in_footer(metadata, stored)
     if events is None:
         return StreamRows(metadata.num_rows)
     bounds = EventBounds(min(first for first, _ in events), max(last for _, last in events))

@@ -39,7 +39,7 @@ def test_lengths_are_numbers() -> None:
         ({"number": 5}, "its number is the name of a column, got 5"),
         (
             {"time": "n"},
-            'its time "n" is a bigint, expected a timestamp: cast it, or, for windows of so many rows, write',
+            'its time "n" is a bigint, expected a timestamp: write time="timestamp_millis(n)" if',
         ),
         ({"number": "n", "watermark": "1 second"}, "expected a whole number such as 1000"),
         ({"number": "n", "watermark": -1}, "expected a whole number from 0 to"),

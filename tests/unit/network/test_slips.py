@@ -33,7 +33,11 @@ SLIPS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
         {"function": "json:dumps", "columns": 5, "into": "x", "returns": "int"},
         "columns is a list of names, got 5",
     ),
-    "time": (stream, {"name": "p", "source": PACKETS_FRAME, "time": 5}, "its time is the name of a column, got 5"),
+    "time": (
+        stream,
+        {"name": "p", "source": PACKETS_FRAME, "time": 5},
+        "its time is a column, or an expression, got 5",
+    ),
     "parse": (
         stream,
         {"name": "p", "source": PACKETS_FRAME, "time": "ts", "parse": "json"},

@@ -23,6 +23,11 @@ def test_time_domains_share_the_limit_of_state_and_nothing_else_beforehand() -> 
     assert StartSettings(trigger="1 second").control(1).latency_seconds is None
 
 
+def test_a_setting_that_there_is_not_is_answered_by_the_one_that_was_meant() -> None:
+    with pytest.raises(TypeError, match=r'start\(\) has no keyword "latencyy": did you mean "latency"'):
+        ticks().start(NO_SPARK, checkpoint="c", sink=print, latencyy="5 seconds")
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.errors import SourceUnavailableError
+from streamshed.network.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.source_places import SourcePlaces
@@ -35,7 +36,12 @@ MICROSECONDS = pa.timestamp("us", "UTC")
 
 
 def bounds_of(
-    path: Path, table: pa.Table, *, now_seconds: float | None = None, row_group_size: int | None = None
+    path: Path,
+    table: pa.Table,
+    *,
+    time: str = "ts",
+    now_seconds: float | None = None,
+    row_group_size: int | None = None,
 ) -> EventBounds | None:
     """What is known of a micro-batch of one file."""
     incoming, checkpoint = path / "in", path / "checkpoint"
@@ -47,10 +53,15 @@ def bounds_of(
     (log / "0").write_text(f'v1\n{{"path":"{file.as_uri()}","timestamp":1,"batchId":0}}')
     (checkpoint / "offsets").mkdir()
     (checkpoint / "offsets" / "0").write_text('v1\n{}\n{"logOffset":0}')
-    packets = stream("packets", folder(incoming, "parquet"), time="ts", max_ahead="1 day")
+    packets = stream("packets", folder(incoming, "parquet"), time=time, max_ahead="1 day")
     found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], PLACES, RowSizes(), now_seconds)["packets"]
     assert found.rows == table.num_rows
     return found.events
+
+
+def since_1970(first: int, last: int) -> EventBounds | None:
+    """What counts of event times: rows before 1970 are set aside."""
+    return None if last < 0 else EventBounds(max(first, 0), last)
 
 
 def test_event_times_are_those_of_the_time_column(tmp_path: Path) -> None:
@@ -102,8 +113,57 @@ def test_event_times_of_any_year_are_whole_microseconds(
     """Times that a producer counted in the wrong unit are in years that Python's datetime does not reach."""
     table = pa.table({"ts": pa.array(instants, pa.int64()).cast(pa.timestamp(unit, "UTC"))})
     of_unit = {"ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}[unit]
-    expected = [math.floor(instant * of_unit) for instant in (min(instants), max(instants))]
-    assert bounds_of(tmp_path_factory.mktemp("any"), table) == EventBounds(*expected)
+    first, last = (math.floor(instant * of_unit) for instant in (min(instants), max(instants)))
+    assert bounds_of(tmp_path_factory.mktemp("any"), table) == since_1970(first, last)
+
+
+UNITS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000, "timestamp_micros": 1}
+
+
+@pytest.mark.parametrize("function", UNITS)
+@given(numbers=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-(2**40), 2**40), min_size=1, max_size=5))
+def test_event_times_that_are_counted_from_the_epoch_follow_from_numbers(
+    tmp_path_factory: pytest.TempPathFactory, function: str, numbers: list[int]
+) -> None:
+    """Of numbers that are too large for an instant nothing is known, rather than something wrong."""
+    table = pa.table({"N": pa.array(numbers, pa.int64())})
+    events = bounds_of(tmp_path_factory.mktemp("any"), table, time=f"{function}(n)")
+    instants = [number * UNITS[function] for number in numbers]
+    beyond = max(map(abs, instants)) > LARGEST_NUMBER * MICROSECONDS_PER_NUMBER
+    assert events == (None if beyond else since_1970(min(instants), max(instants)))
+
+
+@pytest.mark.parametrize("row_group_size", [1, 2, 100])
+@pytest.mark.parametrize("function", UNITS)
+@pytest.mark.parametrize("kind", [pa.int64(), pa.int32()])
+def test_numbers_that_are_too_far_ahead_do_not_count(
+    tmp_path: Path, row_group_size: int, function: str, kind: pa.DataType
+) -> None:
+    unit, since = UNITS[function], 1_000_000_000
+    numbers = [since + offset for offset in (3, 1_000_000_000, 1, 2, 86_400_000_000 // unit)]
+    numbers = [min(number, 2**31 - 1) for number in numbers]
+    furthest = since * unit + 86_400_000_000
+    believed = [number * unit for number in numbers if number * unit <= furthest]
+    table = pa.table({"n": pa.array(numbers, kind)})
+    found = bounds_of(
+        tmp_path, table, time=f"{function}(n)", now_seconds=since * unit / 1e6, row_group_size=row_group_size
+    )
+    assert found == EventBounds(min(believed), max(believed))
+
+
+@pytest.mark.parametrize(
+    ("time", "values"),
+    [
+        ("timestamp_millis(-n)", pa.array([1, 2], pa.int64())),
+        ("timestamp_seconds(n % 2)", pa.array([1, 2], pa.int64())),
+        ("timestamp_seconds(n)", pa.array([1.5, 2.5], pa.float64())),
+        ("timestamp_seconds(n)", pa.array([1, 2**63 + 1], pa.uint64())),
+        ("to_timestamp(n, 'yyyy')", pa.array(["2024", "2025"])),
+        ("cast(n as timestamp)", pa.array([1, 2], pa.int64())),
+    ],
+)
+def test_of_other_times_nothing_is_known_beforehand(tmp_path: Path, time: str, values: pa.Array) -> None:
+    assert bounds_of(tmp_path, pa.table({"n": values}), time=time) is None
 
 
 def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:

@@ -13,15 +13,19 @@ from tests.spark.trunks.time.texts import write_lines
 
 CLOCK = "numbers"
 NUMBERS_PER_STEP, DISORDER = 200, 10
+BELOW_ZERO = -5
+"""A number that batch mode answers, and no watermark passes."""
 
 
 def _out_of_order() -> list[pa.Table]:
-    """Each row up to the watermark too early or too late; two have no number, or a vast one."""
+    """Each row up to the watermark too early or too late; three have no number, a vast one, or one below 0."""
     order = sorted(range(STEPS * NUMBERS_PER_STEP), key=lambda number: number + (number * 7919) % DISORDER)
     values = [(number * 31) % 101 for number in order]
     rows = pa.table({"number": pa.array(order, pa.int64()), "v": pa.array(values, pa.int64())})
     steps = [rows.slice(step * NUMBERS_PER_STEP, NUMBERS_PER_STEP) for step in range(STEPS)]
-    unreadable = pa.table({"number": pa.array([None, 2**62], pa.int64()), "v": pa.array([1, 1], pa.int64())})
+    unreadable = pa.table(
+        {"number": pa.array([None, 2**62, BELOW_ZERO], pa.int64()), "v": pa.array([1, 1, 1], pa.int64())}
+    )
     steps[BAD_STEP] = pa.concat_tables([steps[BAD_STEP], unreadable])
     return steps
 

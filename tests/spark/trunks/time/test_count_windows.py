@@ -16,7 +16,7 @@ from streamshed.network.stream import Stream
 from streamshed.spark import answers, query_view
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
-from tests.spark.trunks.time.numbers import CLOCK, NUMBERED, NUMBERS_PER_STEP
+from tests.spark.trunks.time.numbers import BELOW_ZERO, CLOCK, NUMBERED, NUMBERS_PER_STEP
 from tests.spark.trunks.time.steps import STEPS
 from tests.spark.trunks.trunk import prefixed
 
@@ -57,14 +57,14 @@ SCENARIO = Scenario(
 )
 
 
-def _expected(outcome: Outcome, condition: str, slide: int) -> list[tuple[object, ...]]:
-    """What DuckDB answers."""
+def _expected(outcome: Outcome, condition: str, slide: int, *, since: int = 0) -> list[tuple[object, ...]]:
+    """What DuckDB answers of numbers since one."""
     end = STEPS * NUMBERS_PER_STEP
     with duckdb.connect() as database:
         database.register("numbered", outcome.table("numbered"))
         return database.execute(
-            f"SELECT k, k + {SIZE}, count(v), sum(v) FROM numbered, range({slide - SIZE}, {end}, {slide}) w(k)"
-            f" WHERE number >= k AND number < k + {SIZE} AND {condition} GROUP BY k ORDER BY k"
+            f"SELECT k, k + {SIZE}, count(v), sum(v) FROM numbered, range({-SIZE}, {end}, {slide}) w(k)"
+            f" WHERE number >= {since} AND number >= k AND number < k + {SIZE} AND {condition} GROUP BY k ORDER BY k"
         ).fetchall()
 
 
@@ -96,7 +96,7 @@ def test_a_stream_answers_as_duckdb_does(outcome: Outcome, query: str, condition
 
 def test_numbers_that_cannot_be_are_set_aside(outcome: Outcome) -> None:
     rows = outcome.set_aside("numbered", clock=CLOCK)
-    reasons = ["number is beyond 62000000000000", "number is null"]
+    reasons = ["number is below 0", "number is beyond 62000000000000", "number is null"]
     assert sorted((row["reason"], row["rows"]) for row in rows) == [(reason, 1) for reason in reasons]
 
 
@@ -109,7 +109,7 @@ def test_batch_mode_answers_as_duckdb_does(outcome: Outcome, spark: SparkSession
         view = query_view(rows, queries, query)
         assert view.columns[:2] == ["window_from", "window_until"]
         windows = view.select("window_from", "window_until", "n", "total").orderBy("window_from").collect()
-        assert [tuple(row) for row in windows] == _expected(outcome, condition, slide)
+        assert [tuple(row) for row in windows] == _expected(outcome, condition, slide, since=BELOW_ZERO)
 
 
 def test_what_was_shed_is_known_though_nobody_read_its_numbers(outcome: Outcome) -> None:

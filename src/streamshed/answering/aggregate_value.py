@@ -13,6 +13,7 @@ from streamshed.answering.user_aggregate import user_answers
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.window_partials import Doubles, WindowPartials
 from streamshed.answering.written import (
+    decimal_halves_written,
     decimals_written,
     doubles_written,
     halves_written,
@@ -140,7 +141,9 @@ def _sums_written(value: ValueKind | None, partials: WindowPartials) -> pa.Array
         case ValueKind(Carriage.LONG):
             return halves_written(partials.array("sum_high"), partials.array("sum_low"))
         case ValueKind(Carriage.DECIMAL):
-            return decimals_written(partials.array("sum_decimal"), value.scale)
+            return decimal_halves_written(
+                partials.array("sum_decimal_high"), partials.array("sum_decimal_low"), value.scale
+            )
         case _:
             return doubles_written(partials.array("total"))
 

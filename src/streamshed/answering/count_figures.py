@@ -13,6 +13,7 @@ from datasketches import kll_doubles_sketch
 from streamshed.answering.count_windows import ClosedWindows, CountWindows, ValueRows
 from streamshed.answering.value_kind import Carriage
 from streamshed.answering.window_partials import Doubles, Longs
+from streamshed.answering.written import DECIMAL_HALF
 
 VALUES_KEPT = 65_535
 """k of the KLL sketches: of as many values, none is left out, and quantiles are exact."""
@@ -29,7 +30,8 @@ FIGURES = (
     ("greatest_long", "bigint"),
     ("sum_low", "bigint"),
     ("sum_high", "bigint"),
-    ("sum_decimal", "string"),
+    ("sum_decimal_low", "string"),
+    ("sum_decimal_high", "string"),
     ("least_decimal", "string"),
     ("greatest_decimal", "string"),
     ("least_text", "string"),
@@ -149,7 +151,8 @@ def _of_single_windows(series: CountSeries) -> Mapping[str, _OfWindow | None]:
     """What is computed window by window."""
     is_decimal, is_text = series.carriage is Carriage.DECIMAL, series.carriage is Carriage.TEXT
     return {
-        "sum_decimal": (lambda rows, a, b: _written(sum(_digits(rows, a, b)))) if is_decimal else None,
+        "sum_decimal_low": (lambda rows, a, b: _written(_halves(rows, a, b)[1])) if is_decimal else None,
+        "sum_decimal_high": (lambda rows, a, b: _written(_halves(rows, a, b)[0])) if is_decimal else None,
         "least_decimal": (lambda rows, a, b: _written(min(_digits(rows, a, b), default=None))) if is_decimal else None,
         "greatest_decimal": (
             (lambda rows, a, b: _written(max(_digits(rows, a, b), default=None))) if is_decimal else None
@@ -175,6 +178,11 @@ def _texts(rows: ValueRows, begin: int, end: int) -> list[str]:
 
 def _digits(rows: ValueRows, begin: int, end: int) -> list[int]:
     return [int(text) for text in rows.texts[begin:end] if text is not None]
+
+
+def _halves(rows: ValueRows, begin: int, end: int) -> tuple[int, int]:
+    """The sum of decimals without their point as high·10²⁰ + low."""
+    return divmod(sum(_digits(rows, begin, end)), DECIMAL_HALF)
 
 
 def _written(number: int | None) -> str | None:

@@ -29,13 +29,13 @@ class WindowPartials:
             rows_excess_squared, present_excess_squared to quads_excess_squared (Σe² of 1, 1, v to v⁴);
             counted_weighted, counted_excess (Σ1/Q, Σ(1−Q)/Q² of the rows that were counted with the rates Q);
             sampled_weighted, sampled_excess, sampled_excess_squared (Σ1/P, Σe, Σe² of those in the query's sample);
-            greatest_weight (the largest 1/P); sum_low + 2³²·sum_high, sum_decimal (exact sums); least and greatest of
-            number, long, decimal and text; moments (of each slice: present, mean, Σ(v−mean)², 1/P); sketch (KLL,
-            of what was not sampled), sampled_sketches (of each slice that was: weight 1/P, sketch);
-            distinct_sketch (HyperLogLog); collected (instant in microseconds and text of each value, for aggregates
-            of the user's own, or of pieces of several, see `collected_rows`); cohorts (of each slice, of results of a
-            join that is sampled: cohort, 1/P, rows, present, total, squares; what was not sampled is in none). Those
-            for decimals, texts, moments, sketches, values and cohorts may be missing.
+            greatest_weight (the largest 1/P); sum_low + 2³²·sum_high, sum_decimal_low + 10²⁰·sum_decimal_high (exact
+            sums); least and greatest of number, long, decimal and text; moments (of each slice: present, mean,
+            Σ(v−mean)², 1/P); sketch (KLL, of what was not sampled), sampled_sketches (of each slice that was: weight
+            1/P, sketch); distinct_sketch (HyperLogLog); collected (instant in microseconds and text of each value, for
+            aggregates of the user's own, or of pieces of several, see `collected_rows`); cohorts (of each slice, of
+            results of a join that is sampled: cohort, 1/P, rows, present, total, squares; what was not sampled is in
+            none). Those for decimals, texts, moments, sketches, values and cohorts may be missing.
     """
 
     columns: pa.RecordBatch

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from streamshed.answering.value_kind import Notation
 
 _HIGH = 2**32
+DECIMAL_HALF = 10**20
+"""Decimals of 38 digits are summed up in two halves: neither overflows before 10¹⁸ rows."""
 _FITS = 2.0**62
 
 _NAMES = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
@@ -58,7 +60,25 @@ def decimals_written(unscaled: pa.Array, scale: int) -> pa.Array:
     >>> decimals_written(pa.array([12345, -5, None], pa.decimal128(38, 0)), 2).to_pylist()
     ['123.45', '-0.05', None]
     """
-    texts = pc.cast(unscaled, pa.string())
+    return _pointed(pc.cast(unscaled, pa.string()), scale)
+
+
+def decimal_halves_written(high: pa.Array, low: pa.Array, scale: int) -> pa.Array:
+    """Write decimals of high·10²⁰ + low without their point, with it set, exact however large; high may be missing.
+
+    >>> high, low = pa.array([10**18, None, -1], pa.decimal128(38, 0)), pa.array([7, -5, 1], pa.decimal128(38, 0))
+    >>> decimal_halves_written(high, low, 2).to_pylist()
+    ['1000000000000000000000000000000000000.07', '-0.05', '-999999999999999999.99']
+    """
+    if not pc.any(pc.fill_null(pc.not_equal(high, 0), False)).as_py():
+        return decimals_written(low, scale)
+    pairs = zip(high.to_pylist(), low.to_pylist(), strict=True)
+    whole = [None if below is None else str(int(above or 0) * DECIMAL_HALF + int(below)) for above, below in pairs]
+    return _pointed(pa.array(whole, pa.string()), scale)
+
+
+def _pointed(texts: pa.Array, scale: int) -> pa.Array:
+    """Set the point of numbers that are written without it."""
     if scale == 0:
         return texts
     is_negative = pc.starts_with(texts, "-")

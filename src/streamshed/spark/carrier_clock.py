@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from streamshed.network.stream import Stream
 from streamshed.spark.plan_row import PlanRow
 from streamshed.spark.progress import MicroBatchReport
 from streamshed.spark.silence import Silence
-from streamshed.spark.upcoming_rows import EventBounds
+from streamshed.spark.upcoming_rows import EventBounds, StreamRows
 
 DEFAULT_IDLE_MICROSECONDS = 60_000_000
 CLOCK_TOLERANCE = 60_000_000
@@ -51,6 +52,8 @@ class CarrierClock:
         self._shown_before_draining = 0
         self._shows_drained = last is not None and last.drained_at is not None
         self._unread: set[str] = set()
+        self._untold: set[str] = set()
+        """Streams of which rows came whose event times nobody told: of what was shed of them there is no trace."""
         self._begun_at_seconds: float | None = None
         self._now_seconds: float | None = None
 
@@ -73,6 +76,7 @@ class CarrierClock:
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
         if self._now_seconds is not None:
             self._silence.looked(self._streams, self._now_seconds)
+        self._untold |= {name for name, rows in report.offered_rows.items() if rows > 0 and name not in bounds}
         for name, rows in report.offered_rows.items():
             if rows > 0 and (name in report.readable or name in bounds):
                 self._unread.discard(name)
@@ -80,6 +84,17 @@ class CarrierClock:
                     self._silence.heard(name, self._now_seconds + report.processing_seconds)
             elif rows > 0:
                 self._unread.add(name)
+
+    def resume(self, read: Mapping[str, StreamRows]) -> None:
+        """Take in the rows of the last micro-batch before a restart, whose report nobody has got.
+
+        Args:
+            read: What it brought, of the streams that tell.
+        """
+        bounds = {name: rows.events for name, rows in read.items() if rows.events is not None}
+        for name, events in bounds.items():
+            self.latest_event[name] = max(events.last, self.latest_event.get(name, events.last))
+            self._first_event.setdefault(name, events.first)
 
     def advance(self, now_seconds: float, rows: Mapping[str, int] | None = None) -> None:
         """Move to a new micro-batch.
@@ -89,7 +104,7 @@ class CarrierClock:
             rows: How many rows it has, of the streams of which that is known; if none of those before could be read,
                 they are no sign of life.
         """
-        self._now_seconds, self._shows_drained = now_seconds, self._longest_to_drain is not None
+        self._now_seconds = now_seconds
         if self._begun_at_seconds is None:
             self._begun_at_seconds = now_seconds
         self._silence.begin(now_seconds)
@@ -141,9 +156,27 @@ class CarrierClock:
         """How long each stream has been silent."""
         return self._silence.by_stream()
 
-    def drain(self, longest_window: int) -> None:
-        """Let all carriers show a time past the end of every window, of those, too, that rows still to come open."""
-        self._longest_to_drain = longest_window
+    def drain(
+        self,
+        longest_window: int,
+        last_dropped: int | None = None,
+        coming: Mapping[str, StreamRows] = MappingProxyType({}),
+    ) -> None:
+        """Let all carriers show a time past the end of every window, of those, too, that rows still to come open.
+
+        They do so from the micro-batch on that `advance` moved to last. Rows of dropped windows leave no trace: where
+        nothing tells how late the last of them was, carriers go on up to the last dropped window, which has its gap so.
+
+        Args:
+            longest_window: Microseconds.
+            last_dropped: When the last dropped window starts; None: none is dropped.
+            coming: What this micro-batch brings, of the streams that tell.
+        """
+        told = {name for name, rows in coming.items() if rows.tells_events}
+        self._longest_to_drain, self._shows_drained = longest_window, True
+        for name, until in self._until.items():
+            if last_dropped is not None and (name in self._untold or name not in told):
+                self._until[name] = max(until, last_dropped)
         self._shown_before_draining = max(self._until.values(), default=0)
 
     @property
@@ -189,13 +222,20 @@ class CarrierClock:
 
 
 def _at_least(last: PlanRow, watermark: int, streams: Mapping[str, Stream]) -> dict[str, int]:
-    """The latest events that a plan knows, raised to what the watermark says, unless the stream was being drained."""
+    """The latest events that a plan knows, raised to what the watermark says, unless the stream was being drained.
+
+    Of a stream that the plan knows no event of, it says so only where its carrier had no time either: the first rows
+    came with that micro-batch then, for without them there would be no watermark.
+    """
     if watermark <= 0 or last.drained_at is not None:
         return dict(last.latest_event)
-    return {
-        name: max(latest, watermark + streams[name].watermark_microseconds) if name in streams else latest
-        for name, latest in last.latest_event.items()
+    begun = {name for name in streams if name in last.streams and last.streams[name].carrier_time is None}
+    reached = {
+        name: watermark + stream.watermark_microseconds
+        for name, stream in streams.items()
+        if name in last.latest_event or name in begun
     }
+    return dict(last.latest_event) | {name: max(at, last.latest_event.get(name, at)) for name, at in reached.items()}
 
 
 def with_sure_signs(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:

@@ -31,6 +31,7 @@ from streamshed.spark.compiled import CompiledStream, compile_stream
 from streamshed.spark.domain_rows import DomainRows
 from streamshed.spark.finished_answers import Listener
 from streamshed.spark.internal_names import SUMS
+from streamshed.spark.join_drawing import draws_by_chance
 from streamshed.spark.join_unpacking import SUMS_TYPE
 from streamshed.spark.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.manifest import Routed
@@ -284,18 +285,21 @@ def compiled_partials(
 def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:
     """Return how often each source is read: for itself, and once for each join, whose shuffled rows Spark reads again.
 
-    For itself it is read once more for rows as answers, and for those that are numbered.
+    For itself it is read once more for rows as answers, and for those that are numbered. So it is for a join one side
+    of which draws by chance: Spark takes no shuffle for another that has drawn other rows.
 
     Args:
         domain: Whose sources.
         layout: Of its state.
     """
-    by_source = {stream.name: 1 + layout.rows + layout.count_windows for stream in domain.sources}
+    copies = 1 + layout.rows + layout.count_windows
+    by_source = dict.fromkeys((stream.name for stream in domain.sources), copies)
     for stream in domain.joined:
         if stream.joined is not None:
             is_done_again = layout.answer_rows and delay_of_stream(stream) > 0
+            of_join = copies if draws_by_chance(stream.joined) else 1 + is_done_again
             for side in (stream.joined.left, stream.joined.right):
-                by_source[side.stream.name] += 1 + is_done_again
+                by_source[side.stream.name] += of_join
     return by_source
 
 

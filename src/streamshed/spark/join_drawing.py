@@ -9,7 +9,7 @@ from streamshed.joins.drawn import DRAWN
 from streamshed.joins.side import Side
 from streamshed.network.join_shedding import COHORTS, JOIN_SIDES
 from streamshed.network.join_source import JoinSource
-from streamshed.network.stream import Stream
+from streamshed.network.stream import IdentityKind, Stream
 from streamshed.planning.quantization import SMALLEST, STEPS_PER_DECADE
 from streamshed.spark.internal_names import CHANCE, DRAW_CODE
 from streamshed.spark.plan_columns import Plan, with_plan
@@ -21,6 +21,12 @@ _BYTE = 256
 def sampled_side_of(join: JoinSource) -> Side | None:
     """Return the side of a join whose rows are drawn; None: it is not sampled."""
     return list(Side)[JOIN_SIDES.index(join.shedding.sampled_side)] if join.is_sampled else None
+
+
+def draws_by_chance(join: JoinSource) -> bool:
+    """Whether rows of the side that is sampled have no identity: each time they are read, they draw anew."""
+    sampled = dict(zip(JOIN_SIDES, (join.left, join.right), strict=True))[join.shedding.sampled_side]
+    return join.is_sampled and sampled.stream.identity.kind is IdentityKind.NONE
 
 
 def drawn_rows(rows: DataFrame, stream: Stream, join: str, plan: Plan) -> DataFrame:

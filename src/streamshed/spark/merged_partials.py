@@ -8,6 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.spark.decimal_sums import high_half, low_half
 from streamshed.spark.sketches import REGISTER_BITS, VALUES_KEPT
 
 _LOW_BITS = 0xFFFFFFFF
@@ -43,7 +44,8 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         "greatest_weight": one,
         "sum_low": long.bitwiseAND(F.lit(_LOW_BITS)),
         "sum_high": F.shiftright(long, 32),
-        "sum_decimal": F.col(f"{value}.decimal"),
+        "sum_decimal_low": low_half(F.col(f"{value}.decimal")),
+        "sum_decimal_high": high_half(F.col(f"{value}.decimal")),
         "collected": F.when(
             F.col(f"{value}.instant").isNotNull(), F.array(F.struct(f"{value}.instant", f"{value}.text"))
         ),

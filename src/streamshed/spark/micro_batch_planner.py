@@ -165,9 +165,10 @@ class MicroBatchPlanner:
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
         refuse_vanished(upcoming)
         self._upcoming[micro_batch_id] = upcoming
-        if self._may_drain(micro_batch_id, upcoming):
-            self._carrier.drain(self._facts.longest_window)
         last = self._plans.row(micro_batch_id - 1)
+        if not self._own and last is not None:
+            self._carrier.resume(self._read_in(micro_batch_id - 1, last))
+        may_drain = self._may_drain(micro_batch_id, upcoming)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         rows = rows_by_name(upcoming)
         self._carrier.advance(steady, rows)
@@ -183,6 +184,8 @@ class MicroBatchPlanner:
                 needs=self._needs(steady),
             )
         )
+        if may_drain:
+            self._carrier.drain(self._facts.longest_window, decision.drops.last_start, upcoming)
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
@@ -227,6 +230,11 @@ class MicroBatchPlanner:
             drained_at=self._carrier.drained_at,
         )
         return row, decision
+
+    def _read_in(self, micro_batch_id: int, plan: PlanRow | None) -> dict[str, StreamRows]:
+        """What a micro-batch has brought that this process did not plan."""
+        at = None if plan is None else plan.decided_at_seconds
+        return upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, at)
 
     def _directives(
         self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
@@ -326,10 +334,7 @@ class MicroBatchPlanner:
             if report.read_rows is not None:
                 refuse_lost(upcoming, report.read_rows)
         else:
-            planned_at = None if written is None else written.decided_at_seconds
-            upcoming = upcoming_rows(
-                self._checkpoint, report.micro_batch_id, self._facts.sources, self.places, self._sizes, planned_at
-            )
+            upcoming = self._read_in(report.micro_batch_id, written)
         self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
         self._rows_left = dict(report.rows_left)
         if self._catching_up is not None:

@@ -52,7 +52,7 @@ from streamshed.spark.slot_types import (
 )
 from streamshed.spark.state_key import held, told
 from streamshed.spark.straight_line import StraightLine, run_instructions
-from streamshed.spark.unfused import MOST_FUSED
+from streamshed.spark.unfused import MOST_FUSED, unfused
 from streamshed.spark.value_kind import CarriedValue, carried, presence
 from streamshed.spark.window_partials import WINDOW_KEY
 
@@ -133,12 +133,12 @@ class CompiledLevel:
             for number, one in enumerate(self.level.nestings)
             for slot in _distinct(one.slots)
         ]
-        wanted = line.rows.select(
-            *below.columns,
-            FEED,
-            FEED_TIME,
-            F.explode_outer(F.when(F.col(FEED).isNotNull(), F.array(*entries))).alias("entry"),
-        ).where(F.col(FEED).isNull() | F.col("entry").isNotNull())
+        # Answers are few, and what they say to their takers grows with these: none of it is fused.
+        for_all = F.when(F.col(FEED).isNotNull(), F.array(*entries)).alias("entries")
+        said = line.rows.select(*below.columns, FEED, unfused(F.col(FEED_TIME)).alias(FEED_TIME), for_all)
+        wanted = said.select(*below.columns, FEED, FEED_TIME, F.explode_outer("entries").alias("entry")).where(
+            F.col(FEED).isNull() | F.col("entry").isNotNull()
+        )
         return _merged(_with_windows(wanted, below.schema, self.nested), below.schema)
 
     def _entry(self, line: StraightLine, number: int, nesting: Nesting, slot: AggregateSlot) -> Column:
@@ -264,7 +264,7 @@ def _line(rows: DataFrame, programs: Sequence[StreamProgram], feeds: Sequence[Fe
     }
     read = rows.withColumns({TIME: F.col(FEED_TIME), UNREADABLE: F.lit(None).cast("string"), **is_of})
     columns = dict(named for aggregate, alike in by_aggregate.items() for named in _answer_columns(aggregate, alike[0]))
-    line = StraightLine(read.withColumns(columns), {})
+    line = StraightLine(read.withColumns({TIME: unfused(F.col(TIME)), **columns}), {})
     for program in programs:
         fused = len(program.instructions) <= MOST_FUSED
         before = line.rows
@@ -338,7 +338,7 @@ def _with_windows(rows: DataFrame, schema: T.StructType, nested: Nested) -> Data
     names = [name for name in schema.names if name not in WINDOW_KEY]
     return copied.select(
         closing_time(closes, "closes"),
-        F.col("start").alias("window_start"),
+        unfused(F.col("start")).alias("window_start"),
         F.when(is_new, F.lit(ANSWER)).otherwise(F.col("kind")).alias("kind"),
         definition.alias("definition_id"),
         F.when(is_new, F.col("entry.slot")).otherwise(F.col("slot")).alias("slot"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.spark.decimal_sums import high_half, low_half
 from streamshed.spark.eviction import closing_time
 from streamshed.spark.internal_names import SUMS
 from streamshed.spark.sketches import Sketches
@@ -88,7 +89,8 @@ def _partials(
     partials += sketches.of_slices(layout)
     if layout.decimals:
         partials += [
-            F.sum("decimal").cast("decimal(38,0)").alias("sum_decimal"),
+            F.sum(low_half(F.col("decimal"))).cast("decimal(38,0)").alias("sum_decimal_low"),
+            F.sum(high_half(F.col("decimal"))).cast("decimal(38,0)").alias("sum_decimal_high"),
             F.min("decimal").alias("least_decimal"),
             F.max("decimal").alias("greatest_decimal"),
         ]

@@ -16,6 +16,7 @@ from streamshed.spark.literal_map import literal_map
 from streamshed.spark.manifest import Routed
 from streamshed.spark.nested_windows import Nested, closing_of, delay_of
 from streamshed.spark.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
+from streamshed.spark.unfused import unfused
 
 _MOST_EMPTY_WINDOWS = 10_000
 """A jump of event time over more windows than this leaves the oldest of them without empty answers."""
@@ -92,9 +93,11 @@ def routed(slices: DataFrame, classes: Sequence[Routed], carried: Carried) -> Da
     of_kind = started.withColumn("kind", kind).where(F.col("kind").isNotNull())
     is_answer = F.col("kind") == ANSWER
     closing = closing_of(carried.nested, F.col("route.definition_id"), F.col("start"), F.col("start") + size)
+    starting = F.when(is_answer, F.col("start")).otherwise(closes)
     return of_kind.withColumns(
         {
-            "window_start": F.when(is_answer, F.col("start")).otherwise(closes),
+            # When windows close grows with the aggregates that are nested.
+            "window_start": unfused(starting) if carried.nested else starting,
             "window_end": F.when(is_answer, closing).otherwise(closes),
             "missed": F.when(is_answer, F.lit(1)).otherwise(F.greatest((F.col("skipped") / slide), F.lit(1))),
         }

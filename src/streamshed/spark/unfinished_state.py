@@ -17,6 +17,10 @@ def discard_unfinished_state(checkpoint: Storage) -> None:
     On a local disk Spark's quick file manager (`LOCAL_CHECKPOINT_SETTINGS`) would keep to a file that is there already,
     and say nothing. State would stay what the first run had made of it, which is another thing where rows are drawn.
 
+    A task that fails and is run again within a micro-batch meets what its first attempt has written, too, and needs
+    nothing: seeds are planned with the micro-batch, so that it draws what it drew, and writes what is there already.
+    It does not if a function of the user's draws by itself, or if rows come in another order, as out of a shuffle.
+
     Args:
         checkpoint: Spark's, of a query that does not run.
     """

@@ -53,6 +53,11 @@ class StreamRows:
     vanished: tuple[str, ...] = ()
     is_counted: bool = False
 
+    @property
+    def tells_events(self) -> bool:
+        """Whether the event times of all rows are known."""
+        return self.events is not None or (self.is_counted and self.rows == 0)
+
 
 @dataclass
 class RowSizes:

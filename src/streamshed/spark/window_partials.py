@@ -105,7 +105,7 @@ def _weightless(layout: StateLayout) -> list[str]:
     names = ["total", "squares", "sizes", "cubes", "quads", "least_number", "greatest_number"]
     names += ["sum_low", "sum_high", "least_long", "greatest_long"]
     if layout.decimals:
-        names += ["sum_decimal", "least_decimal", "greatest_decimal"]
+        names += ["sum_decimal_low", "sum_decimal_high", "least_decimal", "greatest_decimal"]
     if layout.texts:
         names += ["least_text", "greatest_text"]
     if layout.dispersions:
@@ -166,7 +166,7 @@ def _merged(layout: StateLayout) -> list[Column]:
         F.sum("sum_high").alias("sum_high"),
     ]
     if layout.decimals:
-        merged.append(F.sum("sum_decimal").cast("decimal(38,0)").alias("sum_decimal"))
+        merged += [F.sum(half).cast("decimal(38,0)").alias(half) for half in ("sum_decimal_low", "sum_decimal_high")]
     for carriage in ["number", "long", *(["decimal"] * layout.decimals), *(["text"] * layout.texts)]:
         merged += [
             F.min(f"least_{carriage}").alias(f"least_{carriage}"),

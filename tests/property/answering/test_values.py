@@ -1,6 +1,6 @@
 """Values and variances against straightforward arithmetic on the values themselves."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from streamshed.answering.asked import Asked
 from streamshed.answering.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR, keys_written
 from streamshed.answering.output import Output, Shape
 from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.answering.written import decimals_written, halves_written
+from streamshed.answering.written import DECIMAL_HALF, decimal_halves_written, decimals_written, halves_written
 from streamshed.network.aggregate import AggregateKind
 from tests.unit.answering.partials import kept, partials
 
@@ -53,6 +53,17 @@ def test_the_variance_of_an_average_is_that_of_the_residuals(rate: float, kept_v
 @given(st.integers(-(2**62), 2**62), st.integers(0, 2**62))
 def test_halves_are_put_together_exactly(high: int, low: int) -> None:
     assert halves_written(pa.array([high, 3]), pa.array([low, 4]))[0].as_py() == str(high * 2**32 + low)
+
+
+@given(st.integers(-(10**45), 10**45), st.integers(0, 32), st.booleans())
+def test_halves_of_decimals_are_put_together_exactly(unscaled: int, scale: int, towards_zero: bool) -> None:
+    sign = -1 if unscaled < 0 and towards_zero else 1
+    high, low = (sign * half for half in divmod(sign * unscaled, DECIMAL_HALF))
+    halves = (pa.array([Decimal(half), None], pa.decimal128(38, 0)) for half in (high, low))
+    text, nothing = decimal_halves_written(*halves, scale).to_pylist()
+    with localcontext(prec=60):
+        assert Decimal(text) == Decimal(unscaled).scaleb(-scale)
+    assert nothing is None
 
 
 @given(st.integers(-(10**37), 10**37), st.integers(0, 37))

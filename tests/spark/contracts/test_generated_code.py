@@ -17,6 +17,7 @@ from streamshed.network.network import network
 from streamshed.network.sources import folder
 from streamshed.network.stream import stream
 from streamshed.spark.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE
+from streamshed.spark.session import settings_for_queries
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
@@ -53,13 +54,35 @@ def test_generated_methods_can_be_compiled_and_what_a_row_passes_is_computed_onc
     with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE) as run:
         wait_for_micro_batch(run, 0)
         [query] = spark.streams.active
-        largest, plan = list(_largest_methods(spark, query)), _executed_plan(query)
+        executed = query._jsq.streamingQuery().lastExecution().executedPlan()  # noqa: SLF001
+        largest, plan = list(_largest_methods(spark, executed)), _executed_plan(query)
     assert len(largest) >= 4, "the way of a row, slices, windows"
+    assert min(largest) > 0
     assert max(largest) <= LARGEST_COMPILED
     assert PASSES in plan
     filters = [line for line in plan.splitlines() if " Filter " in line]
     assert filters
     assert not [line for line in filters if PASSES in line], "Spark inferred a filter on a mask that could be null"
+
+
+@pytest.mark.parametrize("count", [1, 7, 20])
+def test_generated_methods_of_nested_chains_can_be_compiled(spark: SparkSession, count: int) -> None:
+    """What answers say to those above them grows with these, and is no one method."""
+    source = folder("/nowhere", "parquet", schema="ts timestamp, host string, v bigint")
+    packets = stream("packets", source, time="ts", identity="none")
+    queries = []
+    for number in range(count):
+        below = packets.filter(f"v % {number + 2} = 0").window("1 second").by("host")
+        above = below.agg(a=f"sum(v + {number})", b="avg(v)").window(f"{number + 2} seconds").by("host")
+        queries.append(above.agg(c="max(a)", d="avg(b)").query(f"chain_{number}"))
+    rows = spark.createDataFrame([(at(0), "a", 1)], "ts timestamp, host string, v bigint")
+    with settings_for_queries(spark, 1, local_checkpoint=True):
+        answers = network(*queries).answers(spark, {"packets": rows})
+        largest = list(_largest_methods(spark, answers._jdf.queryExecution().executedPlan()))  # noqa: SLF001
+    assert len(largest) >= 4, "the way of a row, slices, windows, answers of answers"
+    assert min(largest) > 0, "one is beyond what a method may have at all, 64 KB"
+    _of_rows, *of_answers = largest
+    assert max(of_answers) <= LARGEST_COMPILED
 
 
 def test_rows_that_are_never_sampled_meet_no_sampler(spark: SparkSession, tmp_path: Path) -> None:
@@ -85,10 +108,10 @@ def _executed_plan(query: Any) -> str:
     return str(query._jsq.streamingQuery().lastExecution().executedPlan().toString())  # noqa: SLF001
 
 
-def _largest_methods(spark: SparkSession, query: Any) -> Iterator[int]:
-    """The size of the largest method of each generated stage of the last micro-batch; Spark's names end here."""
+def _largest_methods(spark: SparkSession, plan: Any) -> Iterator[int]:
+    """The size of the largest method of each generated stage of a plan, −1 of one that cannot be; Spark's names."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - generated code has no public way
     debug = getattr(getattr(jvm.org.apache.spark.sql.execution.debug, "package$"), "MODULE$")
-    stages = debug.codegenStringSeq(query._jsq.streamingQuery().lastExecution().executedPlan())  # noqa: SLF001
+    stages = debug.codegenStringSeq(plan)
     for number in range(stages.size()):
         yield int(stages.apply(number)._3().maxMethodCodeSize())  # noqa: SLF001 - a tuple of Scala

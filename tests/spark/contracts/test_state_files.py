@@ -33,6 +33,16 @@ def test_what_finished_micro_batches_have_written_stays(spark: SparkSession, tmp
     assert _state_files(tmp_path) == written
 
 
+def test_a_task_that_is_run_again_draws_what_it_drew(spark: SparkSession, tmp_path: Path) -> None:
+    """Its seed is in the plan: so what its first attempt has written of state is what it would write."""
+    for file in range(3):
+        write_lines(tmp_path / "in" / f"{file}.json", [f'{{"n": {number}}}' for number in range(50)])
+    tasks = spark.read.schema("n bigint").json(str(tmp_path / "in")).withColumn("draw", F.rand()).rdd
+    first, again = tasks.collect(), tasks.collect()
+    assert first == again
+    assert len({row.draw for row in first}) == 150
+
+
 def _state_after_a_run(spark: SparkSession, path: Path) -> dict[str, bytes]:
     """Run all there is, and return the files of its state."""
     drawn = spark.readStream.schema("n bigint").json(str(path / "in")).withColumn("draw", F.rand())

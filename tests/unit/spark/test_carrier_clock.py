@@ -11,6 +11,7 @@ from streamshed.network.stream import Stream, stream
 from streamshed.spark.carrier_clock import CarrierClock
 from streamshed.spark.plan_row import PlanRow, StreamPlan
 from streamshed.spark.progress import MicroBatchReport
+from streamshed.spark.upcoming_rows import EventBounds, StreamRows
 
 SECOND = 1_000_000
 START = 1_700_000_000
@@ -139,13 +140,13 @@ def test_before_the_first_number_there_is_none() -> None:
 
 
 def test_rows_of_the_micro_batch_before_draining_count() -> None:
-    """It was planned before; its report is there only when the next one is planned."""
+    """It was planned before, and showed no time of its own."""
     clock = CarrierClock([a_stream("a")])
     told(clock, 0, {"a": at(0)})
     clock.advance(START + STEP, {"a": 10})
-    clock.drain(10 * SECOND)
     clock.observe(a_report(1, {"a": at(1)}))
     clock.advance(START + 2 * STEP)
+    clock.drain(10 * SECOND)
     assert until(clock, "a") == at(1)
     drained_at = clock.drained_at
     assert drained_at is not None
@@ -153,6 +154,36 @@ def test_rows_of_the_micro_batch_before_draining_count() -> None:
     clock.advance(START + 3 * STEP)
     assert until(clock, "a") == at(1), "this is the carrier's time"
     assert clock.drained_at == drained_at
+
+
+@pytest.mark.parametrize(
+    ("are_told_before", "are_told_now", "goes_on"),
+    [(True, True, False), (False, True, True), (True, False, True), (False, False, True)],
+)
+def test_carriers_pass_the_last_dropped_window_where_nothing_tells_of_its_rows(
+    *, are_told_before: bool, are_told_now: bool, goes_on: bool
+) -> None:
+    """They were shed, and may be later than all that was seen; footers tell of them all the same."""
+    clock = CarrierClock([a_stream("a")])
+    clock.advance(START)
+    clock.observe(a_report(0, {"a": at(0)}), {"a": EventBounds(at(0), at(0))} if are_told_before else {})
+    clock.advance(START + STEP)
+    dropped = at(0) + 30 * SECOND
+    clock.drain(10 * SECOND, dropped, {"a": StreamRows(0, is_counted=are_told_now)})
+    assert until(clock, "a") == (dropped if goes_on else at(0))
+    drained_at = clock.drained_at
+    assert drained_at is not None
+    assert drained_at > (dropped if goes_on else at(0)) + 2 * 10 * SECOND
+    clock.advance(START + 2 * STEP)
+    assert clock.drained_at == drained_at
+
+
+def test_a_dropped_window_that_is_behind_takes_no_carrier_back() -> None:
+    clock = CarrierClock([a_stream("a")])
+    told(clock, 0, {"a": at(0)})
+    clock.advance(START + STEP)
+    clock.drain(10 * SECOND, at(0) - SECOND)
+    assert until(clock, "a") == at(0)
 
 
 def test_what_a_carrier_showed_while_draining_is_no_event_after_a_restart() -> None:
@@ -177,6 +208,32 @@ def test_after_a_restart_carriers_go_as_far_as_the_watermark_says_rows_have_come
         "carrier_time": 60 * SECOND,
     }
     assert until(clock, "b") == 70 * SECOND
+
+
+def test_after_a_kill_behind_the_first_micro_batch_the_watermark_says_how_far_its_rows_went() -> None:
+    """Its plan knows no event: else draining would end before any window does, and answer none."""
+    first = PlanRow(micro_batch_id=0, open=0, streams={"a": StreamPlan(), "b": StreamPlan(carrier_time=7)})
+    clock = CarrierClock([a_stream("a"), a_stream("b")], first, 59 * SECOND)
+    clock.advance(START)
+    assert clock.latest_event == {"a": 60 * SECOND}, "that of b may be its carrier's"
+    assert clock.interval("a")["carrier_from"] == 60 * SECOND
+    clock.drain(10 * SECOND)
+    assert clock.drained_at is not None
+    assert clock.drained_at > 60 * SECOND
+
+
+def test_after_a_kill_behind_the_first_micro_batch_footers_say_when_its_rows_began() -> None:
+    """So windows without rows in between are answered, and a stream ahead of the others is waited for."""
+    first = PlanRow(micro_batch_id=0, open=0, streams={"a": StreamPlan(), "b": StreamPlan()})
+    clock = CarrierClock([a_stream("a"), a_stream("b")], first, 59 * SECOND)
+    ahead = StreamRows(10, events=EventBounds(500 * SECOND, 900 * SECOND), is_counted=True)
+    clock.resume({"a": StreamRows(10, events=EventBounds(20 * SECOND, 60 * SECOND), is_counted=True), "b": ahead})
+    clock.advance(START)
+    assert [clock.interval("a")[name] for name in ("carrier_from", "carrier_until")] == [20 * SECOND, 60 * SECOND]
+    assert [clock.interval("b")[name] for name in ("carrier_from", "carrier_until")] == [500 * SECOND, 900 * SECOND]
+    clock.drain(10 * SECOND)
+    assert clock.drained_at is not None
+    assert clock.drained_at > 900 * SECOND
 
 
 def test_a_watermark_that_was_drained_says_nothing_of_rows() -> None:

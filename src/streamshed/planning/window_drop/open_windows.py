@@ -257,6 +257,11 @@ class QueryDrops:
         """Tell whether any of the dropped windows is open at a watermark."""
         return bool(self.dropped) and self.dropped[-1][1] >= self._first_open(watermark)
 
+    @property
+    def last_start(self) -> int | None:
+        """When the last dropped window starts, microseconds; None: none is dropped."""
+        return self._start(self.dropped[-1][1]) if self.dropped else None
+
     def numbers(self) -> list[int]:
         """Return the numbers of the dropped windows."""
         return numbers_in(self.dropped)

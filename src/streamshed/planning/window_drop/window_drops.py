@@ -43,6 +43,11 @@ class WindowDrops:
         return frozenset(part_of(name)[0] for name, one in self.queries.items() if one.dropped)
 
     @property
+    def last_start(self) -> int | None:
+        """When the last dropped window starts, microseconds; None: none is dropped."""
+        return max((start for one in self.queries.values() if (start := one.last_start) is not None), default=None)
+
+    @property
     def all_back(self) -> WindowDrops:
         """The same where no query is shut down any more, and state asks nothing of any."""
         queries = {name: one.back() for name, one in self.queries.items()}

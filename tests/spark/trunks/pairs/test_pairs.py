@@ -32,6 +32,11 @@ def _queries(setting: Setting) -> Iterable[Query]:
         yield pairs.filter("alerts_n is not null").query("pairs", mode="exact")
     yield pairs.window("10 seconds").by("calls_host").agg(n="count(*)").query("by_host", mode="exact")
     yield calls.window("10 seconds").agg(n="count(*)").query("calls_alone", mode="exact")
+    # Alerts have no identity: which of them are drawn is chance. Here all are, and still they draw.
+    drawn = calls.join(
+        setting["alerts"], on="room", within="1 s", mode="sample", sampled_side="right", name="drawn_by_chance"
+    )
+    yield drawn.window("10 seconds").agg(n="count(*)").query("drawn")
     yield calls.filter("port = 80").query("calls_rows", mode="exact")
 
 

@@ -1,4 +1,4 @@
-"""The size b of basic windows that gives most: small ones follow the yields closely, each costs a read."""
+"""The best size b of basic windows: small ones follow the yields closely, but each costs a read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows
         10
     """
     fine = work.expected.windows
-    found: dict[JoinWindows, float] = {}
+    results_by_windows: dict[JoinWindows, float] = {}
     for multiple in _multiples(fine):
         coarse = replace(fine, basic_microseconds=fine.basic_microseconds * multiple)
         merged_work = replace(
@@ -53,9 +53,11 @@ def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows
         )
         selection = greedy(merged_work, budget)
         worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * merged_work.expected.comparisons
-        found[coarse] = float(worth @ selection.fractions)
-    enough = _AS_GOOD * max(found.values())
-    return max((of for of, results in found.items() if results >= enough), key=lambda of: of.basic_microseconds)
+        results_by_windows[coarse] = float(worth @ selection.fractions)
+    enough = _AS_GOOD * max(results_by_windows.values())
+    return max(
+        (of for of, results in results_by_windows.items() if results >= enough), key=lambda of: of.basic_microseconds
+    )
 
 
 def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yields:
@@ -72,7 +74,7 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
 
 
 def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> ExpectedComparisons:
-    """Return what larger cells would compare; each reads as many, larger, basic windows as one of its parts did."""
+    """Return what larger cells would compare; each reads as many basic windows as one of its parts did."""
     into = _cells_within(expected.windows, coarse)
     reads = np.zeros(coarse.cells)
     np.maximum.at(reads, into, np.array(expected.reads))

@@ -26,7 +26,7 @@ _KEPT = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES)
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Rows that came to a join, what it compares for them in full, and how long they took to come; of long ago, less.
+    """Rows that came to a join, the comparisons of its full join, and the time it took; older ones count less.
 
     Args:
         left: Rows of the left side.
@@ -69,8 +69,8 @@ class JoinKnowledge:
         cells: Per cell, its share of the comparisons of the full join.
         partitions: How many were called in a micro-batch.
         last_rows: Rows that its streams were offered in the last micro-batch.
-        weight: What results are worth, as a text that says the same by the same; None: all the same.
-        found: Results per comparison, where they have a weight; None: `yields` are.
+        weight: The weight of results, as a canonical text; None: all count 1.
+        result_yields: Results per comparison, where they have a weight; None: `yields` are.
         arrived: How many rows came to it, and in which time.
 
     Example:
@@ -90,7 +90,7 @@ class JoinKnowledge:
     partitions: int = 1
     last_rows: int = 0
     weight: str | None = None
-    found: Yields | None = None
+    result_yields: Yields | None = None
     arrived: Arrived = Arrived()
 
     @classmethod
@@ -110,12 +110,12 @@ class JoinKnowledge:
             yields=unknown,
             cells=even,
             weight=weight,
-            found=None if weight is None else unknown,
+            result_yields=None if weight is None else unknown,
             prices=prices or LearnedPrices(),
         )
 
     def compared_share(self, event_seconds_per_second: float = 1.0) -> float:
-        """Return which share of the λ1·λ2·(w1 + w2) pairs whose lag is right the full join compares; 1 if unknown.
+        """Return the share that the full join compares of the λ1·λ2·(w1 + w2) pairs within its windows; 1 if unknown.
 
         Args:
             event_seconds_per_second: How fast event time goes by, which windows are of.
@@ -132,7 +132,7 @@ class JoinKnowledge:
     @property
     def results_per_comparison(self) -> Floats:
         """Of each cell, whatever they are worth."""
-        return np.array((self.found or self.yields).per_comparison)
+        return np.array((self.result_yields or self.yields).per_comparison)
 
     def full_seconds(self, offered_rows: int) -> float:
         """Return what the full join of a micro-batch takes of a core.
@@ -152,7 +152,7 @@ class JoinKnowledge:
 
     @property
     def choice_prices(self) -> Prices:
-        """What choices go by: a comparison is never taken to be free, for of what costs nothing all would be done."""
+        """The prices by which cells are chosen: a comparison always costs something, or all would be made."""
         learned = self.prices.prices
         return replace(learned, comparison=max(learned.comparison, _LEAST_COMPARISON_SECONDS))
 
@@ -187,7 +187,7 @@ class JoinKnowledge:
             prices=self.choice_prices,
             sampling=budget.sampling(micro_batch_id, sampling),
             seed=micro_batch_id,
-            found=self.found,
+            result_yields=self.result_yields,
         )
 
     def expected(self, offered_rows: int) -> ExpectedComparisons:
@@ -226,7 +226,7 @@ class JoinKnowledge:
         return replace(
             self,
             yields=seen(self.yields, results=total(reports, "weight")),
-            found=self.found and seen(self.found, results=total(reports, "results")),
+            result_yields=self.result_yields and seen(self.result_yields, results=total(reports, "results")),
             prices=prices,
             density=float(expected.sum()) / could if tells else self.density,
             taken_share=rows / offered_rows if offered_rows else self.taken_share,
@@ -243,7 +243,7 @@ class JoinKnowledge:
         return {
             **self.yields.to_document(),
             "weight": self.weight,
-            "found": None if self.found is None else self.found.to_document(),
+            "found": None if self.result_yields is None else self.result_yields.to_document(),
             "squares": self.prices.squares.tolist(),
             "products": self.prices.products.tolist(),
             "arrived": asdict(self.arrived),
@@ -264,7 +264,7 @@ class JoinKnowledge:
         weight: str | None = None,
         prices: LearnedPrices | None = None,
     ) -> JoinKnowledge:
-        """Read what `to_document` wrote; of other windows, nothing is known, and of another weight, no yields.
+        """Read what `to_document` wrote; nothing of it holds for other windows, and no yields for another weight.
 
         Args:
             document: What it wrote.
@@ -275,8 +275,8 @@ class JoinKnowledge:
         initial = cls.initial(windows, weight, prices)
         if len(document["cells"]) != windows.cells:
             return initial
-        yields, found = Yields.from_document(document), document.get("found")
-        results = yields if found is None else Yields.from_document(found)
+        yields, yields_document = Yields.from_document(document), document.get("found")
+        results = yields if yields_document is None else Yields.from_document(yields_document)
         if weight is None:
             yields = results
         elif weight != document.get("weight"):
@@ -286,7 +286,7 @@ class JoinKnowledge:
             windows=windows,
             yields=yields,
             weight=weight,
-            found=None if weight is None else results,
+            result_yields=None if weight is None else results,
             prices=replace(
                 initial.prices,
                 squares=np.array(document["squares"]),
@@ -298,8 +298,8 @@ class JoinKnowledge:
         )
 
     def _comparisons(self, rows: float) -> Floats:
-        found: Floats = self.density * rows * (self.stored_rows + rows / 2) * np.array(self.cells)
-        return found
+        comparisons: Floats = self.density * rows * (self.stored_rows + rows / 2) * np.array(self.cells)
+        return comparisons
 
 
 def total(reports: Sequence[PartitionReport], counts: str) -> Floats:

@@ -51,11 +51,10 @@ def explain(
     run = overridden(replace(document.run, elastic=None), given)
     trigger_seconds, goal = run.trigger_microseconds / 1e6, run.latency_microseconds
     foundation = document.network.foundation
-    known = statistics_for(foundation, statistics)
-    found = ExplainedNetwork(
+    explained = ExplainedNetwork(
         planned(
             foundation,
-            known,
+            statistics_for(foundation, statistics),
             load_factor=load,
             policy=run.policy,
             trigger_interval_seconds=trigger_seconds,
@@ -65,5 +64,5 @@ def explain(
         document.run.predictions,
     )
     if picture is not None:
-        found.draw(picture)
-    click.echo(found.to_json() if as_json else str(found))
+        explained.draw(picture)
+    click.echo(explained.to_json() if as_json else str(explained))

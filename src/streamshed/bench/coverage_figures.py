@@ -143,10 +143,10 @@ def _coverage(judged: Sequence[Judged]) -> float:
 
 
 def _trusted_by(judged: Sequence[Judged], case_of: Callable[[Judged], _Case]) -> Mapping[_Case, list[Judged]]:
-    found: dict[_Case, list[Judged]] = {}
+    trusted: dict[_Case, list[Judged]] = {}
     for answer in _of(judged, Standing.TRUSTED):
-        found.setdefault(case_of(answer), []).append(answer)
-    return found
+        trusted.setdefault(case_of(answer), []).append(answer)
+    return trusted
 
 
 def _difference(answers: Sequence[Judged]) -> float:

@@ -74,8 +74,8 @@ class DropPlaces:
     def to_document(self) -> dict[str, object]:
         """Return what JSON can hold."""
         return {
-            "nested": {name: one.to_document(EXCESSES) for name, one in self.nested.items()},
-            "forked": {name: one.to_document(EXCESSES) for name, one in self.forked.items()},
+            "nested": {name: drop_run.to_document(EXCESSES) for name, drop_run in self.nested.items()},
+            "forked": {name: drop_run.to_document(EXCESSES) for name, drop_run in self.forked.items()},
             "unsaved_share": self._unsaved_share,
             "shapes": [
                 {
@@ -84,9 +84,9 @@ class DropPlaces:
                     "needed_drop": self.needed_drop(size, slide),
                     "predicted_drop": self.predicted_drop(size, slide),
                     "predicted_drop_without_fixed_cost": predicted_drop(size, slide),
-                    **one.to_document((EXCESS,)),
+                    **drop_run.to_document((EXCESS,)),
                 }
-                for (size, slide), one in self.shapes.items()
+                for (size, slide), drop_run in self.shapes.items()
             ],
         }
 
@@ -140,7 +140,7 @@ def drops_at_places(
     of_nested = {"input": DropPlace.INPUT, "middle": DropPlace.MIDDLE, "output": DropPlace.OUTPUT}
     of_forked = {"shared": DropPlace.INPUT, "split": DropPlace.SPLIT, "per_output": DropPlace.MIDDLE}
     total = len(of_nested) + len(of_forked) + len(shapes)
-    nested, forked, found = {}, {}, {}
+    nested, forked, by_shape = {}, {}, {}
     for number, (name, where) in enumerate(of_nested.items()):
         progress(f"nested windows, dropped at the {name}", number / total)
         nested[name] = run_drops(nested_network, spark, place, where, NESTED)
@@ -151,8 +151,8 @@ def drops_at_places(
         progress(f"windows of {size} rows every {slide}", number / total)
         sizes = DropRunSizes(rows=_SHAPE_ROWS, window=slide, span=size, drop_shares=(0.0, 0.25, 0.5), counted=2)
         network_over = partial(shape_network, size=size, slide=slide)
-        found[size, slide] = run_drops(network_over, spark, place, DropPlace.INPUT, sizes)
-    return DropPlaces(nested=nested, forked=forked, shapes=found)
+        by_shape[size, slide] = run_drops(network_over, spark, place, DropPlace.INPUT, sizes)
+    return DropPlaces(nested=nested, forked=forked, shapes=by_shape)
 
 
 def _is_ordered(by_place: Mapping[str, DropRun]) -> bool:

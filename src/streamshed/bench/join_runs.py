@@ -140,13 +140,13 @@ class _Course:
         if self._policy != FULL:
             work = CellWork(expected=expected, yields=self._yields, prices=self._prices)
             plan = plan_within(join_policy_named(self._policy), work, budget, plan=plan)
-        found = self._partition.join(of.left, of.right, plan)
-        cells = found.cells
+        join_result = self._partition.join(of.left, of.right, plan)
+        cells = join_result.cells
         self._yields = self._yields.update(cells.comparisons, cells.weight, seconds=1.0, full=expected.comparisons)
         self._halves[second % 2] = self._halves[second % 2].update(cells.comparisons, cells.weight, seconds=1.0)
         self._results.append(int(cells.results.sum()))
         self._comparisons.append(float(cells.comparisons.sum()))
-        self._state_bytes.append(found.state.bytes)
+        self._state_bytes.append(join_result.state.bytes)
         self._by_cell += (cells.comparisons, cells.results)
         self._micro_batches.append((cells.comparisons, cells.results))
         of_left = self._specification.windows.left_cells

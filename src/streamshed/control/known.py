@@ -17,9 +17,9 @@ from streamshed.statistics.network_statistics import NetworkStatistics, StreamSt
 def known_statistics(network: QueryNetwork, settings: ControlSettings, state: ControlState) -> NetworkStatistics:
     """Return what was measured of a network, and what was believed of all else.
 
-    The load model knows what a row costs in all, and user functions are timed by themselves; so what is believed of the
-    others is brought to what is left. Rows per second are those of all micro-batches, those without rows included; how
-    fast event time goes by is told so that rows per second of event time are those of micro-batches with rows.
+    The load model knows the whole cost of a row, and user functions are timed by themselves; the believed costs of the
+    other operators are scaled to the rest. Rows per second are the mean over all micro-batches, empty ones included.
+    The speed of event time is such that rows per second of event time are those of micro-batches with rows.
 
     Args:
         network: The network.
@@ -42,9 +42,9 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
         )
         for stream in network.streams
     }
-    known = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams, joins=believed.joins)
+    measured = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams, joins=believed.joins)
     work = {stream.name: model.work_seconds_per_row(stream.name) for stream in network.streams}
-    return _leveled(network, known, work, settings.trigger_interval_seconds)
+    return _leveled(network, measured, work, settings.trigger_interval_seconds)
 
 
 def _rows_per_second(state: ControlState, stream: str, believed: NetworkStatistics) -> float:
@@ -62,19 +62,19 @@ def _event_seconds_per_second(state: ControlState, stream: str, learned: Network
 
 def _leveled(
     network: QueryNetwork,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     work_seconds_per_row: Mapping[str, float],
     trigger_interval_seconds: float,
 ) -> NetworkStatistics:
-    """Scale the costs that nobody measured by themselves so that rows cost as much as they do in all."""
+    """Scale the costs that were not measured by themselves, so that the costs of a row add up to its whole cost."""
     calls = {node.address for node in network.nodes if isinstance(node, Apply)}
     scales = {}
     for stream in network.streams:
-        arriving = known.stream(stream.name)
+        arriving = statistics.stream(stream.name)
         rows = max(1.0, arriving.rows_per_second * trigger_interval_seconds)
         some = replace(arriving, rows_per_second=rows / trigger_interval_seconds)
         load = network_load(
-            network, replace(known, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
+            network, replace(statistics, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
         )
         measured = rest = 0.0
         for node, address in zip(load.tree.nodes, load.addresses, strict=True):
@@ -86,21 +86,21 @@ def _leveled(
         scales[stream.name] = max(0.0, work_seconds - measured) / rest if rest > 0 else 1.0
     names = {node.address: node.stream.name for node in network.row_nodes}
     return replace(
-        known,
+        statistics,
         streams={
-            name: replace(one, parse_seconds_per_row=one.parse_seconds_per_row * scales[name])
-            for name, one in known.streams.items()
+            name: replace(costs, parse_seconds_per_row=costs.parse_seconds_per_row * scales[name])
+            for name, costs in statistics.streams.items()
         },
         operators={
-            address: one
+            address: costs
             if address in calls or address not in names
-            else replace(one, seconds_per_row=one.seconds_per_row * scales[names[address]])
-            for address, one in known.operators.items()
+            else replace(costs, seconds_per_row=costs.seconds_per_row * scales[names[address]])
+            for address, costs in statistics.operators.items()
         },
         queries={
             query.name: replace(
-                known.queries[query.name],
-                seconds_per_row=known.queries[query.name].seconds_per_row * scales[query.stream.name],
+                statistics.queries[query.name],
+                seconds_per_row=statistics.queries[query.name].seconds_per_row * scales[query.stream.name],
             )
             for query in network.queries
         },

@@ -114,13 +114,13 @@ def costly_samplers(tree: WorkTree, query_rates: Vector, sampler_seconds: Sequen
         ...     WorkNode(name="C", parent=0, seconds=1.0, query=1),
         ... ))
         >>> for cost in (0.1, 0.9):
-        ...     found = costly_samplers(tree, np.array([0.5, 1.0]), [cost] * 3)
-        ...     print([tree.nodes[s.node].name for s in found.samplers], round(found.seconds, 3))
+        ...     placement = costly_samplers(tree, np.array([0.5, 1.0]), [cost] * 3)
+        ...     print([tree.nodes[s.node].name for s in placement.samplers], round(placement.seconds, 3))
         ['B'] 2.6
         ['B'] 3.4
     """
     wanted = tree.node_rates(query_rates)
-    known: dict[tuple[int, float], tuple[float, bool]] = {}
+    cheapest_seconds: dict[tuple[int, float], tuple[float, bool]] = {}
 
     def passing(index: int, arriving: float) -> float:
         below = sum(cheapest(child, arriving)[0] for child in tree.children[index])
@@ -128,16 +128,16 @@ def costly_samplers(tree: WorkTree, query_rates: Vector, sampler_seconds: Sequen
 
     def cheapest(index: int, arriving: float) -> tuple[float, bool]:
         """The least cost, and whether it takes a sampler on the edge into this node."""
-        if (index, arriving) not in known:
-            rate = float(wanted[index])
+        if (index, arriving) not in cheapest_seconds:
+            node_rate = float(wanted[index])
             has_query = tree.nodes[index].query is not None
-            if rate == arriving:
-                known[index, arriving] = passing(index, arriving), False
+            if node_rate == arriving:
+                cheapest_seconds[index, arriving] = passing(index, arriving), False
             else:
-                with_sampler = arriving * sampler_seconds[index] + passing(index, rate)
+                with_sampler = arriving * sampler_seconds[index] + passing(index, node_rate)
                 without = float("inf") if has_query else passing(index, arriving)
-                known[index, arriving] = min((without, False), (with_sampler, True))
-        return known[index, arriving]
+                cheapest_seconds[index, arriving] = min((without, False), (with_sampler, True))
+        return cheapest_seconds[index, arriving]
 
     streams = [index for index, node in enumerate(tree.nodes) if node.parent is None]
     seconds = sum(cheapest(index, 1.0)[0] for index in streams)

@@ -110,14 +110,14 @@ class _Search:
         """Take a step of the golden section towards the price at which a set's bound is lowest: it is convex in it."""
         if not len(self._bounds):
             return
-        (one, other), (of_one, of_other) = self._inner, self._values
-        is_lower = of_one < of_other
-        self._high, self._low = np.where(is_lower, other, self._high), np.where(is_lower, self._low, one)
+        (low_price, high_price), (low_bound, high_bound) = self._inner, self._values
+        is_lower = low_bound < high_bound
+        self._high, self._low = np.where(is_lower, high_price, self._high), np.where(is_lower, self._low, low_price)
         width = _GOLDEN * (self._high - self._low)
         new = np.where(is_lower, self._high - width, self._low + width)
         value = self._at(new)
-        self._inner = np.array([np.where(is_lower, new, other), np.where(is_lower, one, new)])
-        self._values = np.array([np.where(is_lower, value, of_other), np.where(is_lower, of_one, value)])
+        self._inner = np.array([np.where(is_lower, new, high_price), np.where(is_lower, low_price, new)])
+        self._values = np.array([np.where(is_lower, value, high_bound), np.where(is_lower, low_bound, value)])
 
     def _at(self, log_prices: Vector) -> Vector:
         values = self._sets.most_worth(self._budget, np.exp(log_prices))
@@ -133,12 +133,14 @@ class _Search:
 
 def _all_sets(demands: Sequence[WindowDemand], must_run: frozenset[int]) -> Truths:
     """All sets of those that may be shut down, but for nobody and everybody; the others run in each."""
-    may_run = [number for number, one in enumerate(demands) if one.sampling_rate is None and number not in must_run]
+    may_run = [
+        number for number, demand in enumerate(demands) if demand.sampling_rate is None and number not in must_run
+    ]
     numbers = np.arange(1, 2 ** len(may_run) - 1)
-    found = np.zeros((len(numbers), len(demands)), bool)
-    found[:, sorted(must_run)] = True
-    found[:, may_run] = (numbers[:, None] >> np.arange(len(may_run))) & 1
-    return found
+    sets = np.zeros((len(numbers), len(demands)), bool)
+    sets[:, sorted(must_run)] = True
+    sets[:, may_run] = (numbers[:, None] >> np.arange(len(may_run))) & 1
+    return sets
 
 
 def _unit_price(tree: WorkTree, demands: Sequence[WindowDemand]) -> float:

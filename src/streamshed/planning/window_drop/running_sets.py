@@ -49,16 +49,16 @@ class RunningSets:
 
     def least_seconds(self) -> Vector:
         """Return, per set, what everything takes where each query that runs keeps as few windows as it may."""
-        saving, found = self._costs
-        families = list(dict.fromkeys(one.drops_with for one in self.demands))
-        least = self.running * np.array([one.least_kept for one in self.demands])
+        saving, seconds = self._costs
+        families = list(dict.fromkeys(demand.drops_with for demand in self.demands))
+        least = self.running * np.array([demand.least_kept for demand in self.demands])
         for node, below in enumerate(self.tree.queries_below):
             dropped = np.ones(len(self.running))
             for family in families:
-                own = [query for query in below if self.demands[query].drops_with == family]
-                dropped *= 1 - least[:, own].max(axis=1, initial=0.0)
-            found = found + saving[node] * (1 - dropped)
-        return np.asarray(found + least @ np.array([one.window_seconds for one in self.demands]))
+                members = [query for query in below if self.demands[query].drops_with == family]
+                dropped *= 1 - least[:, members].max(axis=1, initial=0.0)
+            seconds = seconds + saving[node] * (1 - dropped)
+        return np.asarray(seconds + least @ np.array([demand.window_seconds for demand in self.demands]))
 
     def most_worth(self, budget_seconds: float, prices: Vector) -> Vector:
         """Return, per set, what it is worth at most.
@@ -87,31 +87,35 @@ class RunningSets:
 
     def _gain(self, query: int, prices: Vector) -> Vector:
         """Per set and levels, what a query comes to that may keep no larger share than that of its family."""
-        one, family = self.demands[query], self._families.get(self.demands[query].drops_with, 0)
+        demand, family = self.demands[query], self._families.get(self.demands[query].drops_with, 0)
         levels = self._levels[family]
-        gain = (one.weight - prices * one.window_seconds)[:, None]
-        largest = np.minimum(levels, one.most_kept)
-        found = np.where(gain > 0, gain * largest, gain * one.least_kept)
-        found[:, levels < one.least_kept] = -np.inf
-        found[~self.running[:, query]] = 0.0
+        gain = (demand.weight - prices * demand.window_seconds)[:, None]
+        largest = np.minimum(levels, demand.most_kept)
+        gains = np.where(gain > 0, gain * largest, gain * demand.least_kept)
+        gains[:, levels < demand.least_kept] = -np.inf
+        gains[~self.running[:, query]] = 0.0
         others = [1] * len(self._levels)
         others[family] = len(levels)
-        return np.asarray(found.reshape(-1, *others))
+        return np.asarray(gains.reshape(-1, *others))
 
     @cached_property
     def _families(self) -> dict[tuple[str, ...], int]:
         """The families, numbered; none, where all are taken for one, as there would be too many levels."""
-        own = list(dict.fromkeys(one.drops_with for one in self.demands if one.sampling_rate is None))
-        levels = [len(_levels([one for one in self.demands if one.drops_with == family])) for family in own]
+        families = list(dict.fromkeys(demand.drops_with for demand in self.demands if demand.sampling_rate is None))
+        levels = [
+            len(_levels([demand for demand in self.demands if demand.drops_with == family])) for family in families
+        ]
         most = 0 if self.is_rough else _MOST_LEVELS
-        return {family: number for number, family in enumerate(own)} if math.prod(levels) <= most else {}
+        return {family: number for number, family in enumerate(families)} if math.prod(levels) <= most else {}
 
     @cached_property
     def _levels(self) -> list[Vector]:
         """Per family, the shares at which anything changes."""
         if not self._families:
             return [_levels(self.demands)]
-        return [_levels([one for one in self.demands if one.drops_with == family]) for family in self._families]
+        return [
+            _levels([demand for demand in self.demands if demand.drops_with == family]) for family in self._families
+        ]
 
     @cached_property
     def _needed(self) -> Vector:
@@ -132,22 +136,22 @@ class RunningSets:
 
         As `window_shares` has them of a set.
         """
-        early = np.where(self.running, [one.early_share for one in self.demands], 1.0)
-        alone = np.where(self.running, [one.epochs_per_kept for one in self.demands], 0.0)
-        often = self.running & ~np.array([one.is_rare for one in self.demands])
+        early = np.where(self.running, [demand.early_share for demand in self.demands], 1.0)
+        alone = np.where(self.running, [demand.epochs_per_kept for demand in self.demands], 0.0)
+        often = self.running & ~np.array([demand.is_rare for demand in self.demands])
         saving, constant = [], np.zeros(len(self.running))
         for node, below in enumerate(self.tree.queries_below):
-            own = list(below)
-            sampled = max((self.demands[query].sampling_rate or 0.0 for query in own), default=0.0)
-            least_early = early[:, own].min(axis=1, initial=1.0)
-            is_rare = self._runs_below[node] & ~often[:, own].any(axis=1)
+            members = list(below)
+            sampled = max((self.demands[query].sampling_rate or 0.0 for query in members), default=0.0)
+            least_early = early[:, members].min(axis=1, initial=1.0)
+            is_rare = self._runs_below[node] & ~often[:, members].any(axis=1)
             seconds = float(self.tree.node_seconds[node])
-            per_rare = alone[:, own].max(axis=1, initial=0.0)
+            per_rare = alone[:, members].max(axis=1, initial=0.0)
             saving.append(seconds * (1 - sampled) * np.where(is_rare, per_rare, least_early))
             constant += seconds * (sampled + (1 - sampled) * np.where(is_rare, 0.0, 1 - least_early))
         return np.array(saving), constant
 
 
 def _levels(demands: Sequence[WindowDemand]) -> Vector:
-    known = [one for one in demands if one.sampling_rate is None]
-    return np.unique([0.0, *(share for one in known for share in (one.least_kept, one.most_kept))])
+    tolerant = [demand for demand in demands if demand.sampling_rate is None]
+    return np.unique([0.0, *(share for demand in tolerant for share in (demand.least_kept, demand.most_kept))])

@@ -43,8 +43,8 @@ def micro_batches_to_exact(
 ) -> int:
     """Count the micro-batches that start after the last row of a burst came, until nothing is shed any more.
 
-    The one that counts last keeps every row, leaves no backlog, is through before the next is due, and so are all
-    that follow as far as sampling goes.
+    The last one that counts keeps every row, leaves no backlog and ends before the next one is due; all that follow
+    keep every row, too.
 
     Args:
         micro_batches: In order.

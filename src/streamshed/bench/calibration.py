@@ -210,7 +210,7 @@ def _shed_run(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> I
 def _fed(
     report: Report, watched: Path, files: Sequence[Path], sizes: CalibrationSizes, progress: Callable[[float], None]
 ) -> list[MicroBatchTime]:
-    """Let files arrive a few at a time, each time all together; returns the warm micro-batches."""
+    """Let a few files at a time arrive together; return the warm micro-batches."""
     turns = [sizes.calibration_files[0]] * sizes.calibration_warm_up
     warm_up_rows = sum(turns) * sizes.calibration_rows_per_file
     turns += list(sizes.calibration_files) * sizes.calibration_rounds

@@ -39,7 +39,7 @@ ALL, SOME = "all", "some"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A query at a sampling rate, without and with its rows being counted; the rows in its sample are the same.
+    """A query at a sampling rate, without and with counting its rows; its sample has the same rows.
 
     Args:
         summed: What is summed.
@@ -66,7 +66,7 @@ class Compared:
 
 
 def judged(values: pd.Series) -> pd.Series:
-    """What stands for a dear function: what it costs does not matter here."""
+    """A stand-in for a dear function: its cost does not matter here."""
     return values.astype("float64")
 
 

@@ -64,11 +64,11 @@ class DropPlaces:
         }
 
     def needed_drop(self, size: int, slide: int) -> float:
-        """Return the share of windows to drop at the excess of Figures 12 and 13, as measured; 1: not even all do."""
+        """Return the measured share of windows to drop at the excess of Figures 12 and 13; 1: all are not enough."""
         return min(1.0, 1 - self.shapes[size, slide].curve.kept_at(EXCESS))
 
     def predicted_drop(self, size: int, slide: int) -> float:
-        """Return what the savings model says of it ([T06] §3.6), given what a micro-batch costs with nothing kept."""
+        """Return that share by the savings model ([T06] §3.6), given what a micro-batch costs with nothing kept."""
         return predicted_drop(size, slide, self._unsaved_share)
 
     def to_document(self) -> dict[str, object]:
@@ -92,7 +92,7 @@ class DropPlaces:
 
     @property
     def _unsaved_share(self) -> float:
-        """What drops cannot save of a micro-batch: what tumbling windows, dropped at the input, would leave."""
+        """The share of a micro-batch that drops cannot save: what tumbling windows dropped at the input leave."""
         tumbling = [one.curve for (size, slide), one in self.shapes.items() if size == slide]
         shares = [max(0.0, one.seconds(0.0)) / one.seconds(1.0) for one in tumbling]
         return sum(shares) / len(shares) if shares else 0.0

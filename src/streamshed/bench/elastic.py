@@ -66,7 +66,7 @@ def run(options: BenchOptions) -> BenchResult:
 
 
 def _rehearsed(place: Workplace, sizes: ElasticSizes, progress: Callable[[float], None]) -> float:
-    """What a rescale holds up on this machine, in this hour: every way is told, as a run knows it that had one."""
+    """Measure how long a rescale holds up work on this machine; every way starts with that knowledge."""
     with _application(place, workers=MOST_WORKERS) as (_, spark):
         short = replace(sizes, step_triggers=REHEARSAL_TRIGGERS)
         rehearsal = run_way(spark, place.new("rehearsal"), short, "predictive", progress=progress)
@@ -74,7 +74,7 @@ def _rehearsed(place: Workplace, sizes: ElasticSizes, progress: Callable[[float]
 
 
 def _share_of(options: BenchOptions, part: str, number: int, count: int) -> Callable[[float], None]:
-    """What tells the progress of one of several runs."""
+    """Return a function that reports the progress of one of several runs."""
 
     def report_share(share: float) -> None:
         options.progress(part, (number + share) / count)
@@ -125,7 +125,7 @@ def figures_of(courses: Mapping[str, Course]) -> dict[str, float]:
 
 
 def _dominates(first: Course, second: Course) -> bool:
-    """Whether one is no worse in both figures, and better in one."""
+    """Whether the first course is no worse in both figures, and better in one."""
     ours, theirs = ((course.time_over_latency_goal_seconds, course.rows_shed_share) for course in (first, second))
     return ours[0] <= theirs[0] and ours[1] <= theirs[1] and ours != theirs
 
@@ -178,5 +178,5 @@ _TOLD = (
 
 
 def _explanation(row: Mapping[str, object]) -> dict[str, object]:
-    """What explains a micro-batch; numbers that are not known are left out, as JSON has none for them."""
+    """The figures that explain a micro-batch; unknown ones are left out, as JSON has no numbers for them."""
     return {name: row[name] for name in _TOLD if row[name] == row[name]}

@@ -114,7 +114,7 @@ def calibration(rows: Sequence[Row], sizes: ElasticSizes, way: str) -> Calibrati
 
 
 def facts_of(rows: Sequence[Row], sizes: ElasticSizes, *, sheds: bool) -> Facts:
-    """Return what a run tells of the cluster: of micro-batches whose workers neither changed nor were about to."""
+    """Return the facts of a cluster, from micro-batches whose workers neither changed nor were about to."""
     steady = [
         row
         for before, row in pairwise(rows)
@@ -137,7 +137,7 @@ def held_up_seconds(rows: Sequence[Row]) -> float:
 
 
 def started_after(row: Row, fixed_seconds: float) -> float:
-    """Return how long workers took to start that were asked for as a micro-batch began, and helped with the rest of it.
+    """Return how long workers took to start that were asked for as a micro-batch began and helped to finish it.
 
     Args:
         row: Of the journal.
@@ -162,7 +162,7 @@ def started_after(row: Row, fixed_seconds: float) -> float:
 
 
 def _asking(rows: Sequence[Row]) -> list[Row]:
-    """The micro-batches as which began more workers were asked for."""
+    """The micro-batches at whose begin more workers were asked for."""
     return [row for row in rows if row["workers_wanted"] > row["workers_running"] + row["workers_starting"]]
 
 
@@ -233,7 +233,7 @@ def _waited(row: Row, sizes: ElasticSizes, *, sheds: bool) -> float:
 def _by_step(micro_batches: Sequence[_Observation], sizes: ElasticSizes) -> list[list[_Observation]]:
     """Micro-batches by the load step in which the middle one of their rows was fed; rows come in the order of feeding.
 
-    By time they would be mixed up where steps meet, a second making the difference.
+    The time of a micro-batch would not do: where steps meet, a second would change its step.
     """
     of_steps = zip(LOADS, sizes.step_triggers, strict=True)
     fed = list(accumulate(PARTITIONS * sizes.file_rows(load) * count for load, count in of_steps))

@@ -1,4 +1,4 @@
-"""What becomes of a run when an executor is killed, and then a whole worker: how long until all is as before."""
+"""How long a run takes to recover when an executor is killed, and then a whole worker."""
 
 from __future__ import annotations
 

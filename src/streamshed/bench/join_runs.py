@@ -77,9 +77,9 @@ class JoinRun:
         return sum(self.results)
 
     def most_results(self, share: float) -> float:
-        """Return how many there could be with a share of each micro-batch's comparisons, if only lags can be chosen.
+        """Return the most results that a share of each micro-batch's comparisons can give, cell by cell.
 
-        Whoever knew beforehand what each cell gives would take those that give most per comparison.
+        That takes the cells with most results per comparison first, as if they were known beforehand.
         """
         return sum(_most_results(comparisons, results, share) for comparisons, results in self.micro_batches)
 
@@ -186,7 +186,7 @@ def _share(made: Floats, all_of: Floats) -> float:
 
 
 def _most_results(comparisons: Floats, results: Floats, share: float) -> float:
-    """What a share of all comparisons gives, those first that give most; the last cell in part.
+    """The results of a share of all comparisons, the cells that give most first; the last one in part.
 
     Example:
         >>> _most_results(np.array([10.0, 10.0, 20.0]), np.array([1.0, 5.0, 8.0]), 0.5)

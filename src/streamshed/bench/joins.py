@@ -131,7 +131,7 @@ def _at_fixed_comparisons(options: BenchOptions) -> Runs:
 
 
 def _within(options: BenchOptions, part: str, share: float) -> Callable[[str], None]:
-    """What tells that a part of the benchmark is at some step."""
+    """Return a function that reports the step at which a part of the benchmark is."""
 
     def report_step(step: str) -> None:
         options.progress(f"{part}: {step}", share)
@@ -171,7 +171,7 @@ def papers_cases_of(*, quick: bool) -> list[JoinCase]:
 
 
 def run_papers(cases: Sequence[JoinCase], options: BenchOptions) -> dict[JoinCase, tuple[float, ...]]:
-    """Run the paper's operator, the mean over some choices of the rows that are compared fully."""
+    """Run the paper's operator; results are the mean over several seeds of its sampling."""
     results_by_case: dict[JoinCase, tuple[float, ...]] = {}
     pairs: dict[JoinCase, TimedPairs] = {}
     for case in cases:

@@ -74,8 +74,8 @@ def decide(
     )
     if upcoming.windows is not None:
         work, useful = (
-            _in_the_long_run(each, settings, statistics, allotment, elapsed_seconds=waited_seconds)
-            for each in (work, useful)
+            _in_the_long_run(coming_work, settings, statistics, allotment, elapsed_seconds=waited_seconds)
+            for coming_work in (work, useful)
         )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed = plan_work_shares(network, statistics, budget)

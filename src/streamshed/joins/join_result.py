@@ -122,7 +122,8 @@ class ForgottenCounts:
         comparisons: Per cell, how many this micro-batch would have made with such rows.
         held: Those of them that the windows would still hold.
         bytes: How large they were.
-        times: The intervals of event times in which results will miss because of them, from the next micro-batch on.
+        times: The intervals of event times in which results will be missing for want of them, from the next micro-batch
+            on.
     """
 
     comparisons: Floats

@@ -122,7 +122,7 @@ class Rows:
 
 
 def _with_worth_of(schema: pa.Schema, table: pa.Table) -> pa.Table:
-    """Give rows the columns of another schema; those that make the weight of results are null where rows lack them."""
+    """Give rows the columns for the weight of results that a schema has, null where they lack them."""
     names = [name for name in table.column_names if not name.startswith(WORTH)]
     wanted = [field for field in schema if field.name.startswith(WORTH)]
     if len(names) == table.num_columns and not wanted:

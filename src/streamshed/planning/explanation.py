@@ -329,7 +329,7 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
 
 
 def _protected_seconds(load: NetworkLoad, droppable: Collection[str], policy: str) -> float:
-    """The time of protected queries, and of those that get all rows with them: rates at no budget for others."""
+    """The time of queries that need every row: the load of the rates that a policy gives without a budget."""
     demands = [replace(one, is_protected=one.is_protected and one.query not in droppable) for one in load.demands]
     return load.tree.load_seconds(rate_policy_named(policy)(load.tree, demands, 0.0))
 

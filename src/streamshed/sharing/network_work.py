@@ -181,9 +181,9 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
         for slot in of_query:
             is_apart = apart and query.gap_windows > 0
             share = _share(slot, query.aggregate, place, is_apart=is_apart)
-            shared = shares.setdefault((query.definition_id, slot.slot), share)
+            earlier_share = shares.setdefault((query.definition_id, slot.slot), share)
             if share.is_collected:
-                shares[query.definition_id, slot.slot] = replace(shared, is_collected=True)
+                shares[query.definition_id, slot.slot] = replace(earlier_share, is_collected=True)
         for rows in counted_rows(query, {slot.aggregate: slot.slot for slot in of_query}):
             counted.append(rows)
             shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])

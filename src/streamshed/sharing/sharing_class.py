@@ -78,7 +78,7 @@ class SharingClass:
 
     @property
     def key_mask(self) -> int:
-        """The bits whose rows have keys; keys of rows further up may not be defined."""
+        """The bits whose rows have keys; rows that only pass an operator further up may have none."""
         return sum({1 << member.bit for member in self.members if not is_probe(member.slot)})
 
     @property

@@ -95,7 +95,7 @@ def prediction_figures() -> set[str]:
     compared = [
         prediction.Compared(
             recording=name,
-            batch=5,
+            gap_windows=5,
             size=size,
             slide=size,
             drop_share=prediction.DROP_SHARES[-1],

@@ -125,14 +125,14 @@ def figures_of(
     figures = {"load": highest}
     for policy in POLICIES:
         name = "default" if policy == DEFAULT_POLICY else policy
-        one = runs[policy, highest]
+        measured = runs[policy, highest]
         figures |= {
-            f"{name}_mean_error": one.errors.mean,
-            f"{name}_predicted_mean_error": one.predicted_mean_error,
-            f"{name}_worst_error": one.errors.worst,
-            f"{name}_group_error": one.group_error,
+            f"{name}_mean_error": measured.errors.mean,
+            f"{name}_predicted_mean_error": measured.predicted_mean_error,
+            f"{name}_worst_error": measured.errors.worst,
+            f"{name}_group_error": measured.group_error,
         }
-    figures["p95_time_ratio"] = max(percentile(one.time_ratios, 0.95) for one in runs.values())
+    figures["p95_time_ratio"] = max(percentile(measured.time_ratios, 0.95) for measured in runs.values())
     figures["rows_per_second_sustained"] = rows_per_second
     return figures | {f"{name}_microseconds": cost for name, cost in costs.items()}
 
@@ -149,7 +149,7 @@ def _runs(
     capacity: Capacity,
     progress: Callable[[str, float], None],
 ) -> dict[tuple[str, float], Measured]:
-    found: dict[tuple[str, float], Measured] = {}
+    measured: dict[tuple[str, float], Measured] = {}
     order = sizes.runs(POLICIES, DEFAULT_POLICY)
     for load, runs in itertools.groupby(order, key=operator.itemgetter(1)):
         at_load = sizes.at(load)
@@ -157,9 +157,9 @@ def _runs(
         feed = staged_feed(trace, place.new(f"load_{load:g}"), at_load, rows_per_second)
         exact = exact_answers([file.path for file in feed.files])
         for policy, _ in runs:
-            progress(f"{policy} at load {load:g}", 0.15 + 0.85 * len(found) / len(order))
-            found[policy, load] = _measured(spark, place, feed, at_load, capacity, exact, policy)
-    return found
+            progress(f"{policy} at load {load:g}", 0.15 + 0.85 * len(measured) / len(order))
+            measured[policy, load] = _measured(spark, place, feed, at_load, capacity, exact, policy)
+    return measured
 
 
 def _measured(
@@ -203,17 +203,17 @@ def _details(runs: Mapping[tuple[str, float], Measured], sizes: AccuracySizes) -
             {
                 "policy": policy,
                 "load": load,
-                "mean_error": one.errors.mean,
-                "predicted_mean_error": one.predicted_mean_error,
-                "worst_error": one.errors.worst,
-                "error_by_query": dict(one.errors.by_query),
-                "group_error": one.group_error,
-                "seconds": one.errors.seconds,
-                "error_by_second": list(one.errors.largest),
-                "p95_time_ratio": percentile(one.time_ratios, 0.95),
-                "effective_sampling_rates": dict(one.effective_sampling_rates),
+                "mean_error": measured.errors.mean,
+                "predicted_mean_error": measured.predicted_mean_error,
+                "worst_error": measured.errors.worst,
+                "error_by_query": dict(measured.errors.by_query),
+                "group_error": measured.group_error,
+                "seconds": measured.errors.seconds,
+                "error_by_second": list(measured.errors.largest),
+                "p95_time_ratio": percentile(measured.time_ratios, 0.95),
+                "effective_sampling_rates": dict(measured.effective_sampling_rates),
             }
-            for (policy, load), one in runs.items()
+            for (policy, load), measured in runs.items()
         ],
         "left_out": list(sizes.left_out),
     }

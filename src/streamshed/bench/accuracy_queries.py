@@ -65,12 +65,12 @@ def accuracy_network(source: PacketSource) -> QueryNetwork:
         "routed": routed.filter("hop <= 4"),
     }
     windows = (f"{WINDOW_SECONDS} seconds", f"{SLIDE_SECONDS} second")
-    asked = [
+    queries = [
         places[query.name].window(windows[0], every=windows[1]).agg(answer=query.aggregate).query(query.name)
         for query in SEVEN
     ]
     grouped = tcp.window(windows[0], every=windows[1]).by(service=SERVICE).agg(answer="count(*)")
-    return network(*asked, grouped.query(GROUPED))
+    return network(*queries, grouped.query(GROUPED))
 
 
 Answers = dict[tuple[str, int], float]
@@ -136,7 +136,7 @@ def _sliding(connection: duckdb.DuckDBPyConnection) -> tuple[Answers, Answers]:
     before = WINDOW_SECONDS - SLIDE_SECONDS
     over = f"OVER (ORDER BY second RANGE BETWEEN {before} PRECEDING AND CURRENT ROW)"
     windows = ", ".join(f"sum(a{number}) {over}, sum(n{number}) {over}" for number in range(len(SEVEN)))
-    found = connection.execute(
+    window_rows = connection.execute(
         f"WITH slices AS (SELECT epoch_us(ts) // 1000000 AS second, {columns}"
         " FROM judged GROUP BY second), seconds AS ("
         f"SELECT unnest(generate_series(min(second), max(second) + {before}))"
@@ -144,7 +144,7 @@ def _sliding(connection: duckdb.DuckDBPyConnection) -> tuple[Answers, Answers]:
     ).fetchall()
     answers: Answers = {}
     rows: Answers = {}
-    for end, *values in found:
+    for end, *values in window_rows:
         for number, query in enumerate(SEVEN):
             answers[query.name, int(end)] = float(values[2 * number] or 0.0)
             rows[query.name, int(end)] = float(values[2 * number + 1] or 0.0)
@@ -155,9 +155,9 @@ def _grouped(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[int, float
     slices = connection.execute(
         f"SELECT epoch_us(ts) // 1000000 AS second, {SERVICE}, count(*) FROM packets WHERE proto = 6 GROUP BY ALL"
     ).fetchall()
-    found: dict[int, dict[int, float]] = {}
+    counts_by_end: dict[int, dict[int, float]] = {}
     for second, service, count in slices:
         for end in range(second + 1, second + 1 + WINDOW_SECONDS):
-            of_window = found.setdefault(end, {})
+            of_window = counts_by_end.setdefault(end, {})
             of_window[service] = of_window.get(service, 0.0) + count
-    return found
+    return counts_by_end

@@ -22,17 +22,17 @@ class AnswerCheck:
     different: int
 
 
-def checked(found: Mapping[Key, float | None], expected: Mapping[Key, float]) -> AnswerCheck:
+def checked(answers: Mapping[Key, float | None], expected: Mapping[Key, float]) -> AnswerCheck:
     """Compare the answers that both gave; an answer without value counts as 0.
 
     Example:
         >>> checked({("q", "n", 10): 2.0, ("q", "n", 20): 3.0}, {("q", "n", 10): 2.0, ("q", "n", 30): 1.0})
         AnswerCheck(compared=1, different=0)
     """
-    common = found.keys() & expected.keys()
-    different = [key for key in common if not _agree(found[key] or 0.0, expected[key])]
+    common = answers.keys() & expected.keys()
+    different = [key for key in common if not _agree(answers[key] or 0.0, expected[key])]
     return AnswerCheck(compared=len(common), different=len(different))
 
 
-def _agree(found: float, expected: float) -> bool:
-    return abs(found - expected) <= _TOLERANCE * max(abs(expected), 1.0)
+def _agree(answer: float, expected: float) -> bool:
+    return abs(answer - expected) <= _TOLERANCE * max(abs(expected), 1.0)

@@ -162,14 +162,16 @@ def course_of(outcome: BurstOutcome, sizes: BurstSizes) -> BurstCourse:
     """Put what was measured on a time axis, for the picture."""
     ours = outcome.ours
     sustained = outcome.capacity.rows_per_second(sizes.trigger_seconds)
-    starts = [one.time.started_at_seconds - ours.start_seconds for one in ours.micro_batches]
+    starts = [micro_batch.time.started_at_seconds - ours.start_seconds for micro_batch in ours.micro_batches]
     gaps = [later - earlier for earlier, later in zip([0.0, *starts], starts, strict=False)]
     return BurstCourse(
         delays={OURS: ours.delays, **outcome.others},
-        sampling_rate=tuple((start, one.sampling_rate) for start, one in zip(starts, ours.micro_batches, strict=True)),
+        sampling_rate=tuple(
+            (start, micro_batch.sampling_rate) for start, micro_batch in zip(starts, ours.micro_batches, strict=True)
+        ),
         load=tuple(
-            (start, one.time.rows / max(gap, 0.001) / sustained)
-            for start, gap, one in zip(starts, gaps, ours.micro_batches, strict=True)
+            (start, micro_batch.time.rows / max(gap, 0.001) / sustained)
+            for start, gap, micro_batch in zip(starts, gaps, ours.micro_batches, strict=True)
         ),
         burst_seconds=sizes.burst_seconds,
     )
@@ -190,12 +192,12 @@ def _details(outcome: BurstOutcome, sizes: BurstSizes) -> dict[str, object]:
         "unsheddable_seconds_per_row": capacity.unsheddable.seconds_per_row,
         "micro_batches": [
             {
-                "seconds_since_start": one.time.started_at_seconds - ours.start_seconds,
-                "rows": one.time.rows,
-                "seconds": one.time.seconds,
-                "sampling_rate": one.sampling_rate,
+                "seconds_since_start": micro_batch.time.started_at_seconds - ours.start_seconds,
+                "rows": micro_batch.time.rows,
+                "seconds": micro_batch.time.seconds,
+                "sampling_rate": micro_batch.sampling_rate,
             }
-            for one in ours.micro_batches
+            for micro_batch in ours.micro_batches
         ],
         "delays": {OURS: ours.delays, **outcome.others},
         "worst_feed_lateness_seconds": ours.worst_lateness_seconds,

@@ -42,10 +42,10 @@ def delays_of(micro_batches: Sequence[MicroBatchTime], *, start_seconds: float) 
         ...     MicroBatchTime(rows=9, started_at_seconds=14.0, seconds=3.0)], start_seconds=10.0)
         ((3.0, 3.0), (7.0, 5.0))
     """
-    taken = [start_seconds, *(one.started_at_seconds for one in micro_batches)]
+    taken = [start_seconds, *(micro_batch.started_at_seconds for micro_batch in micro_batches)]
     return tuple(
-        (one.ended_at_seconds - start_seconds, one.ended_at_seconds - oldest)
-        for one, oldest in zip(micro_batches, taken, strict=False)
+        (micro_batch.ended_at_seconds - start_seconds, micro_batch.ended_at_seconds - oldest)
+        for micro_batch, oldest in zip(micro_batches, taken, strict=False)
     )
 
 

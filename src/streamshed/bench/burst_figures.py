@@ -43,8 +43,8 @@ def micro_batches_to_exact(
 ) -> int:
     """Count the micro-batches that start after the last row of a burst came, until nothing is shed any more.
 
-    The one that counts last keeps every row, leaves no backlog, is through before the next is due, and so are all
-    that follow as far as sampling goes.
+    The last one that counts keeps every row, leaves no backlog and ends before the next one is due; all that follow
+    keep every row, too.
 
     Args:
         micro_batches: In order.
@@ -62,11 +62,11 @@ def micro_batches_to_exact(
         >>> micro_batches_to_exact(run, burst_end_seconds=9.5, trigger_seconds=2.0)
         2
     """
-    after = [one for one in micro_batches if one.time.started_at_seconds >= burst_end_seconds]
-    shed = [number for number, one in enumerate(after, start=1) if one.sampling_rate < 1.0]
+    after = [micro_batch for micro_batch in micro_batches if micro_batch.time.started_at_seconds >= burst_end_seconds]
+    shed = [number for number, micro_batch in enumerate(after, start=1) if micro_batch.sampling_rate < 1.0]
     last_shed = max(shed, default=0)
-    for number, one in enumerate(after[last_shed:], start=last_shed + 1):
-        if one.backlog_rows == 0 and one.time.seconds <= trigger_seconds:
+    for number, micro_batch in enumerate(after[last_shed:], start=last_shed + 1):
+        if micro_batch.backlog_rows == 0 and micro_batch.time.seconds <= trigger_seconds:
             return number
     return len(after) + 1
 
@@ -88,13 +88,13 @@ def windows_outside(
         [-50, -40, -30, 70, 80, 90]
     """
     begin, end = fed_seconds
-    found = set()
+    windows = set()
     for query in queries:
         first = math.floor((begin - query.window_seconds) / SLIDE_SECONDS) * SLIDE_SECONDS + SLIDE_SECONDS
         for start in range(first, math.ceil(end), SLIDE_SECONDS):
             if start + query.window_seconds <= burst_seconds[0] or start >= burst_seconds[1]:
-                found.add((query.name, start))
-    return frozenset(found)
+                windows.add((query.name, start))
+    return frozenset(windows)
 
 
 def exact_windows(answers: Mapping[Window, Sequence[bool]], windows: Iterable[Window]) -> int:

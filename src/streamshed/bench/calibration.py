@@ -110,10 +110,10 @@ def calibrated(
         return network_over(watched)
 
     watched = place.new("records")
-    with _kept(network(watched), spark, place.new("checkpoint")) as report:
+    with _whole_run(network(watched), spark, place.new("checkpoint")) as report:
         cost = fit_cost(_fed(report, watched, files, sizes, lambda share: progress(0.6 * share)))
     watched = place.new("records")
-    with _shed(network(watched), spark, place.new("checkpoint")) as report:
+    with _shed_run(network(watched), spark, place.new("checkpoint")) as report:
         nearly_all_shed = _fed(report, watched, files, sizes, lambda share: progress(0.6 + 0.4 * share))
         unsheddable = fit_cost(nearly_all_shed, least_seconds_per_row=_LEAST_READ_SHARE * cost.seconds_per_row)
     return Capacity(cost=cost, unsheddable=unsheddable)
@@ -160,7 +160,7 @@ _STAGING = 0.15
 
 
 @contextmanager
-def _kept(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Iterator[Report]:
+def _whole_run(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Iterator[Report]:
     from streamshed.spark import noop_sink, start
 
     with start(network, spark, checkpoint=str(checkpoint), sink=noop_sink(), trigger=_TRIGGER, advisory=True) as run:
@@ -181,7 +181,7 @@ def _kept(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Itera
 
 
 @contextmanager
-def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Iterator[Report]:
+def _shed_run(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Iterator[Report]:
     from streamshed.spark import noop_sink
     from streamshed.spark.fixed_plan import start_fixed
 
@@ -196,8 +196,10 @@ def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Itera
 
     def report() -> Sequence[MicroBatchTime]:
         query.awaitTermination(0.02)  # type: ignore[arg-type]
-        found = [micro_batch_of(json.loads(progress.json)) for progress in query.recentProgress]
-        return [replace(one, rows=one.rows - 1) for one in found if one.rows > 1]
+        micro_batches = [micro_batch_of(json.loads(progress.json)) for progress in query.recentProgress]
+        return [
+            replace(micro_batch, rows=micro_batch.rows - 1) for micro_batch in micro_batches if micro_batch.rows > 1
+        ]
 
     try:
         yield report
@@ -208,7 +210,7 @@ def _shed(network: QueryNetwork, spark: SparkSession, checkpoint: Path) -> Itera
 def _fed(
     report: Report, watched: Path, files: Sequence[Path], sizes: CalibrationSizes, progress: Callable[[float], None]
 ) -> list[MicroBatchTime]:
-    """Let files arrive a few at a time, each time all together; returns the warm micro-batches."""
+    """Let a few files at a time arrive together; return the warm micro-batches."""
     turns = [sizes.calibration_files[0]] * sizes.calibration_warm_up
     warm_up_rows = sum(turns) * sizes.calibration_rows_per_file
     turns += list(sizes.calibration_files) * sizes.calibration_rounds
@@ -220,10 +222,10 @@ def _fed(
         progress(placed / sizes.calibration_file_count)
     through = 0
     warm = []
-    for one in report():
+    for micro_batch in report():
         if through >= warm_up_rows:
-            warm.append(one)
-        through += one.rows
+            warm.append(micro_batch)
+        through += micro_batch.rows
     return warm
 
 

@@ -103,13 +103,13 @@ class Contest:
     def check(self, duckdb: DuckDB, queries: Sequence[PacketQuery], portion: Portion) -> AnswerCheck:
         """Run the queries as one network, and compare its answers with those of DuckDB."""
         source = self._source(portion)
-        found: Answers = {}
+        values_by_window: Answers = {}
 
         def collect(answers: DataFrame, _micro_batch_id: int) -> None:
             rows = answers.where("kind = 'answer'").selectExpr(
                 "query", "aggregate", "unix_seconds(window_end) AS end", "value"
             )
-            found.update({(row.query, row.aggregate, row.end): row.value for row in rows.collect()})
+            values_by_window.update({(row.query, row.aggregate, row.end): row.value for row in rows.collect()})
 
         run_through(
             packet_network(typed_packets(source), queries, self._known_hosts),
@@ -119,7 +119,7 @@ class Contest:
             collect=collect,
         )
         expected = duckdb.answers(self._files[: portion.files], queries, self._known_hosts)
-        return checked(found, expected)
+        return checked(values_by_window, expected)
 
     def _source(self, portion: Portion) -> PacketSource:
         return PacketSource(

@@ -58,17 +58,17 @@ def fit_cost(micro_batches: Sequence[MicroBatchTime], *, least_seconds_per_row: 
     """
     slopes = [
         (many.seconds - few.seconds) / (many.rows - few.rows)
-        for one, other in itertools.combinations(micro_batches, 2)
-        for few, many in [sorted((one, other), key=lambda micro_batch: micro_batch.rows)]
+        for pair in itertools.combinations(micro_batches, 2)
+        for few, many in [sorted(pair, key=lambda micro_batch: micro_batch.rows)]
         if many.rows >= max(1.5 * few.rows, 1)
     ]
     if not slopes:
-        sizes = sorted({one.rows for one in micro_batches})
+        sizes = sorted({micro_batch.rows for micro_batch in micro_batches})
         raise UnmeasurableCostError(f"a cost per row needs micro-batches of clearly different sizes, got {sizes}")
     seconds_per_row = max(statistics.median(slopes), least_seconds_per_row)
     if seconds_per_row <= 0:
         raise UnmeasurableCostError(
             f"more rows took no more time ({seconds_per_row:.3g} s per row): was the machine busy?"
         )
-    rest = statistics.median(one.seconds - one.rows * seconds_per_row for one in micro_batches)
+    rest = statistics.median(each.seconds - each.rows * seconds_per_row for each in micro_batches)
     return LinearCost(fixed_seconds=max(rest, 0.0), seconds_per_row=seconds_per_row)

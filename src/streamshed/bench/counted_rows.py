@@ -39,7 +39,7 @@ ALL, SOME = "all", "some"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A query at a sampling rate, without and with its rows being counted; the rows in its sample are the same.
+    """A query at a sampling rate, without and with counting its rows; its sample has the same rows.
 
     Args:
         summed: What is summed.
@@ -66,7 +66,7 @@ class Compared:
 
 
 def judged(values: pd.Series) -> pd.Series:
-    """What stands for a dear function: what it costs does not matter here."""
+    """A stand-in for a dear function: its cost does not matter here."""
     return values.astype("float64")
 
 
@@ -93,13 +93,19 @@ def run(options: BenchOptions) -> BenchResult:
 def figures_of(compared: Sequence[Compared]) -> dict[str, float]:
     """Condense what was measured into the benchmark's figures."""
     figures: dict[str, float] = {}
-    for name, query in dict.fromkeys((one.summed, one.query) for one in compared):
-        own = [one for one in compared if (one.summed, one.query) == (name, query)]
-        figures[f"{name}_{query}_error_ratio"] = statistics.geometric_mean(one.error_ratio for one in own)
-        figures[f"{name}_{query}_expected_ratio"] = statistics.geometric_mean(one.expected_ratio for one in own)
-    some = [one for one in compared if one.query == SOME]
-    figures["count_error_ratio"] = statistics.geometric_mean(one.count_errors[1] / one.count_errors[0] for one in some)
-    figures["coverage_at_95"] = statistics.fmean(one.holds for one in compared)
+    for name, query in dict.fromkeys((comparison.summed, comparison.query) for comparison in compared):
+        of_query = [comparison for comparison in compared if (comparison.summed, comparison.query) == (name, query)]
+        figures[f"{name}_{query}_error_ratio"] = statistics.geometric_mean(
+            comparison.error_ratio for comparison in of_query
+        )
+        figures[f"{name}_{query}_expected_ratio"] = statistics.geometric_mean(
+            comparison.expected_ratio for comparison in of_query
+        )
+    some = [comparison for comparison in compared if comparison.query == SOME]
+    figures["count_error_ratio"] = statistics.geometric_mean(
+        comparison.count_errors[1] / comparison.count_errors[0] for comparison in some
+    )
+    figures["coverage_at_95"] = statistics.fmean(comparison.holds for comparison in compared)
     return figures
 
 
@@ -109,9 +115,9 @@ def _compared(
     median = _median(summed, recordings)
     conditions = {ALL: "true", SOME: f"{summed.column} >= {median}"}
     recording = recording_file(recordings, summed.recording)
-    asked = partial(_asked, summed, name, median)
+    network_over = partial(_judged_network, summed, name, median)
     scaled, corrected = (
-        sampled_totals(spark, place, recording, asked, FixedSampling(sampling_rate, counting=counting))
+        sampled_totals(spark, place, recording, network_over, FixedSampling(sampling_rate, counting=counting))
         for counting in ({}, dict.fromkeys(conditions, WHOLE))
     )
     return [
@@ -153,13 +159,13 @@ def _median(summed: Summed, recordings: Path) -> float:
     import duckdb
 
     file = recording_file(recordings, summed.recording)
-    found = duckdb.execute(f"SELECT median({summed.column}) FROM '{file}' WHERE {summed.condition}").fetchone()
-    return float(found[0]) if found else 0.0
+    row = duckdb.execute(f"SELECT median({summed.column}) FROM '{file}' WHERE {summed.condition}").fetchone()
+    return float(row[0]) if row else 0.0
 
 
-def _asked(summed: Summed, name: str, median: float, watched: Path) -> QueryNetwork:
+def _judged_network(summed: Summed, name: str, median: float, watched: Path) -> QueryNetwork:
     rows = summed_rows(summed, watched, f"rows_{name}")
-    known = rows.apply(judged, columns=[summed.column], into="judged", returns="double")
-    taken = {ALL: known, SOME: known.filter(f"judged >= {median}")}
+    judged_rows = rows.apply(judged, columns=[summed.column], into="judged", returns="double")
+    taken = {ALL: judged_rows, SOME: judged_rows.filter(f"judged >= {median}")}
     size, calls = f"{summed.window_seconds} seconds", {"count": "count(*)", "total": "sum(judged)"}
     return network(*[chosen.window(size).agg(**calls).query(query) for query, chosen in taken.items()])

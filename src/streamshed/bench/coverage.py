@@ -79,7 +79,7 @@ def _answers(
     confidence: float,
 ) -> dict[Place, Bounds]:
     """Bounds of every answer that was sampled and closed."""
-    found: dict[Place, Bounds] = {}
+    bounds: dict[Place, Bounds] = {}
 
     def take(frame: DataFrame, _: int) -> None:
         rows = frame.where("kind = 'answer' AND NOT exact").selectExpr(
@@ -91,7 +91,7 @@ def _answers(
             "low",
         )
         for row in rows.collect():
-            found[row.aggregate, row.group, row.start] = Bounds(lower=row.lower, upper=row.upper, is_low=row.low)
+            bounds[row.aggregate, row.group, row.start] = Bounds(lower=row.lower, upper=row.upper, is_low=row.low)
 
     run_recording(
         lambda watched: asked_of(recording, watched, stream),
@@ -102,7 +102,7 @@ def _answers(
         sampling=FixedSampling(sampling_rate),
         confidence=confidence,
     )
-    return found
+    return bounds
 
 
 def judged_answers(

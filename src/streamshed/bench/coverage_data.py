@@ -112,14 +112,14 @@ def true_answers(recording: Recording, recordings: Path) -> dict[Place, float]:
     aggregates = ", ".join(f"CAST({sql} AS DOUBLE)" for sql in recording.aggregates.values())
     key = "''" if recording.key is None else recording.key
     latest = f"CAST(floor(epoch(ts) / {slide}) AS BIGINT) * {slide}"
-    found = duckdb.execute(
+    rows = duckdb.execute(
         f"WITH rows AS (SELECT *, {latest} AS latest FROM '{recording.file(recordings)}' WHERE {recording.condition})"
         f" SELECT start, {key}, {aggregates} FROM (SELECT *, unnest(generate_series(latest - {size - slide}, latest,"
         f" {slide})) AS start FROM rows) GROUP BY ALL"
     ).fetchall()
     return {
         (name, str(group), int(start)): value
-        for start, group, *values in found
+        for start, group, *values in rows
         for name, value in zip(recording.aggregates, values, strict=True)
         if value is not None
     }

@@ -116,7 +116,7 @@ def shares_of(judged: Sequence[Judged]) -> dict[tuple[str, float], float]:
 
 
 def by_cell(judged: Sequence[Judged]) -> list[dict[str, object]]:
-    """Return per cell and confidence how many answers stand how, and of how many of these the bounds hold."""
+    """Return, per cell and confidence, the number of answers of each standing, and of those whose bounds hold."""
     cells: dict[tuple[Cell, float], list[Judged]] = {}
     for answer in judged:
         cells.setdefault((answer.cell, answer.confidence), []).append(answer)
@@ -143,14 +143,14 @@ def _coverage(judged: Sequence[Judged]) -> float:
 
 
 def _trusted_by(judged: Sequence[Judged], case_of: Callable[[Judged], _Case]) -> Mapping[_Case, list[Judged]]:
-    found: dict[_Case, list[Judged]] = {}
+    trusted: dict[_Case, list[Judged]] = {}
     for answer in _of(judged, Standing.TRUSTED):
-        found.setdefault(case_of(answer), []).append(answer)
-    return found
+        trusted.setdefault(case_of(answer), []).append(answer)
+    return trusted
 
 
 def _difference(answers: Sequence[Judged]) -> float:
-    """What the share that holds is more than the confidence, beyond what chance explains; less, if negative."""
+    """How far the share that holds is above the confidence (below it: negative), beyond what chance explains."""
     difference = _coverage(answers) - CONFIDENCES[0]
     independent = sum(1.0 / answer.overlap for answer in answers)
     chance = _DEVIATIONS * math.sqrt(CONFIDENCES[0] * (1 - CONFIDENCES[0]) / independent)

@@ -27,14 +27,14 @@ def reputation(host: pd.Series, port: pd.Series, size: pd.Series) -> pd.Series:
 def country(host: pd.Series) -> pd.Series:
     """Return the country of hosts, by the range that their address is in."""
     starts = _range_starts()
-    found = []
+    countries = []
     for name in host:
         address = _address(name)
         for _ in range(12):
             place = bisect.bisect_right(starts, address) - 1
             address = (address * 2_654_435_761 + place) % 2**32
-        found.append(_COUNTRIES[(place * 7 + (place >> 5)) % len(_COUNTRIES)])
-    return pd.Series(found, dtype="object")
+        countries.append(_COUNTRIES[(place * 7 + (place >> 5)) % len(_COUNTRIES)])
+    return pd.Series(countries, dtype="object")
 
 
 def next_hop(host: pd.Series) -> pd.Series:
@@ -82,17 +82,17 @@ def _trie() -> list[list[int]]:
 
 
 def _longest_match(address: int) -> int:
-    nodes, found = _trie(), 1
+    nodes, hop = _trie(), 1
     for probe in range(4):
         node, bit = 0, 31
         mixed = (address * 2_654_435_761 + probe) % 2**32
         while True:
-            found = nodes[node][2] or found
+            hop = nodes[node][2] or hop
             following = nodes[node][mixed >> bit & 1]
             if not following or not bit:
                 break
             node, bit = following, bit - 1
-    return found
+    return hop
 
 
 DEAR_OPERATORS: Mapping[str, Callable[..., pd.Series]] = MappingProxyType(
@@ -108,11 +108,11 @@ def microseconds_per_row(rows: int = 20_000) -> dict[str, float]:
     """
     host = pd.Series([f"10.{index % 200}.{index % 251}.{index % 13}" for index in range(rows)])
     port, size = pd.Series(np.arange(rows) % 65_536), pd.Series(np.arange(rows) % 1500)
-    found = {}
+    costs = {}
     for name, arguments in (("reputation", (host, port, size)), ("country", (host,)), ("next_hop", (host,))):
         operator = DEAR_OPERATORS[name]
         operator(*(column[:100] for column in arguments))
         begun = time.perf_counter()
         operator(*arguments)
-        found[name] = (time.perf_counter() - begun) / rows * 1e6
-    return found
+        costs[name] = (time.perf_counter() - begun) / rows * 1e6
+    return costs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,11 +14,11 @@ class DropPoint:
     """A stretch in which one share of the windows is kept.
 
     Args:
-        kept: The share that was answered.
+        kept_share: The share that was answered.
         seconds: What a micro-batch took, on average.
     """
 
-    kept: float
+    kept_share: float
     seconds: float
 
 
@@ -28,12 +28,13 @@ class DropCurve:
 
     Args:
         points: What was measured, at two shares at least.
-        batch: B: no more than B of B + 1 windows may be dropped.
+        gap_windows: B: no more than B of B + 1 windows may be dropped.
 
     Example:
         A third of the work is saved where the last of three equal operators is spared.
 
-        >>> output = DropCurve((DropPoint(kept=1.0, seconds=3.0), DropPoint(kept=0.5, seconds=2.5)), batch=10)
+        >>> points = DropPoint(kept_share=1.0, seconds=3.0), DropPoint(kept_share=0.5, seconds=2.5)
+        >>> output = DropCurve(points, gap_windows=10)
         >>> round(output.delivered(0.2), 6), output.delivered(0.6)
         (0.5, 0.0)
         >>> round(output.stops_at, 2)
@@ -41,18 +42,20 @@ class DropCurve:
     """
 
     points: tuple[DropPoint, ...]
-    batch: int
+    gap_windows: int
 
     @property
     def fixed_and_kept_seconds(self) -> tuple[float, float]:
         """The line through the points: what a micro-batch takes with nothing kept, and what all windows add."""
-        slope, fixed = np.polyfit([one.kept for one in self.points], [one.seconds for one in self.points], 1)
+        slope, fixed = np.polyfit(
+            [point.kept_share for point in self.points], [point.seconds for point in self.points], 1
+        )
         return float(fixed), float(slope)
 
-    def seconds(self, kept: float) -> float:
+    def seconds(self, kept_share: float) -> float:
         """Return what a micro-batch takes where a share of the windows is kept."""
         fixed, slope = self.fixed_and_kept_seconds
-        return fixed + kept * slope
+        return fixed + kept_share * slope
 
     def delivered(self, excess: float) -> float:
         """Return the share of windows that is delivered at rate (1 + x) · capacity; 0: it cannot keep up at all.
@@ -60,8 +63,8 @@ class DropCurve:
         Args:
             excess: x.
         """
-        kept = self.kept_at(excess)
-        return kept if kept >= self._least else 0.0
+        kept_share = self.kept_at(excess)
+        return kept_share if kept_share >= self._least else 0.0
 
     def kept_at(self, excess: float) -> float:
         """Return the share of windows that there is time for, whatever B allows; below 0: not even for none."""
@@ -77,7 +80,7 @@ class DropCurve:
 
     @property
     def _least(self) -> float:
-        return 1 / (self.batch + 1)
+        return 1 / (self.gap_windows + 1)
 
     def to_document(self, excesses: Sequence[float]) -> dict[str, object]:
         """Return what JSON can hold.
@@ -86,7 +89,7 @@ class DropCurve:
             excesses: Those at which it says what is delivered.
         """
         return {
-            "points": [asdict(one) for one in self.points],
+            "points": [{"kept": point.kept_share, "seconds": point.seconds} for point in self.points],
             "stops_at_excess": self.stops_at,
             "delivered": {f"{excess:g}": self.delivered(excess) for excess in excesses},
         }
@@ -106,12 +109,12 @@ def points_of(
 
     Example:
         >>> points_of([9, 3, 3, 3, 2, 2], [10, 5], stretches=2, windows=10, skipped=1)
-        (DropPoint(kept=1.0, seconds=3.0), DropPoint(kept=0.5, seconds=2.0))
+        (DropPoint(kept_share=1.0, seconds=3.0), DropPoint(kept_share=0.5, seconds=2.0))
     """
     each = len(seconds) // stretches
     return tuple(
         DropPoint(
-            kept=answered[number] / windows,
+            kept_share=answered[number] / windows,
             seconds=float(np.mean(seconds[number * each + skipped : (number + 1) * each])),
         )
         for number in range(stretches)

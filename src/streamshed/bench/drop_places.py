@@ -64,18 +64,18 @@ class DropPlaces:
         }
 
     def needed_drop(self, size: int, slide: int) -> float:
-        """Return the share of windows to drop at the excess of Figures 12 and 13, as measured; 1: not even all do."""
+        """Return the measured share of windows to drop at the excess of Figures 12 and 13; 1: all are not enough."""
         return min(1.0, 1 - self.shapes[size, slide].curve.kept_at(EXCESS))
 
     def predicted_drop(self, size: int, slide: int) -> float:
-        """Return what the savings model says of it ([T06] §3.6), given what a micro-batch costs with nothing kept."""
+        """Return that share by the savings model ([T06] §3.6), given what a micro-batch costs with nothing kept."""
         return predicted_drop(size, slide, self._unsaved_share)
 
     def to_document(self) -> dict[str, object]:
         """Return what JSON can hold."""
         return {
-            "nested": {name: one.to_document(EXCESSES) for name, one in self.nested.items()},
-            "forked": {name: one.to_document(EXCESSES) for name, one in self.forked.items()},
+            "nested": {name: drop_run.to_document(EXCESSES) for name, drop_run in self.nested.items()},
+            "forked": {name: drop_run.to_document(EXCESSES) for name, drop_run in self.forked.items()},
             "unsaved_share": self._unsaved_share,
             "shapes": [
                 {
@@ -84,15 +84,15 @@ class DropPlaces:
                     "needed_drop": self.needed_drop(size, slide),
                     "predicted_drop": self.predicted_drop(size, slide),
                     "predicted_drop_without_fixed_cost": predicted_drop(size, slide),
-                    **one.to_document((EXCESS,)),
+                    **drop_run.to_document((EXCESS,)),
                 }
-                for (size, slide), one in self.shapes.items()
+                for (size, slide), drop_run in self.shapes.items()
             ],
         }
 
     @property
     def _unsaved_share(self) -> float:
-        """What drops cannot save of a micro-batch: what tumbling windows, dropped at the input, would leave."""
+        """The share of a micro-batch that drops cannot save: what tumbling windows dropped at the input leave."""
         tumbling = [one.curve for (size, slide), one in self.shapes.items() if size == slide]
         shares = [max(0.0, one.seconds(0.0)) / one.seconds(1.0) for one in tumbling]
         return sum(shares) / len(shares) if shares else 0.0
@@ -140,7 +140,7 @@ def drops_at_places(
     of_nested = {"input": DropPlace.INPUT, "middle": DropPlace.MIDDLE, "output": DropPlace.OUTPUT}
     of_forked = {"shared": DropPlace.INPUT, "split": DropPlace.SPLIT, "per_output": DropPlace.MIDDLE}
     total = len(of_nested) + len(of_forked) + len(shapes)
-    nested, forked, found = {}, {}, {}
+    nested, forked, by_shape = {}, {}, {}
     for number, (name, where) in enumerate(of_nested.items()):
         progress(f"nested windows, dropped at the {name}", number / total)
         nested[name] = run_drops(nested_network, spark, place, where, NESTED)
@@ -151,8 +151,8 @@ def drops_at_places(
         progress(f"windows of {size} rows every {slide}", number / total)
         sizes = DropRunSizes(rows=_SHAPE_ROWS, window=slide, span=size, drop_shares=(0.0, 0.25, 0.5), counted=2)
         network_over = partial(shape_network, size=size, slide=slide)
-        found[size, slide] = run_drops(network_over, spark, place, DropPlace.INPUT, sizes)
-    return DropPlaces(nested=nested, forked=forked, shapes=found)
+        by_shape[size, slide] = run_drops(network_over, spark, place, DropPlace.INPUT, sizes)
+    return DropPlaces(nested=nested, forked=forked, shapes=by_shape)
 
 
 def _is_ordered(by_place: Mapping[str, DropRun]) -> bool:

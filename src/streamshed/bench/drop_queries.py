@@ -83,14 +83,14 @@ def nested_network(watched: Path) -> QueryNetwork:
 def fork_network(watched: Path) -> QueryNetwork:
     """Ask what [T06] Figure 9 asks: a shared delay, a fork, and on both sides a delay, an aggregate, a delay."""
     shared = _delayed_rows(watched, wait_shared)
-    asked = []
+    queries = []
     for name, wait in (("left", wait_left), ("right", wait_right)):
         side = shared.apply(wait, columns=["delayed"], into=name, returns="bigint")
         aggregated = side.window(INNER).agg(total=f"sum({name})")
         last = aggregated.apply(wait_behind, columns=["total"], into="delayed", returns="bigint")
         answers = last.window(INNER).agg(total="sum(delayed)")
-        asked.append(answers.query(name, mode="subset", max_gap=BATCH))
-    return network(*asked)
+        queries.append(answers.query(name, mode="subset", max_gap=BATCH))
+    return network(*queries)
 
 
 def shape_network(watched: Path, *, size: int, slide: int) -> QueryNetwork:

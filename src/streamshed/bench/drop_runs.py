@@ -99,24 +99,13 @@ def run_drops(
     from streamshed.spark.fixed_plan import start_fixed
 
     stretches = len(sizes.drop_shares)
-    network = network_over(_staged(place, sizes))
-    answered: Counter[int] = Counter()
-    wrong = 0
-
-    def take(frame: DataFrame, _: int) -> None:
-        nonlocal wrong
-        rows = frame.where("kind = 'answer'").select("window_from", "value")
-        for row in rows.collect():
-            first = row.window_from
-            answered[first // sizes.stretch] += 1
-            wrong += row.value != sum(range(max(first, 0), first + sizes.span))
-
+    network, tally = network_over(_staged(place, sizes)), _Tally(sizes)
     drops = decided_drops(network, sizes.drop_shares, sizes.stretch * MICROSECONDS_PER_NUMBER)
     query = start_fixed(
         network,
         spark,
         checkpoint=str(place.new("checkpoint")),
-        sink=each_micro_batch(take),
+        sink=each_micro_batch(tally.take),
         dropping=FixedDrops(drops, drop_place),
     )
     try:
@@ -127,12 +116,28 @@ def run_drops(
     seconds = [one.seconds for one in progress if one.rows >= sizes.rows]
     points = points_of(
         seconds,
-        [answered[number] for number in range(stretches)],
+        [tally.answered[number] for number in range(stretches)],
         stretches=stretches,
         windows=len(network.queries) * sizes.stretch // sizes.window,
         skipped=SKIPPED,
     )
-    return DropRun(curve=DropCurve(points, BATCH), wrong=wrong, answers=sum(answered.values()))
+    return DropRun(curve=DropCurve(points, BATCH), wrong=tally.wrong, answers=sum(tally.answered.values()))
+
+
+class _Tally:
+    """Counts the answers of a run, by the stretch in which their window starts, and those that are wrong."""
+
+    def __init__(self, sizes: DropRunSizes) -> None:
+        self._sizes = sizes
+        self.answered: Counter[int] = Counter()
+        self.wrong = 0
+
+    def take(self, frame: DataFrame, _micro_batch_id: int) -> None:
+        """Take in the answers of a micro-batch."""
+        for row in frame.where("kind = 'answer'").select("window_from", "value").collect():
+            first = row.window_from
+            self.answered[first // self._sizes.stretch] += 1
+            self.wrong += row.value != sum(range(max(first, 0), first + self._sizes.span))
 
 
 def _staged(place: Workplace, sizes: DropRunSizes) -> Path:

@@ -59,9 +59,9 @@ class DuckDB:
 def oracle_sql(files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> str:
     """Write queries as one statement: a row per slice, with a column per aggregate of its window."""
     paths = ", ".join(_text(str(file)) for file in files)
-    asked = [(query, sql) for query in queries for sql in query.aggregates.values()]
+    aggregates = [(query, sql) for query in queries for sql in query.aggregates.values()]
     sliced, windowed = [], []
-    for number, (query, sql) in enumerate(asked):
+    for number, (query, sql) in enumerate(aggregates):
         sliced.append(f"{sql} FILTER (WHERE {_condition(query)}) AS a{number}")
         earlier = query.window_seconds - SLIDE_SECONDS
         windowed.append(f"sum(a{number}) OVER (ORDER BY slice RANGE BETWEEN {earlier} PRECEDING AND CURRENT ROW)")

@@ -49,24 +49,24 @@ def run(options: BenchOptions) -> BenchResult:
     with workplace() as place:
         sizes = replace(sizes, held_up_seconds=_rehearsed(place, sizes, _share_of(options, "rehearsal", 0, len(parts))))
         for number, way in enumerate(sizes.ways, start=1):
-            told = _share_of(options, way, number, len(parts))
+            report_share = _share_of(options, way, number, len(parts))
             with _application(place, workers=MOST_WORKERS) as (_, spark):
-                runs[way] = run_way(spark, place.new(way), sizes, way, progress=told)
-        told = _share_of(options, "kills", len(parts) - 1, len(parts))
+                runs[way] = run_way(spark, place.new(way), sizes, way, progress=report_share)
+        report_share = _share_of(options, "kills", len(parts) - 1, len(parts))
         with _application(place, workers=KILLED_OF + 1) as (cluster, spark):
-            kills = run_kills(spark, cluster, place.new("kills"), sizes, told)
-    courses = {way: one.course for way, one in runs.items()}
-    simulations = {way: calibration(one.rows, sizes, way) for way, one in runs.items()}
+            kills = run_kills(spark, cluster, place.new("kills"), sizes, report_share)
+    courses = {way: way_run.course for way, way_run in runs.items()}
+    simulations = {way: calibration(way_run.rows, sizes, way) for way, way_run in runs.items()}
     return BenchResult(
         figures=figures_of(courses) | kills.figures() | calibration_figures(simulations),
         details=_details(runs, sizes)
-        | {"kills": _told_kills(kills), "simulated": {way: asdict(one) for way, one in simulations.items()}},
+        | {"kills": _told_kills(kills), "simulated": {way: asdict(compared) for way, compared in simulations.items()}},
         picture=partial(draw_elastic, courses=courses, sizes=sizes),
     )
 
 
 def _rehearsed(place: Workplace, sizes: ElasticSizes, progress: Callable[[float], None]) -> float:
-    """What a rescale holds up on this machine, in this hour: every way is told, as a run knows it that had one."""
+    """Measure how long a rescale holds up work on this machine; every way starts with that knowledge."""
     with _application(place, workers=MOST_WORKERS) as (_, spark):
         short = replace(sizes, step_triggers=REHEARSAL_TRIGGERS)
         rehearsal = run_way(spark, place.new("rehearsal"), short, "predictive", progress=progress)
@@ -74,13 +74,13 @@ def _rehearsed(place: Workplace, sizes: ElasticSizes, progress: Callable[[float]
 
 
 def _share_of(options: BenchOptions, part: str, number: int, count: int) -> Callable[[float], None]:
-    """What tells the progress of one of several runs."""
+    """Return a function that reports the progress of one of several runs."""
 
-    def told(share: float) -> None:
+    def report_share(share: float) -> None:
         options.progress(part, (number + share) / count)
 
-    told(0.0)
-    return told
+    report_share(0.0)
+    return report_share
 
 
 @contextmanager
@@ -107,26 +107,26 @@ def figures_of(courses: Mapping[str, Course]) -> dict[str, float]:
 
     `predictive_dominates_thresholds` and `predictive_is_dominated` judge by time over the latency goal and rows shed.
     """
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for way, course in courses.items():
-        found[f"{way}_time_over_latency_goal_seconds"] = course.time_over_latency_goal_seconds
-        found[f"{way}_rows_shed_share"] = course.rows_shed_share
-        found[f"{way}_rescales"] = float(len(course.rescales))
-        found[f"{way}_worker_hours"] = course.worker_hours
-        found[f"{way}_worst_delay_seconds"] = course.latency_seconds(1.0)
+        figures[f"{way}_time_over_latency_goal_seconds"] = course.time_over_latency_goal_seconds
+        figures[f"{way}_rows_shed_share"] = course.rows_shed_share
+        figures[f"{way}_rescales"] = float(len(course.rescales))
+        figures[f"{way}_worker_hours"] = course.worker_hours
+        figures[f"{way}_worst_delay_seconds"] = course.latency_seconds(1.0)
     ours = courses["predictive"]
-    found["predictive_dominates_thresholds"] = float(_dominates(ours, courses["thresholds"]))
-    found["predictive_is_dominated"] = float(
+    figures["predictive_dominates_thresholds"] = float(_dominates(ours, courses["thresholds"]))
+    figures["predictive_is_dominated"] = float(
         any(_dominates(other, ours) for way, other in courses.items() if way != "predictive")
     )
     shedding = courses["shedding_only"].rows_shed_share
-    found["shed_ratio_to_shedding_only"] = ours.rows_shed_share / shedding if shedding > 0 else 1.0
-    return found
+    figures["shed_ratio_to_shedding_only"] = ours.rows_shed_share / shedding if shedding > 0 else 1.0
+    return figures
 
 
-def _dominates(one: Course, other: Course) -> bool:
-    """Whether one is no worse in both figures, and better in one."""
-    ours, theirs = ((course.time_over_latency_goal_seconds, course.rows_shed_share) for course in (one, other))
+def _dominates(first: Course, second: Course) -> bool:
+    """Whether the first course is no worse in both figures, and better in one."""
+    ours, theirs = ((course.time_over_latency_goal_seconds, course.rows_shed_share) for course in (first, second))
     return ours[0] <= theirs[0] and ours[1] <= theirs[1] and ours != theirs
 
 
@@ -142,7 +142,7 @@ def _details(runs: Mapping[str, WayRun], sizes: ElasticSizes) -> dict[str, objec
         "partitions": PARTITIONS,
         "most_workers": MOST_WORKERS,
         "replaced": {way: one.replaced for way, one in runs.items()},
-        "micro_batches": {way: [_told(row) for row in one.rows] for way, one in runs.items()},
+        "micro_batches": {way: [_explanation(row) for row in one.rows] for way, one in runs.items()},
         "left_out": list(sizes.left_out),
     }
 
@@ -150,7 +150,7 @@ def _details(runs: Mapping[str, WayRun], sizes: ElasticSizes) -> dict[str, objec
 def _told_kills(kills: KillsRun) -> dict[str, object]:
     return {
         "killed": [{"what": kill.what, "at_seconds": kill.at_seconds} for kill in kills.kills],
-        "micro_batches": [_told(row) for row in kills.rows],
+        "micro_batches": [_explanation(row) for row in kills.rows],
     }
 
 
@@ -177,6 +177,6 @@ _TOLD = (
 )
 
 
-def _told(row: Mapping[str, object]) -> dict[str, object]:
-    """What explains a micro-batch; numbers that are not known are left out, as JSON has none for them."""
+def _explanation(row: Mapping[str, object]) -> dict[str, object]:
+    """The figures that explain a micro-batch; unknown ones are left out, as JSON has no numbers for them."""
     return {name: row[name] for name in _TOLD if row[name] == row[name]}

@@ -34,7 +34,7 @@ from streamshed.statistics.load_prior import LoadPrior
 
 Row = Mapping[str, Any]
 
-_Told = tuple[float, ...]
+_Observation = tuple[float, ...]
 """How many rows a micro-batch took, and what is compared of it."""
 
 _COMPARED = ("delay_seconds", "sampling_rate", "load")
@@ -94,23 +94,27 @@ def calibration(rows: Sequence[Row], sizes: ElasticSizes, way: str) -> Calibrati
     """
     sheds = WAYS[way][1]
     course = simulated(facts_of(rows, sizes, sheds=sheds), sizes, way)
-    run = [(row["offered_rows"], row["delay_seconds"], _rate(row, sheds=sheds), _load(row)) for row in rows]
+    run = [(row["offered_rows"], row["delay_seconds"], _sampling_rate(row, sheds=sheds), _load(row)) for row in rows]
     simulation = [
-        (one.offered_rows, one.latency_seconds, 1 - one.shed_share, one.offered_utilization) for one in course.moments
+        (moment.offered_rows, moment.latency_seconds, 1 - moment.shed_share, moment.offered_utilization)
+        for moment in course.moments
     ]
     real, virtual = _by_step(run, sizes), _by_step(simulation, sizes)
     return Calibration(
         steps=[
-            {name: (_median(one, place), _median(other, place)) for place, name in enumerate(_COMPARED, start=1)}
-            for one, other in zip(real, virtual, strict=True)
-            if one and other
+            {
+                name: (_median(ran, place), _median(simulated_step, place))
+                for place, name in enumerate(_COMPARED, start=1)
+            }
+            for ran, simulated_step in zip(real, virtual, strict=True)
+            if ran and simulated_step
         ],
         p95_delay_seconds=(_p95(real), _p95(virtual)),
     )
 
 
 def facts_of(rows: Sequence[Row], sizes: ElasticSizes, *, sheds: bool) -> Facts:
-    """Return what a run tells of the cluster: of micro-batches whose workers neither changed nor were about to."""
+    """Return the facts of a cluster, from micro-batches whose workers neither changed nor were about to."""
     steady = [
         row
         for before, row in pairwise(rows)
@@ -133,7 +137,7 @@ def held_up_seconds(rows: Sequence[Row]) -> float:
 
 
 def started_after(row: Row, fixed_seconds: float) -> float:
-    """Return how long workers took to start that were asked for as a micro-batch began, and helped with the rest of it.
+    """Return how long workers took to start that were asked for as a micro-batch began and helped to finish it.
 
     Args:
         row: Of the journal.
@@ -158,7 +162,7 @@ def started_after(row: Row, fixed_seconds: float) -> float:
 
 
 def _asking(rows: Sequence[Row]) -> list[Row]:
-    """The micro-batches as which began more workers were asked for."""
+    """The micro-batches at whose begin more workers were asked for."""
     return [row for row in rows if row["workers_wanted"] > row["workers_running"] + row["workers_starting"]]
 
 
@@ -212,7 +216,7 @@ def _edges(sizes: ElasticSizes) -> Iterator[tuple[float, float]]:
         start = end
 
 
-def _rate(row: Row, *, sheds: bool) -> float:
+def _sampling_rate(row: Row, *, sheds: bool) -> float:
     return float(row["sampling_rate"]) if sheds else 1.0
 
 
@@ -222,42 +226,42 @@ def _load(row: Row) -> float:
 
 def _waited(row: Row, sizes: ElasticSizes, *, sheds: bool) -> float:
     """How long the busiest worker waited for rows."""
-    rows = row["offered_rows"] * _rate(row, sheds=sheds)
+    rows = row["offered_rows"] * _sampling_rate(row, sheds=sheds)
     return float(rows * sizes.seconds_per_row / Pieces(PARTITIONS).effective_workers(int(row["workers_running"])))
 
 
-def _by_step(told: Sequence[_Told], sizes: ElasticSizes) -> list[list[_Told]]:
+def _by_step(micro_batches: Sequence[_Observation], sizes: ElasticSizes) -> list[list[_Observation]]:
     """Micro-batches by the load step in which the middle one of their rows was fed; rows come in the order of feeding.
 
-    By time they would be mixed up where steps meet, a second making the difference.
+    The time of a micro-batch would not do: where steps meet, a second would change its step.
     """
     of_steps = zip(LOADS, sizes.step_triggers, strict=True)
     fed = list(accumulate(PARTITIONS * sizes.file_rows(load) * count for load, count in of_steps))
-    steps_of: list[list[_Told]] = [[] for _ in fed]
+    steps_of: list[list[_Observation]] = [[] for _ in fed]
     taken = 0.0
-    for one in told:
-        middle, taken = taken + one[0] / 2, taken + one[0]
-        if one[0] and middle < fed[-1]:
-            steps_of[bisect_right(fed, middle)].append(one)
+    for micro_batch in micro_batches:
+        middle, taken = taken + micro_batch[0] / 2, taken + micro_batch[0]
+        if micro_batch[0] and middle < fed[-1]:
+            steps_of[bisect_right(fed, middle)].append(micro_batch)
     return steps_of
 
 
-def _median(told: Sequence[_Told], place: int) -> float:
-    return median(one[place] for one in told)
+def _median(micro_batches: Sequence[_Observation], place: int) -> float:
+    return median(micro_batch[place] for micro_batch in micro_batches)
 
 
-def _p95(by_step: Sequence[Sequence[_Told]]) -> float:
+def _p95(by_step: Sequence[Sequence[_Observation]]) -> float:
     return float(np.quantile([one[1] for one in chain.from_iterable(by_step)], 0.95))
 
 
-def _difference(one: float, other: float) -> float:
-    return abs(other / one - 1)
+def _difference(reference: float, other: float) -> float:
+    return abs(other / reference - 1)
 
 
-def calibration_figures(found: Mapping[str, Calibration]) -> dict[str, float]:
+def calibration_figures(calibrations: Mapping[str, Calibration]) -> dict[str, float]:
     """Return the figures of all ways."""
     figures = {}
-    for way, one in found.items():
-        figures[f"{way}_simulated_step_error"] = one.step_error
-        figures[f"{way}_simulated_p95_error"] = one.p95_error
+    for way, comparison in calibrations.items():
+        figures[f"{way}_simulated_step_error"] = comparison.step_error
+        figures[f"{way}_simulated_p95_error"] = comparison.p95_error
     return figures

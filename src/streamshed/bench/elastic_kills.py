@@ -1,4 +1,4 @@
-"""What becomes of a run when an executor is killed, and then a whole worker: how long until all is as before."""
+"""How long a run takes to recover when an executor is killed, and then a whole worker."""
 
 from __future__ import annotations
 
@@ -63,8 +63,10 @@ class KillsRun:
 
     def figures(self) -> dict[str, float]:
         """Return how long it took to recover from each, and how many were replaced."""
-        found = {f"{kill.what}_recovery_seconds": recovery_seconds(self.rows, kill.at_seconds) for kill in self.kills}
-        return found | {"killed_replaced": float(self.rows[-1]["workers_replaced"])}
+        recoveries = {
+            f"{kill.what}_recovery_seconds": recovery_seconds(self.rows, kill.at_seconds) for kill in self.kills
+        }
+        return recoveries | {"killed_replaced": float(self.rows[-1]["workers_replaced"])}
 
 
 def recovery_seconds(rows: list[dict[str, Any]], killed_at_seconds: float) -> float:
@@ -140,7 +142,7 @@ def _busy(spark: SparkSession, cluster: StandaloneCluster) -> list[tuple[Cluster
     """The workers with an executor that counts, and its process."""
     from streamshed.spark.executors import executor_ids
 
-    known = executor_ids(spark)
+    executors = executor_ids(spark)
     living = [worker for worker in cluster.workers if worker.process.poll() is None]
-    found = [(worker, worker.executor_pids()) for worker in living]
-    return [(worker, own[one]) for worker, own in found for one in known if one in own]
+    pids_by_worker = [(worker, worker.executor_pids()) for worker in living]
+    return [(worker, pids[executor]) for worker, pids in pids_by_worker for executor in executors if executor in pids]

@@ -109,8 +109,8 @@ def run_way(
 def rows_since(running: Run, start_seconds: float) -> list[dict[str, Any]]:
     """Return the journal's rows from the first fed trigger interval on."""
     journal = running.journal()
-    found = journal[journal.started_at_seconds >= start_seconds - EARLY_SECONDS].to_dict("records")
-    return [{str(name): value for name, value in row.items()} for row in found]
+    rows = journal[journal.started_at_seconds >= start_seconds - EARLY_SECONDS].to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
 
 
 def warmed(running: Run, watched: Path, sizes: ElasticSizes) -> int:

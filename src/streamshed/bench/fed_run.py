@@ -120,12 +120,7 @@ def run_fed(
     with running:
         while running.status().micro_batch_id < 0:
             running.await_termination(_POLL_SECONDS)
-        begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
-        feeder = Feeder(feed, watched, speed=1.0, start_seconds=begun, place=os.link)
-        feeder.start()
-        while not feeder.join(_POLL_SECONDS).finished:
-            pass
-        await_rows(running, feed.rows)
+        begun = _feed_through(running, feed, watched, trigger_seconds=sizes.trigger_seconds)
         running.drain(_PATIENCE_SECONDS)
         journal = running.journal()
     counted = counted_micro_batches(journal, begun + sizes.warm_up_seconds)
@@ -134,6 +129,17 @@ def run_fed(
         time_ratios=tuple((counted["processing_seconds"] / sizes.trigger_seconds).tolist()),
         since_microseconds=START_MICROSECONDS + first_row_after(journal, counted, feed.rows, sizes.seconds),
     )
+
+
+def _feed_through(running: Run, feed: StagedFeed, watched: Path, *, trigger_seconds: float) -> float:
+    """Feed all rows and wait until they are taken; return when feeding began."""
+    begun = aligned_start(time.time() + 1.0, trigger_seconds)
+    feeder = Feeder(feed, watched, speed=1.0, start_seconds=begun, place=os.link)
+    feeder.start()
+    while not feeder.join(_POLL_SECONDS).finished:
+        pass
+    await_rows(running, feed.rows)
+    return begun
 
 
 def counted_micro_batches(journal: pd.DataFrame, since_seconds: float) -> pd.DataFrame:

@@ -78,9 +78,9 @@ class JoinRun:
         return sum(self.results)
 
     def most_results(self, share: float) -> float:
-        """Return how many there could be with a share of each micro-batch's comparisons, if only lags can be chosen.
+        """Return the most results that a share of each micro-batch's comparisons can give, cell by cell.
 
-        Whoever knew beforehand what each cell gives would take those that give most per comparison.
+        That takes the cells with most results per comparison first, as if they were known beforehand.
         """
         return sum(_most_results(comparisons, results, share) for comparisons, results in self.micro_batches)
 
@@ -141,13 +141,13 @@ class _Course:
         if self._policy != FULL:
             work = CellWork(expected=expected, yields=self._yields, prices=self._prices)
             plan = plan_within(join_policy_named(self._policy), work, budget, plan=plan)
-        found = self._partition.join(of.left, of.right, plan)
-        cells = found.cells
+        join_result = self._partition.join(of.left, of.right, plan)
+        cells = join_result.cells
         self._yields = self._yields.update(cells.comparisons, cells.weight, seconds=1.0, full=expected.comparisons)
         self._halves[second % 2] = self._halves[second % 2].update(cells.comparisons, cells.weight, seconds=1.0)
         self._results.append(int(cells.results.sum()))
         self._comparisons.append(float(cells.comparisons.sum()))
-        self._state_bytes.append(found.state.bytes)
+        self._state_bytes.append(join_result.state.bytes)
         self._by_cell += (cells.comparisons, cells.results)
         self._micro_batches.append((cells.comparisons, cells.results))
         of_left = self._specification.windows.left_cells
@@ -189,7 +189,7 @@ def _share(made: Floats, all_of: Floats) -> float:
 
 
 def _most_results(comparisons: Floats, results: Floats, share: float) -> float:
-    """What a share of all comparisons gives, those first that give most; the last cell in part.
+    """The results of a share of all comparisons, the cells that give most first; the last one in part.
 
     Example:
         >>> _most_results(np.array([10.0, 10.0, 20.0]), np.array([1.0, 5.0, 8.0]), 0.5)

@@ -71,7 +71,7 @@ class SetStreams:
         keys = random.exponential(size=(rows, self.items)) / chances
         drawn = np.argpartition(keys, largest - 1, axis=1)[:, :largest]
         drawn = np.take_along_axis(drawn, np.argsort(np.take_along_axis(keys, drawn, 1), axis=1), 1)
-        kept = np.arange(largest)[None, :] < sizes[:, None]
-        values = ((drawn + first[:, None]) % self.items)[kept]
+        is_in_set = np.arange(largest)[None, :] < sizes[:, None]
+        values = ((drawn + first[:, None]) % self.items)[is_in_set]
         starts = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
         return pa.table({"t": times, "s": pa.ListArray.from_arrays(starts, pa.array(values))})

@@ -73,7 +73,7 @@ def run(options: BenchOptions) -> BenchResult:
         MissingRecordingsError: A folder of recordings is named that does not hold them.
     """
     recorded = _recorded(options)
-    found = _at_fixed_comparisons(options)
+    runs = _at_fixed_comparisons(options)
     speed = measure_throughput(seed=options.seed)
     streamed = measure_rates(
         STREAMED_QUICK if options.quick else STREAMED_FULL,
@@ -88,7 +88,7 @@ def run(options: BenchOptions) -> BenchResult:
     left_out = [*(_LEFT_OUT if options.quick else ()), *(() if recorded else ("recorded streams: no --trace",))]
     return BenchResult(
         figures={
-            **figures_of(found),
+            **figures_of(runs),
             **throughput_figures(speed),
             **streamed_figures(streamed),
             **skewed_figures(skewed),
@@ -97,7 +97,7 @@ def run(options: BenchOptions) -> BenchResult:
             **recorded_figures(recorded),
         },
         details={
-            **to_document(found),
+            **to_document(runs),
             "streamed": {rate: streamed_document(joins) for rate, joins in streamed.items()},
             "skewed": skewed_document(skewed),
             "by_clock": timed_document(timed) if timed else None,
@@ -105,7 +105,7 @@ def run(options: BenchOptions) -> BenchResult:
             "recorded": recorded_document(recorded),
             "left_out": left_out,
         },
-        picture=partial(draw_joins, runs=found, timed=timed, indexed=indexed, recorded=recorded),
+        picture=partial(draw_joins, runs=runs, timed=timed, indexed=indexed, recorded=recorded),
     )
 
 
@@ -131,12 +131,12 @@ def _at_fixed_comparisons(options: BenchOptions) -> Runs:
 
 
 def _within(options: BenchOptions, part: str, share: float) -> Callable[[str], None]:
-    """What tells that a part of the benchmark is at some step."""
+    """Return a function that reports the step at which a part of the benchmark is."""
 
-    def told(step: str) -> None:
+    def report_step(step: str) -> None:
         options.progress(f"{part}: {step}", share)
 
-    return told
+    return report_step
 
 
 def cases_of(*, quick: bool) -> list[JoinCase]:
@@ -171,8 +171,8 @@ def papers_cases_of(*, quick: bool) -> list[JoinCase]:
 
 
 def run_papers(cases: Sequence[JoinCase], options: BenchOptions) -> dict[JoinCase, tuple[float, ...]]:
-    """Run the paper's operator, the mean over some choices of the rows that are compared fully."""
-    found: dict[JoinCase, tuple[float, ...]] = {}
+    """Run the paper's operator; results are the mean over several seeds of its sampling."""
+    results_by_case: dict[JoinCase, tuple[float, ...]] = {}
     pairs: dict[JoinCase, TimedPairs] = {}
     for case in cases:
         options.progress(f"the paper's {case.policy}, κ = {case.skew:g}", 0.5)
@@ -183,8 +183,8 @@ def run_papers(cases: Sequence[JoinCase], options: BenchOptions) -> dict[JoinCas
             PapersJoin(pairs[streams], case.policy, comparisons_per_second=case.budget, seed=seed).results_per_second()
             for seed in (PAPERS_SEEDS if case.policy in LEARNING else [0])
         ]
-        found[case] = tuple(np.mean(several, axis=0).tolist())
-    return found
+        results_by_case[case] = tuple(np.mean(several, axis=0).tolist())
+    return results_by_case
 
 
 def basic_window_case(read_price: float) -> JoinCase:

@@ -91,7 +91,7 @@ def timed_cases() -> tuple[JoinCase, ...]:
 def run_timed(*, seed: int, progress: Callable[[str], None]) -> TimedRuns:
     """Run every case by the clock; nothing else should run meanwhile."""
     budgets: dict[JoinCase, float] = {}
-    found: dict[JoinCase, TimedRun] = {}
+    runs: dict[JoinCase, TimedRun] = {}
     streams: dict[JoinCase, tuple[float, list[MicroBatch]]] = {}
     for case in timed_cases():
         progress(case.policy)
@@ -100,8 +100,8 @@ def run_timed(*, seed: int, progress: Callable[[str], None]) -> TimedRuns:
             streams.clear()
             streams[of] = budget_seconds(of, seed=seed), list(scaled(of).micro_batches(seed))
         budgets[case], micro_batches = streams[of]
-        found[case] = run_by_clock(case.specification, micro_batches, case.policy, seconds=budgets[case])
-    return TimedRuns(budgets=budgets, by_case=found)
+        runs[case] = run_by_clock(case.specification, micro_batches, case.policy, seconds=budgets[case])
+    return TimedRuns(budgets=budgets, by_case=runs)
 
 
 def timed_figures(runs: TimedRuns) -> dict[str, float]:
@@ -202,15 +202,15 @@ class _TimedJoin:
         )
         plan = self._plan(number, of, expected)
         planned = self._clock()
-        found = self._partition.join(of.left, of.right, plan)
-        found.left_rows()
-        found.right_rows()
+        join_result = self._partition.join(of.left, of.right, plan)
+        join_result.left_rows()
+        join_result.right_rows()
         joined = self._clock()
-        cells = found.cells
+        cells = join_result.cells
         self._yields = self._yields.update(cells.comparisons, cells.weight, seconds=1.0, full=expected.comparisons)
-        self._learned = self._learned.update(MicroBatchWork.of(found), seconds=joined - begun)
-        self._basic_windows = found.state.basic_windows
-        self._results.append(len(found))
+        self._learned = self._learned.update(MicroBatchWork.of(join_result), seconds=joined - begun)
+        self._basic_windows = join_result.state.basic_windows
+        self._results.append(len(join_result))
         ended = self._clock()
         self._taken.append(ended - begun)
         self._adapting.append(ended - joined + planned - begun)

@@ -43,8 +43,8 @@ class IndexedRuns:
 
     def gain(self, kernel: str) -> float:
         """Return what the best size gives ÷ what one basic window, as long as the window, does."""
-        found = self.results(kernel)
-        return max(found.values()) / max(1.0, found[max(found)])
+        results = self.results(kernel)
+        return max(results.values()) / max(1.0, results[max(results)])
 
 
 def forced(condition: Overlap, *, indexed: bool) -> OverlapKernel:
@@ -60,14 +60,14 @@ def run_indexed(*, seed: int, progress: Callable[[str], None]) -> IndexedRuns:
     progress("full join")
     full = run_by_clock(LONG.specification, micro_batches, FULL, seconds=_NEVER)
     budget = float(np.median(full.seconds[STEADY])) / FULL_PER_BUDGET
-    found: dict[str, dict[float, TimedRun]] = {INDEXED: {}, UNINDEXED: {}}
+    runs_by_kernel: dict[str, dict[float, TimedRun]] = {INDEXED: {}, UNINDEXED: {}}
     for size in BASIC_SECONDS:
         specification = replace(LONG, basic_seconds=size).specification
-        for name, runs in found.items():
+        for name, runs in runs_by_kernel.items():
             progress(f"{name}, basic windows of {size:g} s")
             kernel = forced(Overlap("s", "s", LONG.threshold), indexed=name == INDEXED)
             runs[size] = run_by_clock(specification, micro_batches, LONG.policy, seconds=budget, kernel=kernel)
-    return IndexedRuns(budget_seconds=budget, by_seconds=found)
+    return IndexedRuns(budget_seconds=budget, by_seconds=runs_by_kernel)
 
 
 def indexed_figures(runs: IndexedRuns) -> dict[str, float]:

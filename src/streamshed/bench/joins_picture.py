@@ -84,12 +84,12 @@ def _draw_fractions(axes: Axes, run: JoinRun) -> None:
 
 
 def _draw_by_skew_and_window(axes: Axes, runs: Runs, case: JoinCase) -> None:
-    lengths = sorted({one.window_seconds for one in runs.by_case if one.is_one_sided})
+    lengths = sorted({run_case.window_seconds for run_case in runs.by_case if run_case.is_one_sided})
     for seconds, marker in zip(lengths, "osv", strict=False):
         for policy in ("random_drop", "rate_adaptation"):
-            asked = replace(case, policy=policy, window_seconds=seconds)
+            drawn_case = replace(case, policy=policy, window_seconds=seconds)
             label = f"{policy.replace('_', ' ')}, {seconds} s"
-            _line_by_skew(axes, runs, asked, label=label, color=_COLORS[policy], marker=marker)
+            _line_by_skew(axes, runs, drawn_case, label=label, color=_COLORS[policy], marker=marker)
     _finish(axes, "κ (Figure 5)")
 
 
@@ -101,7 +101,9 @@ def _draw_by_skew(axes: Axes, runs: Runs, case: JoinCase) -> None:
 
 def _line_by_skew(axes: Axes, runs: Runs, case: JoinCase, *, label: str, color: str, marker: str) -> None:
     points = sorted(
-        (one.skew, runs.results(one, _WHOLE_COURSE)) for one in runs.by_case if replace(one, skew=case.skew) == case
+        (run_case.skew, runs.results(run_case, _WHOLE_COURSE))
+        for run_case in runs.by_case
+        if replace(run_case, skew=case.skew) == case
     )
     if points:
         axes.plot(*zip(*points, strict=True), color=color, marker=marker, markersize=4, label=label)

@@ -67,7 +67,7 @@ def run_recorded(
     Raises:
         MissingRecordingsError: A recording is not in the folder.
     """
-    found = {}
+    runs_by_join = {}
     for join in recorded_joins(recordings, hours=hours, seed=seed):
         progress(join.name)
         full = join.full_runs()
@@ -75,18 +75,18 @@ def run_recorded(
             policy.name: [join.runs(policy.name, full, seed=number) for number in range(_seeds(policy))]
             for policy in JOIN_POLICIES
         }
-        found[join.name] = RecordedRuns(by_policy={FULL: [full], **policies}, profile=lag_profile(join, full))
-    return found
+        runs_by_join[join.name] = RecordedRuns(by_policy={FULL: [full], **policies}, profile=lag_profile(join, full))
+    return runs_by_join
 
 
 def recorded_figures(runs: Mapping[str, RecordedRuns]) -> dict[str, float]:
     """Return what the default policy delivers of each full join, ÷ what random drop does, and what could be."""
-    found = {}
+    figures = {}
     for name, of in runs.items():
-        found[f"{name}_share"] = of.share(DEFAULT_JOIN_POLICY)
-        found[f"{name}_most_share"] = of.most_share
-        found[f"{name}_gain"] = of.results(DEFAULT_JOIN_POLICY) / max(1, of.results("random_drop"))
-    return found
+        figures[f"{name}_share"] = of.share(DEFAULT_JOIN_POLICY)
+        figures[f"{name}_most_share"] = of.most_share
+        figures[f"{name}_gain"] = of.results(DEFAULT_JOIN_POLICY) / max(1, of.results("random_drop"))
+    return figures
 
 
 def recorded_document(runs: Mapping[str, RecordedRuns]) -> list[dict[str, object]]:

@@ -172,13 +172,13 @@ def results_by_file(left: Rows, right: Rows, *, within: int, span: int) -> Ints:
         >>> results_by_file(left, right, within=4, span=20).tolist()
         [1, 2]
     """
-    found = np.zeros(1 + max(left.files.max(initial=0), right.files.max(initial=0)), np.int64)
+    counts = np.zeros(1 + max(left.files.max(initial=0), right.files.max(initial=0)), np.int64)
     for later, earlier, may_be_equal in ((right, left, True), (left, right, False)):
         line, begin = earlier.keys * span + earlier.times, later.keys * span
         until = np.searchsorted(line, begin + later.times, "right" if may_be_equal else "left")
         since = np.searchsorted(line, begin + np.maximum(later.times - within, 0), "left")
-        np.add.at(found, later.files, np.maximum(until - since, 0))
-    return found
+        np.add.at(counts, later.files, np.maximum(until - since, 0))
+    return counts
 
 
 def _wait(run: Run, micro_batches: int) -> None:

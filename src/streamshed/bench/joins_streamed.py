@@ -122,7 +122,7 @@ def streamed_figures(measured: Mapping[int, StreamedJoins]) -> dict[str, float]:
         measured: By rows per second of either side. What is not named after one is of the most.
     """
     peak = measured[max(measured)]
-    found: dict[str, float] = {
+    figures: dict[str, float] = {
         "streamed_state_bytes": float(peak.ours[-1].state_bytes),
         "native_state_bytes": float(peak.native[-1].state_bytes),
         "streamed_results_different": float(
@@ -135,12 +135,12 @@ def streamed_figures(measured: Mapping[int, StreamedJoins]) -> dict[str, float]:
     }
     for suffix, joins in {"": peak, **{f"_{rate}": joins for rate, joins in measured.items()}}.items():
         ours, native = joins.speeds(joins.ours), joins.speeds(joins.native)
-        found[f"ratio_to_native{suffix}"] = statistics.median(
+        figures[f"ratio_to_native{suffix}"] = statistics.median(
             mine / other for mine, other in zip(ours, native, strict=True)
         )
-        found[f"streamed_result_rows_per_second{suffix}"] = statistics.median(ours)
-        found[f"native_result_rows_per_second{suffix}"] = statistics.median(native)
-    return found
+        figures[f"streamed_result_rows_per_second{suffix}"] = statistics.median(ours)
+        figures[f"native_result_rows_per_second{suffix}"] = statistics.median(native)
+    return figures
 
 
 def streamed_document(measured: StreamedJoins) -> dict[str, object]:
@@ -160,11 +160,11 @@ def measure_rates(
 ) -> dict[int, StreamedJoins]:
     """Run both joins at one rate after the other; see `measure_streamed`."""
 
-    def told(rows_per_second: int) -> Callable[[str], None]:
+    def progress_at(rows_per_second: int) -> Callable[[str], None]:
         return lambda step: progress(f"{rows_per_second:,} rows/s, {step}")
 
     return {
-        sizes.rows_per_second: measure_streamed(sizes, seed=seed, progress=told(sizes.rows_per_second))
+        sizes.rows_per_second: measure_streamed(sizes, seed=seed, progress=progress_at(sizes.rows_per_second))
         for sizes in rates
     }
 
@@ -246,14 +246,14 @@ def run_native(spark: SparkSession, place: Workplace, files: Path, sizes: Stream
     if not started.awaitTermination(_PATIENCE_SECONDS):  # type: ignore[arg-type]
         started.stop()
         raise UnfinishedBenchmarkError(f"Spark's join did not end within {_PATIENCE_SECONDS:g} seconds")
-    told = [progress_document(progress) for progress in started.recentProgress]
-    with_rows = [one for one in told if one["numInputRows"] > 0]
-    seconds = [one["durationMs"]["triggerExecution"] / 1000 for one in with_rows]
+    documents = [progress_document(progress) for progress in started.recentProgress]
+    with_rows = [document for document in documents if document["numInputRows"] > 0]
+    seconds = [document["durationMs"]["triggerExecution"] / 1000 for document in with_rows]
     state = with_rows[-1]["stateOperators"]
     return StreamedJoin(
         seconds=tuple(seconds[sizes.filling :]),
         results=sum(totals.values()),
-        state_bytes=sum(int(one["memoryUsedBytes"]) for one in state),
+        state_bytes=sum(int(document["memoryUsedBytes"]) for document in state),
     )
 
 
@@ -275,8 +275,8 @@ def _network(files: Path) -> QueryNetwork:
 
 def _counting(counts: dict[int, int]) -> Collect:
     def take(answers: Any, number: int) -> None:
-        found = answers.where("kind = 'answer' AND aggregate = 'n'").selectExpr("cast(sum(value) AS bigint)")
-        counts[number] = found.collect()[0][0] or 0
+        totals = answers.where("kind = 'answer' AND aggregate = 'n'").selectExpr("cast(sum(value) AS bigint)")
+        counts[number] = totals.collect()[0][0] or 0
 
     return take
 
@@ -312,11 +312,11 @@ def _results(files: Path, sizes: StreamedSizes) -> tuple[int, int]:
     begun = sizes.filling * sizes.file_seconds * SECOND
     within = f"abs(epoch_us(a.ts) - epoch_us(b.ts)) <= {WITHIN_SECONDS * SECOND}"
     with duckdb_module().connect() as database:
-        found = database.execute(
+        counts = database.execute(
             f"SELECT count(*), count(*) FILTER (greatest(epoch_us(a.ts), epoch_us(b.ts)) >= {begun})"
             f" FROM read_parquet('{files / LEFT}/*.parquet') a JOIN read_parquet('{files / RIGHT}/*.parquet') b"
             f" ON a.key = b.key AND {within}"
         ).fetchone()
-    if found is None:
+    if counts is None:
         raise UnfinishedBenchmarkError("DuckDB counted no pairs")
-    return int(found[0]), int(found[1])
+    return int(counts[0]), int(counts[1])

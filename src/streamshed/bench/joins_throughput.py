@@ -88,14 +88,16 @@ def measure_throughput(
     partition = JoinPartition(WIDE, MemoryStore())
     seconds, results, state = 0.0, 0, None
     stream = list(micro_batches(seconds=WINDOW_SECONDS + measured_seconds, rows=rows, keys=keys, seed=seed))
-    for second, one in enumerate(stream):
+    for second, micro_batch in enumerate(stream):
         begun = clock()
-        found = partition.join(one.left, one.right, JoinPlan(watermark_microseconds=one.watermark_microseconds))
-        handed_out = found.left_rows().num_rows, found.right_rows().num_rows
+        join_result = partition.join(
+            micro_batch.left, micro_batch.right, JoinPlan(watermark_microseconds=micro_batch.watermark_microseconds)
+        )
+        handed_out = join_result.left_rows().num_rows, join_result.right_rows().num_rows
         if second >= WINDOW_SECONDS:
             seconds += clock() - begun
             results += min(handed_out)
-        state = found.state
+        state = join_result.state
     return Throughput(
         rows=2 * rows * measured_seconds,
         results=results,

@@ -86,15 +86,19 @@ def run(options: BenchOptions) -> BenchResult:
 def figures_of(compared: Sequence[Compared]) -> dict[str, float]:
     """Condense what was measured into the benchmark's figures."""
     figures: dict[str, float] = {}
-    for name in dict.fromkeys(one.summed for one in compared):
-        own = [one for one in compared if one.summed == name]
-        figures[f"{name}_error_ratio"] = statistics.geometric_mean(one.error_ratio for one in own)
-        figures[f"{name}_expected_ratio"] = statistics.geometric_mean(one.expected_ratio for one in own)
-        figures[f"{name}_count_error_ratio"] = statistics.geometric_mean(
-            one.count_errors[1] / one.count_errors[0] for one in own
+    for name in dict.fromkeys(comparison.summed for comparison in compared):
+        of_sum = [comparison for comparison in compared if comparison.summed == name]
+        figures[f"{name}_error_ratio"] = statistics.geometric_mean(comparison.error_ratio for comparison in of_sum)
+        figures[f"{name}_expected_ratio"] = statistics.geometric_mean(
+            comparison.expected_ratio for comparison in of_sum
         )
-    figures["rows_ratio"] = statistics.geometric_mean(one.rows[1] / one.rows[0] for one in compared)
-    figures["coverage_at_95"] = statistics.fmean(one.holds for one in compared)
+        figures[f"{name}_count_error_ratio"] = statistics.geometric_mean(
+            comparison.count_errors[1] / comparison.count_errors[0] for comparison in of_sum
+        )
+    figures["rows_ratio"] = statistics.geometric_mean(
+        comparison.rows[1] / comparison.rows[0] for comparison in compared
+    )
+    figures["coverage_at_95"] = statistics.fmean(comparison.holds for comparison in compared)
     return figures
 
 
@@ -110,8 +114,8 @@ def _compared(
     recording = recording_file(recordings, summed.recording)
 
     def answers(kind: str, sized: Mapping[str, SizedRate]) -> Windows:
-        asked = partial(_asked, summed, f"{kind}_{name}")
-        return sampled_totals(spark, place, recording, asked, FixedSampling(sampling_rate, sized))["asked"]
+        network_over = partial(_summed_network, summed, f"{kind}_{name}")
+        return sampled_totals(spark, place, recording, network_over, FixedSampling(sampling_rate, sized))["asked"]
 
     alike, by_size = answers("alike", {}), answers("sized", {"asked": sized})
     spread = lifted_spread(sizes, AggregateKind.SUM, moments)
@@ -126,13 +130,13 @@ def _compared(
             root_mean_square_error(alike, truths, "count"),
             root_mean_square_error(by_size, truths, "count"),
         ),
-        rows=(sum(found.rows for found in alike.values()), sum(found.rows for found in by_size.values())),
+        rows=(sum(answer.rows for answer in alike.values()), sum(answer.rows for answer in by_size.values())),
         expected_ratio=math.sqrt(spread / moments.relative_square),
         holds=share_that_holds(by_size, truths),
     )
     return [compared]
 
 
-def _asked(summed: Summed, name: str, watched: Path) -> QueryNetwork:
+def _summed_network(summed: Summed, name: str, watched: Path) -> QueryNetwork:
     windows = summed_rows(summed, watched, name).window(f"{summed.window_seconds} seconds")
     return network(windows.agg(count="count(*)", total=f"sum({summed.column})").query("asked"))

@@ -183,10 +183,10 @@ def seconds_of_turns(
     for number, (of_round, is_other_first) in enumerate(rounds):
         begin, share = 0.15 + 0.425 * number, 0.425
 
-        def told(step: str, done: float, *, begin: float = begin, share: float = share) -> None:
+        def report_step(step: str, done: float, *, begin: float = begin, share: float = share) -> None:
             progress(step, begin + share * done)
 
-        seconds += _round(network, spark, place, of_round, told, other=other, is_other_first=is_other_first)
+        seconds += _round(network, spark, place, of_round, report_step, other=other, is_other_first=is_other_first)
     return tuple(seconds)
 
 
@@ -277,5 +277,5 @@ def _writing(turnstile: Turnstile) -> Callable[[DataFrame, int], None]:
 
 
 def _median_of(order: Sequence[Side], seconds: Sequence[float], side: Side) -> float:
-    own = [value for turn, value in zip(order, seconds, strict=True) if turn is side]
-    return median_interval(own).median
+    of_side = [value for turn, value in zip(order, seconds, strict=True) if turn is side]
+    return median_interval(of_side).median

@@ -53,7 +53,7 @@ def stage_typed(
     """
     interval = round(rows_per_file / EVENT_ROWS_PER_SECOND * 1_000_000)
 
-    def told(done: StagingProgress) -> None:
+    def report_share(done: StagingProgress) -> None:
         progress(done.files / done.files_in_total)
 
     feed = stage(
@@ -62,7 +62,7 @@ def stage_typed(
         rows_per_second=EVENT_ROWS_PER_SECOND,
         watched=folder / "watched",
         options=StagingOptions(folder=folder / "staged", interval_microseconds=interval, workers=2),
-        progress=told,
+        progress=report_share,
     )
     return tuple(file.path for file in feed.files)
 

@@ -56,16 +56,16 @@ class TimedPairs:
         partition = JoinPartition(specification, MemoryStore())
         times: dict[Side, list[Floats]] = {side: [np.zeros(0)] for side in Side}
         lefts, rights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for one in micro_batches:
-            tables = {Side.LEFT: one.left, Side.RIGHT: one.right}
+        for micro_batch in micro_batches:
+            tables = {Side.LEFT: micro_batch.left, Side.RIGHT: micro_batch.right}
             for side, table in tables.items():
                 before = sum(map(len, times[side]))
                 tables[side] = table.append_column(_PLACE, pa.array(np.arange(before, before + len(table))))
                 times[side].append(np.asarray(table[specification.time_of(side)]) / SECOND)
-            plan = JoinPlan(watermark_microseconds=one.watermark_microseconds)
-            found = partition.join(tables[Side.LEFT], tables[Side.RIGHT], plan)
-            lefts.append(np.asarray(found.left_rows()[_PLACE]))
-            rights.append(np.asarray(found.right_rows()[_PLACE]))
+            plan = JoinPlan(watermark_microseconds=micro_batch.watermark_microseconds)
+            join_result = partition.join(tables[Side.LEFT], tables[Side.RIGHT], plan)
+            lefts.append(np.asarray(join_result.left_rows()[_PLACE]))
+            rights.append(np.asarray(join_result.right_rows()[_PLACE]))
         return cls(
             times={side: np.concatenate(several) for side, several in times.items()},
             left=np.concatenate(lefts),
@@ -133,7 +133,7 @@ class PapersJoin:
             )
             for side, times in pairs.times.items()
         }
-        self._rate = RateAdaptation()
+        self._adaptation = RateAdaptation()
         self._fractions = dict.fromkeys(Side, 1.0)
         self._worth = dict.fromkeys(Side, 0.0)
 
@@ -141,7 +141,7 @@ class PapersJoin:
         """Run it; return how many results there were in each second of arrival."""
         sides, times, places = self._arrivals()
         partners = {side: self._pairs.partners(side) for side in Side}
-        found = np.zeros(int(times[-1]) + 1)
+        results_by_second = np.zeros(int(times[-1]) + 1)
         free_at, adapt_at, fetched, arrived = 0.0, ADAPTATION_SECONDS, 0, 0
         for side, time, place in zip(sides.tolist(), times.tolist(), places.tolist(), strict=True):
             while time >= adapt_at:
@@ -151,13 +151,13 @@ class PapersJoin:
             if free_at > time + BUFFER_SECONDS:
                 continue
             fetched += 1
-            own = Side(side)
-            made, results = self._probe(own.opposite, time, partners[own][place])
-            self._windows[own].rows[int(time // self._basic)] += 1
-            self._windows[own].fetched[place] = True
+            new_side = Side(side)
+            made, results = self._probe(new_side.opposite, time, partners[new_side][place])
+            self._windows[new_side].rows[int(time // self._basic)] += 1
+            self._windows[new_side].fetched[place] = True
             free_at = max(free_at, time) + made / self._speed
-            found[int(time)] += results
-        return found
+            results_by_second[int(time)] += results
+        return results_by_second
 
     def _arrivals(self) -> tuple[Ints, Floats, Ints]:
         sides = np.concatenate([np.full(len(times), side) for side, times in self._pairs.times.items()])
@@ -179,7 +179,7 @@ class PapersJoin:
         ages = now - (times[joins] // self._basic).astype(np.int64)
         if self._policy == "random_drop":
             return int(rows.sum()), len(joins)
-        if self._policy in _LEARNING and self._random.random() < self._rate.fraction * SAMPLING:
+        if self._policy in _LEARNING and self._random.random() < self._adaptation.fraction * SAMPLING:
             window.matches += np.bincount(ages, minlength=self._basic_windows)
             return int(rows.sum()), len(joins)
         shares = self._shares(rows, window.order, self._fractions[side])
@@ -218,10 +218,10 @@ class PapersJoin:
 
     def _adapt(self, fetched: int, arrived: int) -> None:
         """Algorithms 1, 2 and 4."""
-        sampled = self._rate.fraction
+        sampled = self._adaptation.fraction
         if self._policy != "random_drop":
-            self._rate = self._rate.update(budget=max(1.0, fetched), needed=max(1.0, arrived))
-        self._fractions = dict.fromkeys(Side, self._rate.fraction)
+            self._adaptation = self._adaptation.update(budget=max(1.0, fetched), needed=max(1.0, arrived))
+        self._fractions = dict.fromkeys(Side, self._adaptation.fraction)
         for side, window in self._windows.items():
             if window.matches.any():
                 window.order = np.argsort(-window.matches, kind="stable").tolist()
@@ -229,4 +229,4 @@ class PapersJoin:
             window.matches = np.zeros(self._basic_windows)
         if self._policy == "direction" and any(self._worth.values()):
             lengths = dict.fromkeys(Side, self._window)
-            self._fractions = direction_fractions(self._rate.fraction, lengths, self._worth)
+            self._fractions = direction_fractions(self._adaptation.fraction, lengths, self._worth)

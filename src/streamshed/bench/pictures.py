@@ -90,21 +90,21 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
         SinkUnavailableError: The file cannot be written.
     """
     figure = _figure((10.0, 8.0), "A burst of packets as JSON text")
-    delay, kept, load = figure.subplots(3, 1, sharex=True, height_ratios=[1.6, 0.8, 0.8])
+    delay, rate_axes, load = figure.subplots(3, 1, sharex=True, height_ratios=[1.6, 0.8, 0.8])
     for color, (name, points) in zip(itertools.cycle(_DELAY_COLORS), course.delays.items(), strict=False):
         _steps(delay, points, color=color, label=name)
     delay.set_yscale("log")
     delay.set_ylabel("delay of answers, seconds")
     delay.legend(loc="upper left", fontsize=8, frameon=False)
-    _steps(kept, course.sampling_rate, color=_GREEN, label="sampling rate")
-    kept.set_ylim(0, 1.05)
-    kept.set_ylabel("sampling rate")
+    _steps(rate_axes, course.sampling_rate, color=_GREEN, label="sampling rate")
+    rate_axes.set_ylim(0, 1.05)
+    rate_axes.set_ylabel("sampling rate")
     _steps(load, course.load, color=_ORANGE, label="load")
     load.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
     load.set_ylim(bottom=0)
     load.set_ylabel("load factor")
     load.set_xlabel("seconds")
-    for axes in (delay, kept, load):
+    for axes in (delay, rate_axes, load):
         axes.axvspan(*course.burst_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
     write_png(figure, path)
 

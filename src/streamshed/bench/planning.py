@@ -86,9 +86,9 @@ def random_work(queries: int, *, seed: int) -> tuple[WorkTree, list[Demand]]:
             seconds = float(chance.lognormal(-6, 1.5)) * reach[above]
             nodes.append(WorkNode(name=f"operator {query}.{number}", parent=above, seconds=seconds))
             above = len(nodes) - 1
-        own = 1e-4 * reach[above]
+        query_seconds = 1e-4 * reach[above]
         reach.append(reach[above])
-        nodes.append(WorkNode(name=f"query {query}", parent=above, seconds=own, query=query))
+        nodes.append(WorkNode(name=f"query {query}", parent=above, seconds=query_seconds, query=query))
     demands = [
         Demand(query=f"query {query}", coefficient=float(chance.lognormal(-6, 1.0)), weight=float(chance.uniform(1, 3)))
         for query in range(queries)

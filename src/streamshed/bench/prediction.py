@@ -62,20 +62,20 @@ class Shape:
     """Windows and what is dropped of them.
 
     Args:
-        batch: B.
+        gap_windows: B.
         size: ω, ticks.
         slide: δ.
         drop_share: The share to drop.
     """
 
-    batch: int
+    gap_windows: int
     size: int
     slide: int
     drop_share: float = DROP_SHARE
 
 
 _SHAPES = (
-    *(Shape(batch, SIZE, SIZE) for batch in BATCHES),
+    *(Shape(gap_windows, SIZE, SIZE) for gap_windows in BATCHES),
     *(Shape(10, LARGE, slide) for slide in SLIDES),
     *(Shape(LOOSE, SHORT, SHORT, share) for share in DROP_SHARES),
 )
@@ -87,7 +87,7 @@ class Compared:
 
     Args:
         recording: Which.
-        batch: B.
+        gap_windows: B.
         size: ω, ticks.
         slide: δ.
         drop_share: The share of the windows that are dropped, where B allows it.
@@ -98,7 +98,7 @@ class Compared:
     """
 
     recording: str
-    batch: int
+    gap_windows: int
     size: int
     slide: int
     drop_share: float
@@ -106,6 +106,11 @@ class Compared:
     count_errors: Mapping[str, float]
     sum_errors: Mapping[str, float]
     error_ratio: float
+
+    def to_document(self) -> dict[str, object]:
+        """Return what JSON can hold; B is called `batch` there."""
+        document = asdict(self)
+        return {"batch": document.pop("gap_windows"), **document}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +129,11 @@ class Recorded:
         """Return counts and sums of all whole windows."""
         weighing = np.ones(len(self.ticks)) if weights is None else weights
         ends = np.arange(size, TICKS + 1, slide)
-        found = []
+        totals = []
         for per_row in (weighing, weighing * self.values):
             total = np.concatenate(([0.0], np.cumsum(np.bincount(self.ticks, per_row, minlength=TICKS))))
-            found.append(total[ends] - total[ends - size])
-        return found[0], found[1]
+            totals.append(total[ends] - total[ends - size])
+        return totals[0], totals[1]
 
 
 def run(options: BenchOptions) -> BenchResult:
@@ -139,21 +144,21 @@ def run(options: BenchOptions) -> BenchResult:
     """
     folder = recordings_folder(options, RECORDED)
     shapes = _SHAPES[::3] if options.quick else _SHAPES
-    found = []
+    comparisons = []
     for number, (name, column) in enumerate(RECORDED.items()):
         recorded = read_recorded(recording_file(folder, name), column, coarse=COARSE.get(name, 1))
         for place, shape in enumerate(shapes):
-            told = f"{name}, B = {shape.batch}, slide {shape.slide}, {shape.drop_share:.0%} dropped"
-            options.progress(told, (number + place / len(shapes)) / len(RECORDED))
-            found.append(compared(name, recorded, shape, seed=options.seed))
+            step = f"{name}, B = {shape.gap_windows}, slide {shape.slide}, {shape.drop_share:.0%} dropped"
+            options.progress(step, (number + place / len(shapes)) / len(RECORDED))
+            comparisons.append(compared(name, recorded, shape, seed=options.seed))
     return BenchResult(
-        figures=figures_of(found),
+        figures=figures_of(comparisons),
         details={
             "ticks": TICKS,
-            "compared": [asdict(one) for one in found],
+            "compared": [comparison.to_document() for comparison in comparisons],
             "left_out": ["two of three shapes"] if options.quick else [],
         },
-        picture=partial(draw_prediction, found=found),
+        picture=partial(draw_prediction, comparisons=comparisons),
     )
 
 
@@ -182,18 +187,18 @@ def read_recorded(file: Path, column: str, *, coarse: int = 1) -> Recorded:
 
 def compared(name: str, recorded: Recorded, shape: Shape, *, seed: int) -> Compared:
     """Compare predictions with samples for one shape of windows."""
-    batch, size, slide = shape.batch, shape.size, shape.slide
+    gap_windows, size, slide = shape.gap_windows, shape.size, shape.slide
     window = WindowSpecification(size, slide)
     counts, sums = recorded.windows(size, slide)
     windows = np.arange(len(counts))
-    coin = GapCoin(1, batch, window, batch * slide)
-    _, dropped = coin.through(len(windows) - 1, drop_share=min(shape.drop_share, batch / (batch + 1)))
+    coin = GapCoin(1, gap_windows, window, gap_windows * slide)
+    _, dropped = coin.through(len(windows) - 1, drop_share=min(shape.drop_share, gap_windows / (gap_windows + 1)))
     missing = np.array(dropped, np.int64)
     load = max(needed_share([unneeded_times([window], dropped)], 0, TICKS - 1), 0.01)
     nature = np.random.default_rng(seed)
     weights = (nature.random(len(recorded.ticks)) < load) / load
     sampled = recorded.windows(size, slide, weights)
-    known = np.setdiff1d(windows, missing)
+    answered = np.setdiff1d(windows, missing)
     errors: list[dict[str, float]] = []
     ratio = float("nan")
     counted = windows >= _WARM * len(windows)
@@ -201,18 +206,18 @@ def compared(name: str, recorded: Recorded, shape: Shape, *, seed: int) -> Compa
         worth = counted & (truth > _LEAST_FULL * np.median(truth))
         of = {"sample": _error(sample, truth, worth)}
         for method in ("linear", "local"):
-            told = predict(known, truth[known], missing, method=method)
+            prediction = predict(answered, truth[answered], missing, method=method)
             filled = truth.copy()
-            filled[missing] = np.where(np.isnan(told.values), 0.0, told.values)
+            filled[missing] = np.where(np.isnan(prediction.values), 0.0, prediction.values)
             of[method] = _error(filled, truth, worth)
             if method == "local":
-                off, said = (filled - truth)[missing], told.errors
+                off, said = (filled - truth)[missing], prediction.errors
                 usable = np.isfinite(said) & counted[missing]
                 ratio = float(np.sqrt(np.mean(off[usable] ** 2) / np.mean(said[usable] ** 2)))
         errors.append(of)
     return Compared(
         recording=name,
-        batch=batch,
+        gap_windows=gap_windows,
         size=size,
         slide=slide,
         drop_share=shape.drop_share,
@@ -223,48 +228,81 @@ def compared(name: str, recorded: Recorded, shape: Shape, *, seed: int) -> Compa
     )
 
 
-def figures_of(found: list[Compared]) -> dict[str, float]:
+def figures_of(comparisons: list[Compared]) -> dict[str, float]:
     """Condense what was found: errors at B = 5, and where most is dropped; and in how many cases who is nearest."""
     figures: dict[str, float] = {}
-    for one in found:
-        if one.size == SIZE and one.batch == BATCHES[len(BATCHES) // 2]:
-            figures |= {f"{one.recording}_{method}_error": error for method, error in one.sum_errors.items()}
-    cases = [(one, errors) for one in found for errors in (one.count_errors, one.sum_errors)]
-    for one in (one for one in found if one.size == SHORT and one.drop_share == DROP_SHARES[-1]):
-        figures |= {f"{one.recording}_{method}_count_error_deep": error for method, error in one.count_errors.items()}
+    for comparison in comparisons:
+        if comparison.size == SIZE and comparison.gap_windows == BATCHES[len(BATCHES) // 2]:
+            figures |= {
+                f"{comparison.recording}_{method}_error": error for method, error in comparison.sum_errors.items()
+            }
+    cases = [
+        (comparison, errors)
+        for comparison in comparisons
+        for errors in (comparison.count_errors, comparison.sum_errors)
+    ]
+    for comparison in (
+        comparison
+        for comparison in comparisons
+        if comparison.size == SHORT and comparison.drop_share == DROP_SHARES[-1]
+    ):
+        figures |= {
+            f"{comparison.recording}_{method}_count_error_deep": error
+            for method, error in comparison.count_errors.items()
+        }
     figures |= {
         f"{method}_nearest": float(sum(min(errors, key=lambda of: errors[of]) == method for _, errors in cases))
         for method in _COLORS
     }
     figures["local_over_linear_fares"] = float(
-        np.mean([one.sum_errors["local"] / one.sum_errors["linear"] for one in found if one.recording == "fares"])
+        np.mean(
+            [
+                comparison.sum_errors["local"] / comparison.sum_errors["linear"]
+                for comparison in comparisons
+                if comparison.recording == "fares"
+            ]
+        )
     )
-    ratios = [one.error_ratio for one in found if np.isfinite(one.error_ratio)]
+    ratios = [comparison.error_ratio for comparison in comparisons if np.isfinite(comparison.error_ratio)]
     return {**figures, "cases": float(len(cases)), "median_error_ratio": float(np.median(ratios))}
 
 
-def draw_prediction(path: Path, *, found: list[Compared]) -> None:
+def draw_prediction(path: Path, *, comparisons: list[Compared]) -> None:
     """Draw the errors of sums over B, and over the slide, and those of counts over the share that is dropped.
 
     Args:
         path: The file.
-        found: What was compared.
+        comparisons: What was compared.
 
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    names = list(dict.fromkeys(one.recording for one in found))
+    names = list(dict.fromkeys(comparison.recording for comparison in comparisons))
     figure = Figure(figsize=(15.0, 3.6 * len(names)), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle("Dropped windows predicted, and all windows sampled, at equal load", fontweight="bold")
     for row, name in zip(figure.subplots(len(names), 3, squeeze=False), names, strict=True):
-        by_batch = [one for one in found if one.recording == name and one.size == SIZE]
-        by_slide = [one for one in found if one.recording == name and one.size == LARGE]
-        by_share = [one for one in found if one.recording == name and one.size == SHORT]
-        for axes, cases, of, label in ((row[0], by_batch, "batch", "B"), (row[1], by_slide, "slide", "slide, ticks")):
-            _draw(axes, [(getattr(one, of), one.sum_errors) for one in cases], label, f"relative error of sums, {name}")
+        by_batch = [
+            comparison for comparison in comparisons if comparison.recording == name and comparison.size == SIZE
+        ]
+        by_slide = [
+            comparison for comparison in comparisons if comparison.recording == name and comparison.size == LARGE
+        ]
+        by_share = [
+            comparison for comparison in comparisons if comparison.recording == name and comparison.size == SHORT
+        ]
+        for axes, cases, of, label in (
+            (row[0], by_batch, "gap_windows", "B"),
+            (row[1], by_slide, "slide", "slide, ticks"),
+        ):
+            _draw(
+                axes,
+                [(getattr(comparison, of), comparison.sum_errors) for comparison in cases],
+                label,
+                f"relative error of sums, {name}",
+            )
             axes.set_xscale("log")
-        of_counts = [(one.drop_share, one.count_errors) for one in by_share]
+        of_counts = [(comparison.drop_share, comparison.count_errors) for comparison in by_share]
         _draw(row[2], of_counts, f"share dropped, B = {LOOSE}", f"relative error of counts, {name}")
     write_png(figure, path)
 

@@ -132,12 +132,12 @@ def over_recordings(options: BenchOptions, name: str, compare: Compare[Found]) -
     recordings = recordings_folder(options, {summed.recording for summed in SUMS})
     sampling_rates = _QUICK_SAMPLING_RATES if options.quick else _SAMPLING_RATES
     cases = list(product(SUMS, sampling_rates))
-    found: list[Found] = []
+    comparisons: list[Found] = []
     with workplace() as place, bench_session(name) as spark:
         for number, (summed, sampling_rate) in enumerate(cases):
             options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))
-            found += compare(spark, place, summed, recordings, f"{options.seed}_{number}", sampling_rate)
-    return found, [f"sampling rate {one:g}" for one in _SAMPLING_RATES if one not in sampling_rates]
+            comparisons += compare(spark, place, summed, recordings, f"{options.seed}_{number}", sampling_rate)
+    return comparisons, [f"sampling rate {one:g}" for one in _SAMPLING_RATES if one not in sampling_rates]
 
 
 def summed_rows(summed: Summed, watched: Path, name: str) -> Node:
@@ -171,16 +171,16 @@ def sampled_totals(
     Returns:
         By query, and the second at which the window starts.
     """
-    found: dict[tuple[str, int], dict[str, Row]] = {}
+    rows_by_window: dict[tuple[str, int], dict[str, Row]] = {}
 
     def take(frame: DataFrame, _: int) -> None:
         for row in frame.where("kind = 'answer'").collect():
-            found.setdefault((row.query, round(row.window_start.timestamp())), {})[row.aggregate] = row
+            rows_by_window.setdefault((row.query, round(row.window_start.timestamp())), {})[row.aggregate] = row
 
     run_recording(network_over, spark, place, recording, take, sampling=sampling)
     answers: dict[str, dict[int, Answer]] = {}
-    for (query, start), told in found.items():
-        answers.setdefault(query, {})[start] = _answer(told["count"], told["total"])
+    for (query, start), rows in rows_by_window.items():
+        answers.setdefault(query, {})[start] = _answer(rows["count"], rows["total"])
     return answers
 
 
@@ -202,22 +202,22 @@ def true_totals(summed: Summed, recordings: Path, condition: str = "true") -> tu
     column, file = summed.column, recording_file(recordings, summed.recording)
     rows = f"'{file}' WHERE ({summed.condition}) AND ({condition})"
     start = f"CAST(floor(epoch(ts) / {summed.window_seconds}) AS BIGINT) * {summed.window_seconds}"
-    found = duckdb.execute(
+    totals = duckdb.execute(
         f"SELECT {start} AS start, count(*), CAST(sum({column}) AS DOUBLE) FROM {rows} GROUP BY ALL"
     ).fetchall()
-    known = duckdb.execute(f"SELECT avg({column}), stddev_pop({column}), avg(abs({column})) FROM {rows}").fetchone()
-    if known is None:
+    moments = duckdb.execute(f"SELECT avg({column}), stddev_pop({column}), avg(abs({column})) FROM {rows}").fetchone()
+    if moments is None:
         raise ValueError(f"{summed.name}: there are no rows")
-    mean, deviation, size = known
-    truths = {begin: Answer(count=count, total=total) for begin, count, total in found}
+    mean, deviation, size = moments
+    truths = {begin: Answer(count=count, total=total) for begin, count, total in totals}
     return truths, Moments(mean=mean, deviation=deviation, size=size)
 
 
 def root_mean_square_error(answers: Windows, truths: Windows, field: str) -> float:
     """Return that of the windows which are both answered and known."""
     squares = [
-        (getattr(found, field) - getattr(truths[start], field)) ** 2
-        for start, found in answers.items()
+        (getattr(answer, field) - getattr(truths[start], field)) ** 2
+        for start, answer in answers.items()
         if start in truths
     ]
     return math.sqrt(statistics.fmean(squares))
@@ -229,6 +229,6 @@ def share_that_holds(answers: Windows, truths: Windows) -> float:
 
 
 def _held(answers: Windows, truths: Windows) -> Iterable[bool]:
-    for start, found in answers.items():
-        if start in truths and found.lower <= found.upper:
-            yield found.lower <= truths[start].total <= found.upper
+    for start, answer in answers.items():
+        if start in truths and answer.lower <= answer.upper:
+            yield answer.lower <= truths[start].total <= answer.upper

@@ -99,14 +99,16 @@ def run(options: BenchOptions) -> BenchResult:
 
 def figures_of(courses: Mapping[tuple[str, str], Course], week: Course, *, wall_seconds: float) -> dict[str, float]:
     """Condense simulations into the benchmark's figures: of all loads together, each way's worst or sum."""
-    found = {"wall_seconds": wall_seconds, "week_rescales_per_day": _per_day(week)}
+    figures = {"wall_seconds": wall_seconds, "week_rescales_per_day": _per_day(week)}
     for way in WAYS:
-        of_way = [course for (_, known), course in courses.items() if known == way]
-        found[f"{way}_rows_shed_share"] = max(course.rows_shed_share for course in of_way)
-        found[f"{way}_time_over_latency_goal_seconds"] = sum(course.time_over_latency_goal_seconds for course in of_way)
-        found[f"{way}_rescales"] = float(sum(len(course.rescales) for course in of_way))
-        found[f"{way}_worker_hours"] = sum(course.worker_hours for course in of_way)
-    return found
+        of_way = [course for (_, course_way), course in courses.items() if course_way == way]
+        figures[f"{way}_rows_shed_share"] = max(course.rows_shed_share for course in of_way)
+        figures[f"{way}_time_over_latency_goal_seconds"] = sum(
+            course.time_over_latency_goal_seconds for course in of_way
+        )
+        figures[f"{way}_rescales"] = float(sum(len(course.rescales) for course in of_way))
+        figures[f"{way}_worker_hours"] = sum(course.worker_hours for course in of_way)
+    return figures
 
 
 def summary(course: Course) -> dict[str, float]:

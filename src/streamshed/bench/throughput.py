@@ -118,8 +118,8 @@ def _measured(
     }
     rounds: dict[str, list[float]] = {name: [] for name in measures}
     for number in range(-sizes.warm_up_rounds, sizes.rounds):
-        told = f"round {number + 1} of {sizes.rounds}" if number >= 0 else "one more round to warm up"
-        progress(told, 0.15 + 0.35 * max(number, 0) / sizes.rounds)
+        step = f"round {number + 1} of {sizes.rounds}" if number >= 0 else "one more round to warm up"
+        progress(step, 0.15 + 0.35 * max(number, 0) / sizes.rounds)
         for name in list(measures) if number % 2 == 0 else reversed(measures):
             rounds[name].append(measures[name]())
     rounds = {name: speeds[sizes.warm_up_rounds :] for name, speeds in rounds.items()}
@@ -147,10 +147,10 @@ def _measured_already(sizes: ThroughputSizes, ours: Sequence[float], ours_70: fl
 
 
 def _by_queries(
-    contest: Contest, sizes: ThroughputSizes, progress: Callable[[str, float], None], known: Mapping[int, float]
+    contest: Contest, sizes: ThroughputSizes, progress: Callable[[str, float], None], measured: Mapping[int, float]
 ) -> dict[int, float]:
-    speeds = dict(known)
-    for number, count in enumerate(count for count in sizes.query_counts if count not in known):
+    speeds = dict(measured)
+    for number, count in enumerate(count for count in sizes.query_counts if count not in measured):
         progress(f"{count} queries", 0.65 + 0.2 * number / len(sizes.query_counts))
         speeds[count] = contest.ours(packet_queries(count), sizes.grown)
     return speeds

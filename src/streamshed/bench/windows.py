@@ -117,12 +117,7 @@ def run(options: BenchOptions) -> BenchResult:
             progress=lambda step, share: options.progress(step, 0.12 * share),
         )
         bench = _Bench(spark, place, sizes, capacity)
-        real = {}
-        asked = list(itertools.product(traces, sizes.loads))
-        until = _PLACES_FROM if sizes.places else 1.0
-        for number, (name, load) in enumerate(asked):
-            options.progress(f"{name} at load {load:g}", 0.12 + (until - 0.12) * number / len(asked))
-            real[name, load] = bench.measured(traces[name], MIXED, load)
+        real = _replayed(bench, traces, options)
         ratios = {
             selectivity: _unloaded(spark, place, first, selectivity, options.progress)
             for selectivity in sizes.selectivities
@@ -141,10 +136,21 @@ def run(options: BenchOptions) -> BenchResult:
         | ({"places": places.to_document()} if sizes.places else {}),
         picture=partial(
             draw_windows,
-            real={key: (one.share, one.ideal) for key, one in real.items()},
+            real={key: (course.share, course.ideal) for key, course in real.items()},
             places=places,
         ),
     )
+
+
+def _replayed(bench: _Bench, traces: Mapping[str, Trace], options: BenchOptions) -> dict[tuple[str, float], Course]:
+    """Replay every trace at every load."""
+    courses = {}
+    cases = list(itertools.product(traces, bench.sizes.loads))
+    until = _PLACES_FROM if bench.sizes.places else 1.0
+    for number, (name, load) in enumerate(cases):
+        options.progress(f"{name} at load {load:g}", 0.12 + (until - 0.12) * number / len(cases))
+        courses[name, load] = bench.measured(traces[name], MIXED, load)
+    return courses
 
 
 def figures_of(real: Mapping[tuple[str, float], Course], rows_per_second: float) -> dict[str, float]:
@@ -195,10 +201,10 @@ def _unloaded(
         for may_drop in (True, False)
     )
 
-    def told(step: str, share: float) -> None:
+    def report_step(step: str, share: float) -> None:
         progress(f"selectivity {selectivity:g}, {step}", 0.1 + 0.02 * share)
 
-    seconds = seconds_of_turns(dropping, spark, place, _TURNS, told, other=exact)
+    seconds = seconds_of_turns(dropping, spark, place, _TURNS, report_step, other=exact)
     return paired_ratios(turns(_TURNS.pairs), seconds)
 
 
@@ -235,7 +241,8 @@ class _Bench:
         rows = rows_by_cell(files, queries, sizes.seconds, START_MICROSECONDS, since)
         return Course(
             delivered={
-                one.name: delivered(one, answered.answers, answered.gaps, exact, since, shut=shut) for one in queries
+                query.name: delivered(query, answered.answers, answered.gaps, exact, since, shut=shut)
+                for query in queries
             },
             ideal=most_delivered(queries, rows, most_rows_share(fed.journal, capacity, sizes.trigger_seconds)),
             ideal_of_rows=most_delivered(queries, rows, worked_on),

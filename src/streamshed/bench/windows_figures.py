@@ -73,7 +73,7 @@ def delivered(
         since: From which start of windows on they are counted as delivered or not, microseconds.
 
     Example:
-        >>> query = WindowsQuery(name="q", size=10, slide=10, batch=1)
+        >>> query = WindowsQuery(name="q", size=10, slide=10, gap_windows=1)
         >>> exact = {("q", number * 1_000_000): (5.0, 1.0) for number in range(5)}
         >>> told = {place: exact[place] for place in list(exact)[:3]}
         >>> found = delivered(query, told, [("q", 3_000_000), ("q", 4_000_000)], exact, 1_000_000)
@@ -92,7 +92,7 @@ def delivered(
         twice=sum(count > 1 for count in said.values()),
         shut_down=sum(place in shut for place in places),
         longest_gap=max(runs, default=0),
-        gaps_too_long=sum(run > query.batch for run in runs),
+        gaps_too_long=sum(run > query.gap_windows for run in runs),
     )
 
 
@@ -148,11 +148,11 @@ def most_rows_share(journal: pd.DataFrame, capacity: Capacity, trigger_seconds: 
 
 def _runs(missing: Sequence[bool]) -> list[int]:
     """Lengths of the runs of missing windows."""
-    found, length = [], 0
+    lengths, length = [], 0
     for is_missing in (*missing, False):
         if is_missing:
             length += 1
         elif length:
-            found.append(length)
+            lengths.append(length)
             length = 0
-    return found
+    return lengths

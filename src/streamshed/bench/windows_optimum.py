@@ -41,7 +41,7 @@ def most_delivered(queries: Sequence[WindowsQuery], rows: Sequence[float], rows_
     Example:
         One tumbling query delivers as it is given rows where they come evenly, and more where they do not.
 
-        >>> tumbling = WindowsQuery(name="q", size=5, slide=5, batch=10)
+        >>> tumbling = WindowsQuery(name="q", size=5, slide=5, gap_windows=10)
         >>> [round(most_delivered([tumbling], rows, 0.3), 3) for rows in ([1.0] * 10, [1.0, 3.0] * 5)]
         [0.3, 0.533]
     """
@@ -49,9 +49,9 @@ def most_delivered(queries: Sequence[WindowsQuery], rows: Sequence[float], rows_
         running = [
             _most_of_all(list(some), cell_length(queries), rows, rows_share) for some in combinations(queries, count)
         ]
-        found = [most for most in running if most is not None]
-        if found:
-            return max(found) * count / len(queries)
+        reachable = [most for most in running if most is not None]
+        if reachable:
+            return max(reachable) * count / len(queries)
     return 0.0
 
 
@@ -110,33 +110,33 @@ class _Game:
         until = len(prices)
         for first, step in reversed(self.steps):
             for price in reversed(prices[first:until].tolist()):
-                dropped, kept = (
+                worth_if_dropped, worth_if_kept = (
                     reward + worth.take(places) for reward, places in zip(step.delivered, step.next_states, strict=True)
                 )
-                worth = np.maximum(dropped, kept - price)
+                worth = np.maximum(worth_if_dropped, worth_if_kept - price)
             until = min(first, until)
         return float(worth[0])
 
 
 def _step(queries: Sequence[WindowsQuery], cell: int, cells: int, first: int) -> _Step:
     """The step of cells from some first one on, up to that with which the windows of another query begin to count."""
-    period = math.lcm(*(one.slide // cell for one in queries))
-    memory = max(one.size // cell for one in queries) - 1
-    shape = (period, 2**memory, *(one.batch + 1 for one in queries))
+    period = math.lcm(*(query.slide // cell for query in queries))
+    memory = max(query.size // cell for query in queries) - 1
+    shape = (period, 2**memory, *(query.gap_windows + 1 for query in queries))
     phase, latest, *gaps = np.indices(shape)
     next_states, rewards = [], []
-    for kept in (0, 1):
-        history = latest << 1 | kept
+    for is_kept in (0, 1):
+        history = latest << 1 | is_kept
         delivered, places = np.zeros(shape), [(phase + 1) % period, history & (2**memory - 1)]
-        for one, gap in zip(queries, gaps, strict=True):
-            size, slide = one.size // cell, one.slide // cell
+        for query, gap in zip(queries, gaps, strict=True):
+            size, slide = query.size // cell, query.slide // cell
             windows = max(1, (cells - size) // slide + 1)
             ends = ((phase + 1 - size) % slide == 0) & (size - 1 <= first)
             is_whole = history & (2**size - 1) == 2**size - 1
             longer = np.where(ends, np.where(is_whole, 0, gap + 1), gap)
             delivered += np.where(ends & is_whole, 1.0 / (windows * len(queries)), 0.0)
-            delivered += np.where(longer > one.batch, _FORBIDDEN, 0.0)
-            places.append(np.minimum(longer, one.batch))
+            delivered += np.where(longer > query.gap_windows, _FORBIDDEN, 0.0)
+            places.append(np.minimum(longer, query.gap_windows))
         next_states.append(np.ravel_multi_index(places, shape).ravel())
         rewards.append(delivered.ravel())
     return _Step((next_states[0], next_states[1]), (rewards[0], rewards[1]))

@@ -63,8 +63,8 @@ def _draw_real(axes: Axes, real: Mapping[tuple[str, float], tuple[float, float]]
 
 
 def _draw_places(axes: Axes, by_place: Mapping[str, DropRun], title: str) -> None:
-    for color, (name, one) in zip(_COLORS, by_place.items(), strict=False):
-        shares = [one.curve.delivered(excess) for excess in EXCESSES]
+    for color, (name, drop_run) in zip(_COLORS, by_place.items(), strict=False):
+        shares = [drop_run.curve.delivered(excess) for excess in EXCESSES]
         axes.plot(EXCESSES, shares, "o-", color=color, label=name.replace("_", " "))
     axes.plot(EXCESSES, [1 / (1 + excess) for excess in EXCESSES], "--", color=_GRAY, label="ideal")
     axes.set_xlabel(f"excess rate x: {title}")

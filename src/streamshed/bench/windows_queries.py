@@ -39,19 +39,19 @@ class WindowsQuery:
         name: Its name.
         size: ω, in tenths of a second.
         slide: δ, likewise.
-        batch: B.
+        gap_windows: B.
     """
 
     name: str
     size: int
     slide: int
-    batch: int
+    gap_windows: int
 
 
 MIXED = (
-    WindowsQuery(name="tumbling", size=5, slide=5, batch=10),
-    WindowsQuery(name="sliding", size=10, slide=5, batch=40),
-    WindowsQuery(name="long", size=10, slide=10, batch=10),
+    WindowsQuery(name="tumbling", size=5, slide=5, gap_windows=10),
+    WindowsQuery(name="sliding", size=10, slide=5, gap_windows=40),
+    WindowsQuery(name="long", size=10, slide=10, gap_windows=10),
 )
 """What recordings are asked: windows of different sizes and slides, one retention set."""
 
@@ -70,16 +70,18 @@ def windows_network(watched: Path, queries: Sequence[WindowsQuery]) -> QueryNetw
     rows = stream("rows", folder(str(watched), "parquet", schema="ts timestamp"), time="ts", watermark="1 second")
     instants = rows.map(instant="unix_micros(ts)")
     delayed = instants.apply(delay, columns=["instant"], into="delayed", returns="bigint")
-    asked = [
-        delayed.window(f"{one.size * 100} ms", every=f"{one.slide * 100} ms")
+    network_queries = [
+        delayed.window(f"{query.size * 100} ms", every=f"{query.slide * 100} ms")
         .agg(n="count(*)", last="max(delayed)")
-        .query(one.name, mode="subset", max_gap=one.batch)
-        for one in queries
+        .query(query.name, mode="subset", max_gap=query.gap_windows)
+        for query in queries
     ]
-    return network(*asked)
+    return network(*network_queries)
 
 
-UNLOADED = tuple(WindowsQuery(name=f"window_{size}", size=size, slide=size, batch=10) for size in (25, 50, 75, 100))
+UNLOADED = tuple(
+    WindowsQuery(name=f"window_{size}", size=size, slide=size, gap_windows=10) for size in (25, 50, 75, 100)
+)
 """What [T06] Table 4 asks, all at once."""
 
 
@@ -97,12 +99,12 @@ def unloaded_network(watched: Path, selectivity: float, files_per_micro_batch: i
     stamped = stream("rows", source, time="ts", watermark="1 second", clock=clock)
     rows = stamped.map(instant="unix_micros(ts)")
     passing = rows.filter(f"pmod(hash(instant), 1000) < {round(1000 * selectivity)}")
-    asked = []
-    for one in UNLOADED:
-        answers = passing.window(f"{one.size * 100} ms").agg(n="count(*)", last="max(instant)")
-        gap = one.batch if may_drop else None
-        asked.append(answers.query(one.name, mode=clock, max_gap=gap))
-    return network(*asked)
+    queries = []
+    for query in UNLOADED:
+        answers = passing.window(f"{query.size * 100} ms").agg(n="count(*)", last="max(instant)")
+        gap = query.gap_windows if may_drop else None
+        queries.append(answers.query(query.name, mode=clock, max_gap=gap))
+    return network(*queries)
 
 
 Answers = dict[tuple[str, int], tuple[float, float]]
@@ -113,21 +115,22 @@ def exact_answers(files: Sequence[Path], queries: Sequence[WindowsQuery], second
     """Return what DuckDB answers of windows that lie within what is fed, by the start of the window."""
     import duckdb
 
-    found: Answers = {}
+    by_window: Answers = {}
     names = ", ".join(f"'{file}'" for file in files)
     with duckdb.connect() as database:
         database.execute(
             f"CREATE TABLE tenths AS SELECT (epoch_us(ts) - {start}) // {TENTH} AS tenth, count(*) AS n,"
             f" max(epoch_us(ts)) AS last FROM read_parquet([{names}]) WHERE ts IS NOT NULL GROUP BY ALL"
         )
-        for one in queries:
+        for query in queries:
             answers = database.execute(
-                f"SELECT k * {one.slide}, coalesce(sum(n), 0), coalesce(max(last), 0)"
-                f" FROM range({(10 * seconds - one.size) // one.slide + 1}) w(k)"
-                f" LEFT JOIN tenths ON tenth >= k * {one.slide} AND tenth < k * {one.slide} + {one.size} GROUP BY k"
+                f"SELECT k * {query.slide}, coalesce(sum(n), 0), coalesce(max(last), 0)"
+                f" FROM range({(10 * seconds - query.size) // query.slide + 1}) w(k)"
+                f" LEFT JOIN tenths ON tenth >= k * {query.slide} AND tenth < k * {query.slide} + {query.size}"
+                " GROUP BY k"
             ).fetchall()
-            found |= {(one.name, start + opened * TENTH): (float(n), float(last)) for opened, n, last in answers}
-    return found
+            by_window |= {(query.name, start + opened * TENTH): (float(n), float(last)) for opened, n, last in answers}
+    return by_window
 
 
 def rows_by_cell(
@@ -144,7 +147,7 @@ def rows_by_cell(
     """
     import duckdb
 
-    cell, slides = cell_length(queries), math.lcm(*(one.slide for one in queries))
+    cell, slides = cell_length(queries), math.lcm(*(query.slide for query in queries))
     first, end = (since - start) // TENTH // slides * slides // cell, 10 * seconds // cell
     names = ", ".join(f"'{file}'" for file in files)
     with duckdb.connect() as database:
@@ -152,7 +155,7 @@ def rows_by_cell(
             f"SELECT cell, count(*) FROM (SELECT (epoch_us(ts) - {start}) // {TENTH * cell} AS cell"
             f" FROM read_parquet([{names}])) WHERE cell >= {first} AND cell < {end} GROUP BY cell"
         ).fetchall()
-    found = [0.0] * (end - first)
+    counts_by_cell = [0.0] * (end - first)
     for number, count in counts:
-        found[number - first] = float(count)
-    return found
+        counts_by_cell[number - first] = float(count)
+    return counts_by_cell

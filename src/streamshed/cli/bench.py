@@ -26,8 +26,8 @@ class BenchmarkName(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check the name."""
         if value not in BENCHMARKS:
-            known = ", ".join(BENCHMARKS)
-            self.fail(f"no benchmark {value!r}{near_miss(value, BENCHMARKS)}; there are: {known}", param, ctx)
+            names = ", ".join(BENCHMARKS)
+            self.fail(f"no benchmark {value!r}{near_miss(value, BENCHMARKS)}; there are: {names}", param, ctx)
         return value
 
 

@@ -59,11 +59,11 @@ def explain(
     run = overridden(replace(document.run, elastic=None), given)
     trigger_seconds, goal = run.trigger_microseconds / 1e6, run.latency_microseconds
     foundation = document.network.foundation
-    known = statistics_for(foundation, file_of(run, statistics))
-    found = ExplainedNetwork(
+    network_statistics = statistics_for(foundation, file_of(run, statistics))
+    explained = ExplainedNetwork(
         planned(
             foundation,
-            known,
+            network_statistics,
             load_factor=load,
             policy=run.policy,
             trigger_interval_seconds=trigger_seconds,
@@ -72,8 +72,8 @@ def explain(
             hoeffding=HoeffdingSettings(exceeded_share=1 - run.confidence, fudge=run.fudge),
         ),
         document.run.predictions,
-        told_workers(foundation, known, replace(run, elastic=document.run.elastic)),
+        told_workers(foundation, network_statistics, replace(run, elastic=document.run.elastic)),
     )
     if picture is not None:
-        found.draw(picture)
-    click.echo(found.to_json() if as_json else str(found))
+        explained.draw(picture)
+    click.echo(explained.to_json() if as_json else str(explained))

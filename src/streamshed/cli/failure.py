@@ -38,11 +38,11 @@ def failure_text(failure: Exception) -> str:
 
 
 def _lost_task(lines: list[str]) -> str | None:
-    """That a task has lost its executors, or has found no memory, one after the other."""
-    found = next((match for line in lines if (match := _LOST_TASK.search(line))), None)
-    if found is None or not (found["lost"] or is_of_memory(found["reason"])):
+    """The sentence for a task that lost executor after executor, or found no memory; None: there is no such task."""
+    lost_task = next((match for line in lines if (match := _LOST_TASK.search(line))), None)
+    if lost_task is None or not (lost_task["lost"] or is_of_memory(lost_task["reason"])):
         return None
-    return f"a task failed {found['times']} times, the last time by: {told_loss(found['reason'])}"
+    return f"a task failed {lost_task['times']} times, the last time by: {told_loss(lost_task['reason'])}"
 
 
 def _innermost_cause(lines: list[str]) -> str | None:

@@ -15,7 +15,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 def statistics_for(network: QueryNetwork, file: Path | None) -> NetworkStatistics:
-    """Return what is known of a network, and note on standard error what of it is guessed or not of this network.
+    """Return the statistics of a network; a note on standard error says what is guessed, or not of this network.
 
     Args:
         network: The network, of rows of streams only.
@@ -40,9 +40,9 @@ def file_of(run: RunSettings, given: Path | None) -> Path | None:
     return Path(run.statistics) if given is None and run.statistics is not None else given
 
 
-def note_unsure_costs(known: NetworkStatistics) -> None:
-    """Note on standard error which rows' costs were measured in vain."""
-    for stream, factor in known.unsure_streams.items():
+def note_unsure_costs(statistics: NetworkStatistics) -> None:
+    """Note on standard error the streams whose costs per row are still unsure."""
+    for stream, factor in statistics.unsure_streams.items():
         show_note(
             f"what a row of stream {stream} costs may well be off by a factor of {factor:.1f}: micro-batches told too"
             " little of it (profile more rows, in files of different sizes, or for longer)"

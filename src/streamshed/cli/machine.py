@@ -14,13 +14,13 @@ _PACKAGES = ("pyspark", "pyarrow", "numpy", "pandas", "duckdb", "sqlglot")
 
 def versions() -> dict[str, str]:
     """Return the versions of streamshed, Python and what matters below; absent packages are left out."""
-    found = {"streamshed": __version__, "python": platform.python_version()}
+    version_by_package = {"streamshed": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            version_by_package[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return version_by_package
 
 
 def cores() -> int:

@@ -75,11 +75,11 @@ class WorkersType(click.ParamType[tuple[int, int]]):
         """Read the text."""
         if isinstance(value, tuple):
             return value
-        known = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value.strip())
-        if known is None:
+        range_match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value.strip())
+        if range_match is None:
             self.fail(f"expected a number such as 4, or a range such as 2..16, got {value!r}", param, ctx)
-        least = int(known[1])
-        return least, int(known[2] or least)
+        least = int(range_match[1])
+        return least, int(range_match[2] or least)
 
 
 class ThresholdsType(click.ParamType[Thresholds]):

@@ -1,4 +1,4 @@
-"""`streamshed predict`: what windows that a run dropped would have been answered, as far as its answers tell."""
+"""`streamshed predict`: what a run would have answered for the windows that it dropped, by its other answers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, PR
 def predict(
     *, file: Path, answers: str | None, queries: tuple[str, ...], method: str, out: str | None, as_json: bool
 ) -> None:
-    """Predict what dropped windows of the network document FILE would have been answered, from those that were.
+    """Predict the answers of dropped windows of the network document FILE from those of the others.
 
-    Each prediction is marked as one, with an error: how far off predictions of windows were that have an answer.
+    Each prediction is marked as one and has an error: how far off predictions of answered windows are.
     Nothing runs, and neither Spark nor Java is needed.
     """
     from streamshed.cli.predicted_gaps import predicted_gaps
     from streamshed.network.document import load_network
 
-    found = predicted_gaps(load_network(file), file=file, answers=answers, queries=queries, method=method, out=out)
-    click.echo(found.to_json() if as_json else str(found))
+    network_predictions = predicted_gaps(
+        load_network(file), file=file, answers=answers, queries=queries, method=method, out=out
+    )
+    click.echo(network_predictions.to_json() if as_json else str(network_predictions))

@@ -1,4 +1,4 @@
-"""From what `streamshed predict` is asked to the predictions."""
+"""The predictions that `streamshed predict` is asked for."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def predicted_gaps(
         SinkUnavailableError: Predictions cannot be written there.
     """
     network = document.network
-    asked = [PredictedQuery.of(network, name) for name in dict.fromkeys(queries)]
+    named_queries = [PredictedQuery.of(network, name) for name in dict.fromkeys(queries)]
     location = _location(document, answers, file)
     source = SinkAnswers.at(location)
     counts = source.counts()
     source.check_that_any_is_of([query.name for query in network.queries], counts)
-    for query in asked:
+    for query in named_queries:
         _check_gaps(network, query.name, counts, location)
-    chosen = asked or [query for query in all_predicted(network) if counts[query.name, GAP]]
+    chosen = named_queries or [query for query in all_predicted(network) if counts[query.name, GAP]]
     if not chosen:
         raise SourceUnavailableError(
             f"answers {location}: there is no gap among them: no window of any query was dropped, nothing is to be"
@@ -58,10 +58,14 @@ def predicted_gaps(
         )
     if out is not None:
         check_file(out, location)
-    found = [_predicted(source, query, method) for query in chosen]
+    gap_predictions = [_predicted(source, query, method) for query in chosen]
     if out is not None:
-        write_file(out, pa.concat_tables([arrow_schema().empty_table(), *(one.found for one in found)]), method=method)
-    return PredictedNetwork(answers=location, method=method, queries=found, file=out)
+        write_file(
+            out,
+            pa.concat_tables([arrow_schema().empty_table(), *(gaps.predictions for gaps in gap_predictions)]),
+            method=method,
+        )
+    return PredictedNetwork(answers=location, method=method, queries=gap_predictions, file=out)
 
 
 def _location(document: NetworkDocument, answers: str | None, file: Path) -> str:
@@ -92,11 +96,11 @@ def _check_gaps(network: QueryNetwork, name: str, counts: Counts, location: str)
 
 def _predicted(source: SinkAnswers, query: PredictedQuery, method: str) -> PredictedGaps:
     rows = source.rows_of(query.name)
-    own = own_windows(rows, query)
-    dropped = gaps_in(own, query)
+    query_windows = own_windows(rows, query)
+    dropped = gaps_in(query_windows, query)
     return PredictedGaps(
         query=query.name,
         dropped_windows=len(dropped),
-        answers=len(own.filter(pc.equal(own["kind"], ANSWER))),
-        found=predicted_answers(rows, query, method=method),
+        answers=len(query_windows.filter(pc.equal(query_windows["kind"], ANSWER))),
+        predictions=predicted_answers(rows, query, method=method),
     )

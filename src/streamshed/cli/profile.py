@@ -46,9 +46,9 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
             tempfile.TemporaryDirectory(prefix="streamshed-profile-", ignore_cleanup_errors=True) as scratch,
         ):
             document = in_several_micro_batches(load_network(file), Path(scratch))
-            known = profiled(document, spark, until=lambda run: wait_until_quiet(run, seconds))
-    note_unsure_costs(known)
-    text = known.to_json()
+            statistics = profiled(document, spark, until=lambda run: wait_until_quiet(run, seconds))
+    note_unsure_costs(statistics)
+    text = statistics.to_json()
     if out is None:
         click.echo(text)
         return

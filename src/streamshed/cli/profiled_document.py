@@ -14,8 +14,8 @@ from streamshed.traces.pieces import PIECES, cut, recorded_files
 def in_several_micro_batches(document: NetworkDocument, scratch: Path) -> NetworkDocument:
     """Let the recorded rows of a document come in about twelve micro-batches.
 
-    Many files come a few at a time; few files are cut into pieces. What the document itself says of how many files come
-    at a time holds, as do folders that are not local, hold no files, or hold files that cannot be cut.
+    Many files come a few at a time; few files are cut into pieces. A document that says how many files come at a time
+    stays as it is. So do folders that are not local, hold no files, or hold files that cannot be cut.
 
     Args:
         document: The document.

@@ -42,7 +42,7 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
 def _elastic(
     before: ElasticSettings | None, workers: tuple[int, int] | None, controller: str | None, *, headroom: float
 ) -> ElasticSettings:
-    """Those of the document, or the defaults, from whose headroom on load is shed."""
+    """The document's elastic settings, or defaults that shed from the headroom on."""
     settings = before or ElasticSettings(thresholds=Thresholds(shed=min(headroom, Thresholds().shed)))
     if workers is not None:
         least, most = workers

@@ -188,8 +188,8 @@ def _view(request: RunRequest, settings: RunSettings) -> View:
 
 
 def _summary(history: RunHistory) -> str:
-    kept = history.admitted_rows / history.offered_rows if history.offered_rows else 1.0
+    admitted_share = history.admitted_rows / history.offered_rows if history.offered_rows else 1.0
     return (
         f"stopped after {history.micro_batches} micro-batches: {count_text(history.offered_rows)} rows,"
-        f" {share_text(kept)} of them used"
+        f" {share_text(admitted_share)} of them used"
     )

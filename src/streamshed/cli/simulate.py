@@ -83,10 +83,10 @@ def simulate(
     from streamshed.network.document import load_network
 
     document = load_network(file)
-    told = file_of(document.run, statistics)
-    known = statistics_for(document.network.foundation, told)
+    statistics_file = file_of(document.run, statistics)
+    network_statistics = statistics_for(document.network.foundation, statistics_file)
     for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
-        guessed = "" if joined in known.joins else ", what the parts of its join take is guessed"
+        guessed = "" if joined in network_statistics.joins else ", what the parts of its join take is guessed"
         show_note(
             f'"{joined}" is a joined stream: its rows are taken for those of a source{guessed}, and that windows are'
             " limited or dropped spares its join nothing here"
@@ -94,11 +94,11 @@ def simulate(
     request: SimulationRequest = SimulationRequest(
         workers=workers,
         thresholds=thresholds,
-        is_measured=told is not None and not known.unsure_streams,
+        is_measured=statistics_file is not None and not network_statistics.unsure_streams,
         **options,  # type: ignore[arg-type]
     )
     with progress_of("simulating") as show:
-        found = simulated(document, known, request, progress=lambda share: show(share, ""))
+        simulation = simulated(document, network_statistics, request, progress=lambda share: show(share, ""))
     if picture is not None:
-        found.draw(picture)
-    click.echo(found.to_json() if as_json else str(found))
+        simulation.draw(picture)
+    click.echo(simulation.to_json() if as_json else str(simulation))

@@ -95,13 +95,15 @@ def read_load(text: str, *, time: str) -> SimulatedLoad:
     path = Path(text)
     if path.exists():
         return _recorded(path, time) if _holds_rows(path) else _rates(path)
-    known = _SHAPE.fullmatch(text)
-    if known and known["name"] in SHAPES:
-        shape = SHAPES[known["name"]]
-        factor = float(known["factor"] or shape.factor)
+    shape_match = _SHAPE.fullmatch(text)
+    if shape_match and shape_match["name"] in SHAPES:
+        shape = SHAPES[shape_match["name"]]
+        factor = float(shape_match["factor"] or shape.factor)
         if factor <= 0:
             raise InvalidLoadProfileError(f"load {text!r}: the factor must be above 0")
-        return SimulatedLoad(name=f"{known['name']} {factor:g}×", factors=shape.profile(factor), seconds=shape.seconds)
+        return SimulatedLoad(
+            name=f"{shape_match['name']} {factor:g}×", factors=shape.profile(factor), seconds=shape.seconds
+        )
     if ":" not in text:
         raise InvalidLoadProfileError(
             f"load {text!r}: no such file or shape{near_miss(text, SHAPES)};"
@@ -114,18 +116,18 @@ def _holds_rows(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".parquet"
 
 
-def _steps(text: str, known: LoadSteps) -> SimulatedLoad:
-    starts = np.cumsum([0.0, *(step.duration_microseconds / 1e6 for step in known.steps)]).tolist()
+def _steps(text: str, load_steps: LoadSteps) -> SimulatedLoad:
+    starts = np.cumsum([0.0, *(step.duration_microseconds / 1e6 for step in load_steps.steps)]).tolist()
     times = [time for start, end in itertools.pairwise(starts) for time in (start, end)]
-    factors = [step.factor for step in known.steps for _ in range(2)]
+    factors = [step.factor for step in load_steps.steps for _ in range(2)]
     return SimulatedLoad(
-        name=text, factors=LoadProfile(tuple(times), tuple(factors)), seconds=known.duration_microseconds / 1e6
+        name=text, factors=LoadProfile(tuple(times), tuple(factors)), seconds=load_steps.duration_microseconds / 1e6
     )
 
 
 def _rates(path: Path) -> SimulatedLoad:
-    known = read_rates(path)
-    rates = [step.factor for step in known.steps for _ in range(round(step.duration_microseconds / 1e6))]
+    load_steps = read_rates(path)
+    rates = [step.factor for step in load_steps.steps for _ in range(round(step.duration_microseconds / 1e6))]
     return _of_rates(path, np.array(rates))
 
 

@@ -73,7 +73,7 @@ class SimulationRequest:
 
 def simulated(
     document: NetworkDocument,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     request: SimulationRequest,
     *,
     progress: Callable[[float], None],
@@ -82,7 +82,7 @@ def simulated(
 
     Args:
         document: The network, and how it is to be run.
-        known: Its statistics.
+        statistics: Its statistics.
         request: What was asked.
         progress: Told the share that is done, in [0, 1].
 
@@ -94,13 +94,50 @@ def simulated(
     """
     load = read_load(request.load, time=request.time_column)
     network, run = document.network.foundation, _run(document.run, request)
-    times = _times_known(known, [stream.name for stream in network.streams], request, load)
-    rates = {stream.name: times * known.stream(stream.name).rows_per_second for stream in network.streams}
-    trigger_seconds, latency = run.trigger_microseconds / 1e6, run.latency_microseconds
-    costs = network_costs(network, known, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
-    usual = usual_joins(network, known, costs, times=times, interval_seconds=trigger_seconds)
-    control = ControlSettings(
-        trigger_interval_seconds=trigger_seconds,
+    times = _times_known(statistics, [stream.name for stream in network.streams], request, load)
+    rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
+    trigger_seconds = run.trigger_microseconds / 1e6
+    costs = network_costs(network, statistics, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
+    usual = usual_joins(network, statistics, costs, times=times, interval_seconds=trigger_seconds)
+    read_share = _unsheddable_share(costs, rates, usual) if usual else None
+    control = _control_settings(run, request, statistics, costs, read_share=read_share)
+    elastic = run.elastic or ElasticSettings()
+    seconds = load.seconds if request.duration is None else request.duration / 1e6
+    joins = network_joins(network, statistics, costs, factors=load.factors, times=times)
+    fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
+    scenario = Scenario(
+        network=network,
+        load=_profiles(rates, load),
+        seconds=seconds,
+        costs=costs,
+        control=control,
+        elastic=elastic,
+        cluster=_cluster_settings(elastic, request, running=request.initial or fitting),
+        controller=elastic.controller,
+        joins=joins,
+    )
+    return SimulatedNetwork(
+        course=run_scenario(scenario, progress=progress),
+        load=load.name,
+        rows_per_second=sum(rates.values()),
+        controller=elastic.controller,
+        elastic=elastic,
+        initial_workers=scenario.cluster.running,
+        joins=usual,
+    )
+
+
+def _control_settings(
+    run: RunSettings,
+    request: SimulationRequest,
+    statistics: NetworkStatistics,
+    costs: TrueCosts,
+    *,
+    read_share: float | None,
+) -> ControlSettings:
+    latency = run.latency_microseconds
+    return ControlSettings(
+        trigger_interval_seconds=run.trigger_microseconds / 1e6,
         latency_seconds=None if latency is None else latency / 1e6,
         headroom=run.headroom,
         policy=run.policy,
@@ -112,18 +149,16 @@ def simulated(
             costs,
             wrong_by=request.wrong_by,
             is_measured=request.is_measured and request.wrong_by == 1,
-            read_share=_unsheddable_share(costs, rates, usual) if usual else None,
+            read_share=read_share,
         ),
         state_limit_bytes=run.state_limit_bytes,
-        statistics=known,
+        statistics=statistics,
     )
-    elastic = run.elastic or ElasticSettings()
-    seconds = load.seconds if request.duration is None else request.duration / 1e6
-    joins = network_joins(network, known, costs, factors=load.factors, times=times)
-    fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
-    initial = request.initial or fitting
-    cluster = ClusterSettings(
-        running=initial,
+
+
+def _cluster_settings(elastic: ElasticSettings, request: SimulationRequest, *, running: int) -> ClusterSettings:
+    return ClusterSettings(
+        running=running,
         most=elastic.limits.most or _MOST_WORKERS,
         partitions=elastic.limits.partitions,
         partition_skew=request.skew,
@@ -134,26 +169,6 @@ def simulated(
         straggler_share=request.stragglers,
         failures_per_worker_day=request.failures,
         seed=request.seed,
-    )
-    scenario = Scenario(
-        network=network,
-        load=_profiles(rates, load),
-        seconds=seconds,
-        costs=costs,
-        control=control,
-        elastic=elastic,
-        cluster=cluster,
-        controller=elastic.controller,
-        joins=joins,
-    )
-    return SimulatedNetwork(
-        course=run_scenario(scenario, progress=progress),
-        load=load.name,
-        rows_per_second=sum(rates.values()),
-        controller=elastic.controller,
-        elastic=elastic,
-        initial_workers=initial,
-        joins=usual,
     )
 
 
@@ -181,17 +196,17 @@ def _overridden_elastic(elastic: ElasticSettings, request: SimulationRequest) ->
 
 
 def _times_known(
-    known: NetworkStatistics, streams: list[str], request: SimulationRequest, load: SimulatedLoad
+    statistics: NetworkStatistics, streams: list[str], request: SimulationRequest, load: SimulatedLoad
 ) -> float:
-    """Rows per second at 1× ÷ those that are known, of each stream alike."""
-    total = sum(known.stream(name).rows_per_second for name in streams)
+    """Rows per second at 1× ÷ those of the statistics, the same for each stream."""
+    total = sum(statistics.stream(name).rows_per_second for name in streams)
     if not (math.isfinite(total) and total > 0):
         raise InvalidStatisticsError(
             "a simulation: the statistics tell of no rows per second, so there is no load: give --rows-per-second and"
             " statistics of a run that had rows"
         )
-    asked = request.rows_per_second or load.rows_per_second or total
-    return asked / total
+    target_rows_per_second = request.rows_per_second or load.rows_per_second or total
+    return target_rows_per_second / total
 
 
 def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float:

@@ -21,11 +21,11 @@ def allotted(
 ) -> Budget:
     """Return the budget of a micro-batch: headroom · deadline − drain.
 
-    Its oldest row has waited for `elapsed_seconds` already, so for the latency goal L it should be done
-    within L − elapsed, and with its own work within what is left of that beside what holds it up. What that is
-    shorter than the deadline is drained: a micro-batch that starts late catches up at the expense of its rows.
-    But where the goal is lost in any case, as after a long pause, the rows are not given up as well. A backlog
-    that stays behind takes back what larger micro-batches were allowed.
+    Its oldest row has waited for `elapsed_seconds` already. So for the latency goal L it should be done within L −
+    elapsed, less the time that it is held up. Where that is shorter than the deadline, the difference is drained: a
+    micro-batch that starts late catches up by shedding more. But where the goal is lost in any case, as after a long
+    pause, nothing more is shed for it. While a backlog stays behind, the deadline is no longer than the trigger
+    interval.
 
     Args:
         settings: Trigger interval, latency goal, headroom.
@@ -43,7 +43,7 @@ def allotted(
         [1.6, 1.2, 1.6]
     """
     deadline_seconds = settings.deadline_seconds
-    own = Allotment(settings.headroom) if allotment is None else allotment
+    time_share = Allotment(settings.headroom) if allotment is None else allotment
     if backlog_rows > 0:
         deadline_seconds = min(deadline_seconds, settings.trigger_interval_seconds)
     left_seconds = settings.latency_goal_seconds - elapsed_seconds - held_up_seconds
@@ -52,7 +52,7 @@ def allotted(
     late_seconds = max(0.0, deadline_seconds - left_seconds) if reachable else 0.0
     return Budget(
         trigger_interval_seconds=settings.trigger_interval_seconds,
-        deadline_seconds=own.share * deadline_seconds,
-        headroom=own.headroom,
-        drain_seconds=own.share * own.headroom * late_seconds,
+        deadline_seconds=time_share.share * deadline_seconds,
+        headroom=time_share.headroom,
+        drain_seconds=time_share.share * time_share.headroom * late_seconds,
     )

@@ -146,10 +146,10 @@ class ElasticLoop:
         Raises:
             ValueError: It was not planned, or so long ago that it is forgotten.
         """
-        known = self.known_step(micro_batch_id)
-        if known is None:
+        scaling_step = self.known_step(micro_batch_id)
+        if scaling_step is None:
             raise ValueError(f"micro-batch {micro_batch_id}: not among the last {REMEMBERED} that were planned")
-        return known
+        return scaling_step
 
     def known_step(self, micro_batch_id: int) -> ScalingStep | None:
         """Return what was decided on workers as a micro-batch began; None: it was not planned, or is forgotten."""
@@ -161,9 +161,9 @@ class ElasticLoop:
         Asked again for the same micro-batch, it gives the same answer and asks for no more.
         """
         with self._lock:
-            known = self.known_step(upcoming.micro_batch_id)
-            if known is not None:
-                return self._loop.plan(replace(upcoming, speedup=known.speedup))
+            scaling_step = self.known_step(upcoming.micro_batch_id)
+            if scaling_step is not None:
+                return self._loop.plan(replace(upcoming, speedup=scaling_step.speedup))
             workers = self._pool.workers(upcoming.now_seconds)
             speedup = self._speedup(workers.running)
             decision = self._loop.plan(
@@ -176,20 +176,25 @@ class ElasticLoop:
     def record(self, outcome: MicroBatchOutcome, measured: Measured | None = None) -> JournalEntry:
         """Learn from a finished micro-batch, on the workers that it had; nothing of costs, where they came or went.
 
-        What a worker did that was not there from the beginning, and what runs again elsewhere when one dies, is neither
-        load nor what rows cost; one that comes starts with compiling and with loading state.
+        New workers first compile and load state, and the work of a worker that dies runs again elsewhere: neither is
+        load, nor a cost of rows.
         """
         with self._lock:
-            known = self.known_step(outcome.micro_batch_id)
+            scaling_step = self.known_step(outcome.micro_batch_id)
             self._pool.workers(outcome.started_at_seconds + outcome.processing_seconds)
             self._was_moved, self._changes_seen = self._pool.changes != self._changes_seen, self._pool.changes
             is_cold = outcome.is_cold or self._was_moved
-            speedup = 1.0 if known is None else known.speedup
+            speedup = 1.0 if scaling_step is None else scaling_step.speedup
             entry = self._loop.record(replace(outcome, speedup=speedup, is_cold=is_cold), measured)
-            if known is not None and known.are_starting and entry.decision is not None and not outcome.is_cold:
+            if (
+                scaling_step is not None
+                and scaling_step.are_starting
+                and entry.decision is not None
+                and not outcome.is_cold
+            ):
                 # How long the first of a run takes, which compiles, is not the fault of workers.
                 excess_seconds = outcome.processing_seconds - entry.decision.expected_seconds
-                self._hold_up = self._hold_up.observed(excess_seconds, is_first=known.adds)
+                self._hold_up = self._hold_up.observed(excess_seconds, is_first=scaling_step.adds)
             return entry
 
     @property
@@ -205,10 +210,10 @@ class ElasticLoop:
         return pieces.effective_workers(workers)
 
     def _correct_speedups(self, pieces: Pieces) -> None:
-        """Know what is in the way of workers, as it was when costs were learned on them."""
-        known, latest = self._pieces, self._learned_on
-        speedup = partial(pieces.corrected_speedup, before=known, latest_workers=latest)
-        self._loop.correct_speedups(speedup, latest=known.effective_workers(latest))
+        """Take in new knowledge of pieces, and correct by it the speedups under which costs were learned."""
+        earlier_pieces, latest = self._pieces, self._learned_on
+        speedup = partial(pieces.corrected_speedup, before=earlier_pieces, latest_workers=latest)
+        self._loop.correct_speedups(speedup, latest=earlier_pieces.effective_workers(latest))
         self._steps = tuple(replace(step, speedup=speedup(step.speedup)) for step in self._steps)
         self._pieces = pieces
 

@@ -31,9 +31,9 @@ class KnownWork:
 def known_work(state: ControlState, settings: ControlSettings) -> KnownWork | None:
     """Return what is known of the work to come before a run has decided on anything.
 
-    Of a checkpoint: what was to be done in the latest micro-batches, over the time that their rows took to come. Of a
-    new one: rows per second of the statistics that were given, at the costs of the prior that was. What is only
-    guessed, of rows or of costs, tells nothing; nor do statistics of results of joins.
+    With a checkpoint: the work of the latest micro-batches, over the time in which their rows came. Without: the rows
+    per second of the given statistics, at the costs of the given prior. Guessed rows or costs do not count, nor do
+    statistics of results of joins.
 
     Args:
         state: Of the control loop, new or restored.
@@ -47,12 +47,12 @@ def known_work(state: ControlState, settings: ControlSettings) -> KnownWork | No
     first, *later = state.decisions or (None,)
     if first is not None and later:
         elapsed = later[-1].now_seconds - first.now_seconds
-        shared = sum(max(0.0, one.demanded_seconds - fixed_seconds) * one.speedup for one in later)
+        shared = sum(max(0.0, each.demanded_seconds - fixed_seconds) * each.speedup for each in later)
         return (
             KnownWork(shared_seconds=shared * interval / elapsed, fixed_seconds=fixed_seconds) if elapsed > 0 else None
         )
-    known = {} if settings.statistics is None else settings.statistics.streams
-    rows = {name: one.rows_per_second * interval for name, one in known.items() if name in model.streams}
+    stream_statistics = {} if settings.statistics is None else settings.statistics.streams
+    rows = {name: each.rows_per_second * interval for name, each in stream_statistics.items() if name in model.streams}
     if not any(rows.values()):
         return None
     return KnownWork(shared_seconds=model.seconds(rows, {}) - model.fixed_seconds, fixed_seconds=model.fixed_seconds)

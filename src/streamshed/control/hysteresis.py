@@ -96,9 +96,9 @@ class Hysteresis:
             is_saturated: Whether it is late even if everything sheddable is shed.
         """
         fits = unshed_seconds <= budget_seconds
-        known = replace(self, unshed_seconds=unshed_seconds)
+        remembered = replace(self, unshed_seconds=unshed_seconds)
         if fits is not self.shedding:
-            return replace(known, in_a_row=0)
+            return replace(remembered, in_a_row=0)
         has_fallen = self.unshed_seconds is not None and (
             unshed_seconds <= self.settings.fallen_share * self.unshed_seconds
         )
@@ -107,8 +107,8 @@ class Hysteresis:
             unshed_seconds / budget_seconds, is_saturated=is_saturated, is_late=is_late, has_fallen=has_fallen
         )
         if clearly or self.in_a_row + 1 >= enough:
-            return replace(known, shedding=not self.shedding, in_a_row=0)
-        return replace(known, in_a_row=self.in_a_row + 1)
+            return replace(remembered, shedding=not self.shedding, in_a_row=0)
+        return replace(remembered, in_a_row=self.in_a_row + 1)
 
     def _edges(self, load: float, *, is_saturated: bool, is_late: bool, has_fallen: bool) -> tuple[bool, int]:
         """Return whether the load is clearly on the other side, and how many in a row are enough if it is not."""

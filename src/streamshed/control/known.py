@@ -17,10 +17,10 @@ from streamshed.statistics.network_statistics import NetworkStatistics, StreamSt
 def known_statistics(network: QueryNetwork, settings: ControlSettings, state: ControlState) -> NetworkStatistics:
     """Return what was measured of a network, and what was believed of all else.
 
-    The load model knows what a row costs in all; user functions and SQL that may be dear are timed by themselves. So
-    what is believed of the others is brought to what is left. Rows per second are those of all micro-batches, those
-    without rows included; how fast event time goes by is told so that rows per second of event time are those of
-    micro-batches with rows.
+    The load model knows the whole cost of a row. User functions, and SQL that may be dear, are timed by themselves; the
+    believed costs of the other operators are scaled to the rest. Rows per second are the mean over all micro-batches,
+    empty ones included. The speed of event time is such that rows per second of event time are those of micro-batches
+    with rows.
 
     Args:
         network: The network.
@@ -43,9 +43,9 @@ def known_statistics(network: QueryNetwork, settings: ControlSettings, state: Co
         )
         for stream in network.streams
     }
-    known = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams, joins=believed.joins)
+    measured = replace(learned, fixed_seconds=model.fixed_seconds, streams=streams, joins=believed.joins)
     work = {stream.name: model.work_seconds_per_row(stream.name) for stream in network.streams}
-    return _leveled(network, known, work, settings.trigger_interval_seconds)
+    return _leveled(network, measured, work, settings.trigger_interval_seconds)
 
 
 def _rows_per_second(state: ControlState, stream: str, believed: NetworkStatistics) -> float:
@@ -63,24 +63,24 @@ def _event_seconds_per_second(state: ControlState, stream: str, learned: Network
 
 def _leveled(
     network: QueryNetwork,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     work_seconds_per_row: Mapping[str, float],
     trigger_interval_seconds: float,
 ) -> NetworkStatistics:
-    """Scale the costs that nobody measured by themselves so that rows cost as much as they do in all.
+    """Scale the costs that were not measured by themselves, so that the costs of a row add up to its whole cost.
 
-    User functions are timed in the micro-batches themselves. SQL was timed before, on a few rows: where there is less
-    time left than that takes and what is guessed of the others, both are scaled.
+    User functions are timed in the micro-batches themselves. SQL was timed before, on a few rows: where the rest of the
+    time is less than that and the believed costs of the others, both are scaled.
     """
     calls = {node.address for node in network.nodes if isinstance(node, Apply)}
-    tried = {address for address, one in known.operators.items() if one.is_measured and address not in calls}
+    tried = {address for address, costs in statistics.operators.items() if costs.is_measured and address not in calls}
     scales, scales_of_tried = {}, {}
     for stream in network.streams:
-        arriving = known.stream(stream.name)
+        arriving = statistics.stream(stream.name)
         rows = max(1.0, arriving.rows_per_second * trigger_interval_seconds)
         some = replace(arriving, rows_per_second=rows / trigger_interval_seconds)
         load = network_load(
-            network, replace(known, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
+            network, replace(statistics, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
         )
         measured = on_trial = rest = 0.0
         for node, address in zip(load.tree.nodes, load.addresses, strict=True):
@@ -98,24 +98,25 @@ def _leveled(
             scales[stream.name] = scales_of_tried[stream.name] = left / (on_trial + rest)
     names = {node.address: node.stream.name for node in network.row_nodes}
     return replace(
-        known,
+        statistics,
         streams={
-            name: replace(one, parse_seconds_per_row=one.parse_seconds_per_row * scales[name])
-            for name, one in known.streams.items()
+            name: replace(costs, parse_seconds_per_row=costs.parse_seconds_per_row * scales[name])
+            for name, costs in statistics.streams.items()
         },
         operators={
-            address: one
+            address: costs
             if address in calls or address not in names
             else replace(
-                one,
-                seconds_per_row=one.seconds_per_row * (scales_of_tried if address in tried else scales)[names[address]],
+                costs,
+                seconds_per_row=costs.seconds_per_row
+                * (scales_of_tried if address in tried else scales)[names[address]],
             )
-            for address, one in known.operators.items()
+            for address, costs in statistics.operators.items()
         },
         queries={
             query.name: replace(
-                known.queries[query.name],
-                seconds_per_row=known.queries[query.name].seconds_per_row * scales[query.stream.name],
+                statistics.queries[query.name],
+                seconds_per_row=statistics.queries[query.name].seconds_per_row * scales[query.stream.name],
             )
             for query in network.queries
         },

@@ -1,4 +1,4 @@
-"""What is needed of queries that feed streams of other networks, as far as those have told it."""
+"""What other networks need of the queries that feed their streams, as far as they have published it."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ Published = NetworkNeeds | InvalidNeedsError | None
 
 
 def known_needs(feeds: Sequence[Feed], published: Mapping[str, Published], now_seconds: float) -> KnownNeeds:
-    """Put together what those who are fed need.
+    """Put together what the networks downstream need.
 
-    Where one of several has told nothing that holds, or needs all rows, so does the query.
+    Where one of several needs all rows, or has published nothing that holds, the query needs all rows.
 
     Args:
         feeds: Who feeds whom.
@@ -54,53 +54,55 @@ def known_needs(feeds: Sequence[Feed], published: Mapping[str, Published], now_s
         now_seconds: When, seconds since the epoch.
 
     Example:
-        >>> told = NetworkNeeds(
+        >>> needs = NetworkNeeds(
         ...     told_at_seconds=100.0, lifetime_seconds=30.0, streams={"alerts": StreamNeeds(rows_per_second=800.0)})
         >>> feeds = [Feed(query="alerts", needs="needs.json", stream="alerts")]
-        >>> known_needs(feeds, {"needs.json": told}, 120.0).rows_per_second
+        >>> known_needs(feeds, {"needs.json": needs}, 120.0).rows_per_second
         {'alerts': 800.0}
-        >>> known_needs(feeds, {"needs.json": told}, 220.0).ignored
+        >>> known_needs(feeds, {"needs.json": needs}, 220.0).ignored
         ('alerts: what needs.json says is 120 s old, and held for 30 s',)
     """
     by_query: dict[str, list[tuple[Feed, StreamNeeds | None]]] = {}
     ignored: list[str] = []
     for feed in feeds:
-        told = _told(feed, published.get(feed.needs), now_seconds)
-        if isinstance(told, str):
-            ignored.append(f"{feed.query}: {told}")
-        by_query.setdefault(feed.query, []).append((feed, None if isinstance(told, str) else told))
+        needs = _needs_of(feed, published.get(feed.needs), now_seconds)
+        if isinstance(needs, str):
+            ignored.append(f"{feed.query}: {needs}")
+        by_query.setdefault(feed.query, []).append((feed, None if isinstance(needs, str) else needs))
     return KnownNeeds(
-        rows_per_second={query: max(rates) for query, own in by_query.items() if (rates := _rates(own))},
-        unneeded={query: found for query, own in by_query.items() if (found := _unneeded(own))},
+        rows_per_second={query: max(rates) for query, of_query in by_query.items() if (rates := _rates(of_query))},
+        unneeded={query: intervals for query, of_query in by_query.items() if (intervals := _unneeded(of_query))},
         ignored=tuple(ignored),
     )
 
 
-def _told(feed: Feed, found: Published, now_seconds: float) -> StreamNeeds | str:
-    """What is needed of a feed, or why that is not known."""
-    if found is None:
+def _needs_of(feed: Feed, published: Published, now_seconds: float) -> StreamNeeds | str:
+    """The needs of a feed, or the reason why they are not known."""
+    if published is None:
         return f"nothing is published at {feed.needs} yet"
-    if isinstance(found, InvalidNeedsError):
-        return f"what is published at {feed.needs} cannot be read: {found}"
-    if not found.holds_at(now_seconds):
-        age = now_seconds - found.told_at_seconds
-        return f"what {feed.needs} says is {age:.0f} s old, and held for {found.lifetime_seconds:g} s"
-    needs = found.streams.get(feed.stream)
+    if isinstance(published, InvalidNeedsError):
+        return f"what is published at {feed.needs} cannot be read: {published}"
+    if not published.holds_at(now_seconds):
+        age = now_seconds - published.told_at_seconds
+        return f"what {feed.needs} says is {age:.0f} s old, and held for {published.lifetime_seconds:g} s"
+    needs = published.streams.get(feed.stream)
     if needs is None:
-        question = near_miss(feed.stream, list(found.streams))
+        question = near_miss(feed.stream, list(published.streams))
         return f'{feed.needs} tells of no stream "{feed.stream}"{question}'
     return needs
 
 
-def _rates(own: Sequence[tuple[Feed, StreamNeeds | None]]) -> list[float]:
-    """Rows per second that each can use; none at all where one can use any number."""
-    rates = [None if needs is None else needs.rows_per_second for _, needs in own]
-    known = [rate for rate in rates if rate is not None]
-    return known if len(known) == len(rates) else []
+def _rates(fed_needs: Sequence[tuple[Feed, StreamNeeds | None]]) -> list[float]:
+    """The rows per second that each can use; empty where one of them can use any number."""
+    rates = [None if needs is None else needs.rows_per_second for _, needs in fed_needs]
+    limits = [limit for limit in rates if limit is not None]
+    return limits if len(limits) == len(rates) else []
 
 
-def _unneeded(own: Sequence[tuple[Feed, StreamNeeds | None]]) -> tuple[Interval, ...]:
-    return common_intervals([() if needs is None or not feed.same_time else needs.unneeded for feed, needs in own])
+def _unneeded(fed_needs: Sequence[tuple[Feed, StreamNeeds | None]]) -> tuple[Interval, ...]:
+    return common_intervals(
+        [() if needs is None or not feed.same_time else needs.unneeded for feed, needs in fed_needs]
+    )
 
 
 def unneeded_by_definition(
@@ -115,10 +117,10 @@ def unneeded_by_definition(
         unneeded: By query, `KnownNeeds.unneeded`.
     """
     fed = {query.definition_id for query in queries if query.name in unneeded}
-    found = {
+    by_definition = {
         definition: common_intervals(
             [unneeded.get(query.name, ()) for query in queries if query.definition_id == definition]
         )
         for definition in sorted(fed)
     }
-    return {definition: intervals for definition, intervals in found.items() if intervals}
+    return {definition: intervals for definition, intervals in by_definition.items() if intervals}

@@ -99,9 +99,9 @@ class ControlLoop:
             ValueError: `upcoming` holds rows of an unknown stream.
         """
         with self._lock:
-            known = self._state.decision(upcoming.micro_batch_id)
-            if known is not None:
-                return known
+            planned = self._state.decision(upcoming.micro_batch_id)
+            if planned is not None:
+                return planned
             state, decision = self._decided(upcoming)
             held_up = held_up_seconds(decision)
             if held_up > 0:

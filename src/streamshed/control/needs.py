@@ -42,9 +42,9 @@ class StreamNeeds:
     unneeded: tuple[Interval, ...] = ()
 
     def __post_init__(self) -> None:
-        rate = self.rows_per_second
-        if rate is not None and not (math.isfinite(rate) and rate >= 0):
-            raise InvalidNeedsError(f"needs: rows_per_second must be finite and at least 0, got {rate}")
+        rows_per_second = self.rows_per_second
+        if rows_per_second is not None and not (math.isfinite(rows_per_second) and rows_per_second >= 0):
+            raise InvalidNeedsError(f"needs: rows_per_second must be finite and at least 0, got {rows_per_second}")
         for query, share in self.kept_shares.items():
             if not 0 <= share <= 1:
                 raise InvalidNeedsError(f"needs: query {query!r} keeps a share of its windows, got {share}")
@@ -92,11 +92,11 @@ class NetworkNeeds:
         """Write it down."""
         streams = {
             name: {
-                "rows_per_second": one.rows_per_second,
-                "kept_shares": dict(one.kept_shares),
-                "unneeded": [list(interval) for interval in one.unneeded],
+                "rows_per_second": needs.rows_per_second,
+                "kept_shares": dict(needs.kept_shares),
+                "unneeded": [list(interval) for interval in needs.unneeded],
             }
-            for name, one in self.streams.items()
+            for name, needs in self.streams.items()
         }
         document = {
             "format": FORMAT,
@@ -131,12 +131,12 @@ class NetworkNeeds:
             raise InvalidNeedsError(f"needs: this is not what a network publishes: {error}") from error
 
 
-def _stream_needs(told: Mapping[str, Any]) -> StreamNeeds:
-    rate = told["rows_per_second"]
+def _stream_needs(document: Mapping[str, Any]) -> StreamNeeds:
+    rows_per_second = document["rows_per_second"]
     return StreamNeeds(
-        rows_per_second=None if rate is None else float(rate),
-        kept_shares={str(query): float(share) for query, share in told["kept_shares"].items()},
-        unneeded=tuple((int(start), int(end)) for start, end in told["unneeded"]),
+        rows_per_second=None if rows_per_second is None else float(rows_per_second),
+        kept_shares={str(query): float(share) for query, share in document["kept_shares"].items()},
+        unneeded=tuple((int(start), int(end)) for start, end in document["unneeded"]),
     )
 
 

@@ -58,9 +58,11 @@ def own_needs(
         names = [query.name for query in network.queries if query.stream == stream]
         rows = latest_rows.get(stream.name, 0)
         usable = None if room is None or not rows else room * rows / settings.trigger_interval_seconds
-        asked = [_asked(name, decision) if network.query(name).aggregate is None else None for name in names]
-        if None not in asked:
-            most = max(rate for rate in asked if rate is not None)
+        usable_rates = [
+            _usable_rows_per_second(name, decision) if network.query(name).aggregate is None else None for name in names
+        ]
+        if None not in usable_rates:
+            most = max(rate for rate in usable_rates if rate is not None)
             usable = most if usable is None else min(usable, most)
         streams[stream.name] = StreamNeeds(
             rows_per_second=usable,
@@ -70,10 +72,10 @@ def own_needs(
     return NetworkNeeds(told_at_seconds=decision.now_seconds, lifetime_seconds=lifetime_seconds, streams=streams)
 
 
-def _asked(query: str, decision: Decision) -> float | None:
-    """As many rows per second of its stream as make what those can use that a query feeds; None: any number."""
-    rate, reach = decision.needs.rows_per_second.get(query), decision.reach.get(query, 1.0)
-    return None if rate is None or reach <= 0 else rate / reach
+def _usable_rows_per_second(query: str, decision: Decision) -> float | None:
+    """The rows per second of its stream that are enough for what a query feeds; None: any number."""
+    rows_per_second, reach = decision.needs.rows_per_second.get(query), decision.reach.get(query, 1.0)
+    return None if rows_per_second is None or reach <= 0 else rows_per_second / reach
 
 
 def _room(
@@ -83,7 +85,7 @@ def _room(
     load_model: LoadModel,
     growth: float,
 ) -> float | None:
-    """How many times these rows there is room for in a trigger interval; None: there are none."""
+    """How many times these rows fit into a trigger interval; None: there are no rows."""
     statistics = Statistics(
         offered_rows=latest_rows,
         load_model=load_model,
@@ -99,7 +101,7 @@ def _room(
 
 
 def _unneeded(query: DroppableQuery | None, decision: Decision) -> tuple[Interval, ...]:
-    """Event times of which a query needs no row: of one that drops by group, those that none of its groups needs."""
+    """The event times of which a query needs no row; of a query that drops by group, those that no group needs."""
     parts = () if query is None else tuple(query.parts)
-    known = [decision.drops.queries.get(name) for name in parts]
-    return common_intervals([() if one is None else [(rows.start, rows.end) for rows in one.unneeded] for one in known])
+    drops = [decision.drops.queries.get(name) for name in parts]
+    return common_intervals([() if one is None else [(rows.start, rows.end) for rows in one.unneeded] for one in drops])

@@ -67,10 +67,10 @@ class ControlState:
     @property
     def last_cut_seconds(self) -> float | None:
         """When a micro-batch last took its rows, as far as known."""
-        known = [decision.now_seconds for decision in self.decisions[-1:]]
+        cuts = [decision.now_seconds for decision in self.decisions[-1:]]
         if self.arrivals.last_cut_seconds is not None:
-            known.append(self.arrivals.last_cut_seconds)
-        return max(known, default=None)
+            cuts.append(self.arrivals.last_cut_seconds)
+        return max(cuts, default=None)
 
     def decision(self, micro_batch_id: int) -> Decision | None:
         """Return what was decided for a micro-batch, while it is remembered."""
@@ -138,26 +138,26 @@ class ControlState:
             ValueError: The text was not written by `to_json`, or by another release.
         """
         try:
-            known = json.loads(text)
-            if known["format"] != FORMAT:
-                raise ValueError(f"its format is {known['format']}, expected {FORMAT}")
-            integral, proportional = known["regulator"]
+            document = json.loads(text)
+            if document["format"] != FORMAT:
+                raise ValueError(f"its format is {document['format']}, expected {FORMAT}")
+            integral, proportional = document["regulator"]
             state = cls(
                 load_model=LoadModel.from_json(
-                    known["load_model"], streams=streams, prior=settings.prior, timed=joined
+                    document["load_model"], streams=streams, prior=settings.prior, timed=joined
                 ),
-                arrivals=Arrivals(**known["arrivals"]),
+                arrivals=Arrivals(**document["arrivals"]),
                 regulator=Regulator(settings.regulator, integral, proportional),
-                hysteresis=Hysteresis(settings=settings.hysteresis, **known["hysteresis"]),
-                learned=learned_from_document(known["learned"]),
-                state_size=StateSize(**known.get("state_size", {})),
+                hysteresis=Hysteresis(settings=settings.hysteresis, **document["hysteresis"]),
+                learned=learned_from_document(document["learned"]),
+                state_size=StateSize(**document.get("state_size", {})),
             )
-            if known["streams"] != sorted(streams):
+            if document["streams"] != sorted(streams):
                 return state
-            outcome = known["last_outcome"]
+            outcome = document["last_outcome"]
             return replace(
                 state,
-                decisions=tuple(map(_decision, known["decisions"])),
+                decisions=tuple(map(_decision, document["decisions"])),
                 last_outcome=None if outcome is None else MicroBatchOutcome(**outcome),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as problem:

@@ -58,7 +58,7 @@ def decide(
     use = _state_use(settings, state)
     unneeded = _unneeded(network, settings, upcoming, of_windows=True)
     work = kept_work.coming_work(
-        kept_work.known(state.learned, settings.statistics),
+        kept_work.network_statistics(state.learned, settings.statistics),
         statistics,
         None if upcoming.windows is None else replace(upcoming.windows, state=use, unneeded=unneeded),
     )
@@ -73,8 +73,8 @@ def decide(
     )
     if upcoming.windows is not None:
         work, useful = (
-            _in_the_long_run(one, settings, statistics, allotment, elapsed_seconds=waited_seconds)
-            for one in (work, useful)
+            _in_the_long_run(coming_work, settings, statistics, allotment, elapsed_seconds=waited_seconds)
+            for coming_work in (work, useful)
         )
     statistics = replace(statistics, least_shares=policy.least_shares(work))
     proposed = plan_work_shares(network, statistics, budget)
@@ -147,7 +147,7 @@ def learn(
 ) -> tuple[ControlState, JournalEntry]:
     """Learn from a finished micro-batch, once, and compare it with what was expected.
 
-    How long a cold one took tells nothing about those to come, nor does an outlier: of these only rows, event time and
+    The time of a cold micro-batch, or of an outlier, says nothing of those to come: only its rows, event times and
     windows count.
     """
     decision = state.decision(outcome.micro_batch_id)
@@ -155,7 +155,7 @@ def learn(
         return state, _entry(state, decision, outcome, learned=False)
     load_model = state.load_model if outcome.is_cold else state.load_model.updated(outcome, _functions(state, outcome))
     tells_costs = not (outcome.is_cold or load_model.disregards_latest)
-    told = replace(
+    observed = replace(
         state,
         arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
         load_model=load_model,
@@ -164,9 +164,9 @@ def learn(
         learned=_learned(state, outcome, measured, tells_costs=tells_costs),
     )
     if not tells_costs:
-        return told, _entry(told, decision, outcome, learned=False)
+        return observed, _entry(observed, decision, outcome, learned=False)
     learned = replace(
-        told,
+        observed,
         regulator=state.regulator.updated(
             measured_seconds=outcome.processing_seconds,
             predicted_seconds=load_model.seconds(outcome.costed_rows, outcome.shares_done),
@@ -190,12 +190,12 @@ def _learned(
 ) -> LearnedStatistics:
     if measured is None:
         return state.learned
-    told = measured if tells_costs else replace(measured, calls={}, state_seconds=None)
+    usable = measured if tells_costs else replace(measured, calls={}, state_seconds=None)
     last = state.last_outcome
     elapsed_seconds = outcome.trigger_interval_seconds
     if last is not None:
         elapsed_seconds = max(outcome.started_at_seconds - last.started_at_seconds, 1e-3)
-    return state.learned.updated(told, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
+    return state.learned.updated(usable, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
 
 
 def _elapsed_seconds(settings: ControlSettings, state: ControlState, upcoming: Upcoming) -> float:
@@ -238,9 +238,9 @@ def _in_the_long_run(
 
 
 def _asked_of_time(work: ComingWork, statistics: Statistics) -> ClockWork:
-    """What the micro-batch asks for, without rows that are of no use.
+    """The time that the micro-batch asks for, without rows that nobody needs.
 
-    Work that is kept from an earlier load has the seconds and errors of that one; all of them have changed alike.
+    Work that was computed for an earlier load has the seconds and errors of that load; one factor corrects them all.
     """
     tree, known_seconds = work.tree, float(work.tree.node_seconds.sum())
     now_seconds = sum(statistics.work_seconds(stream) for stream in statistics.offered_rows)
@@ -257,12 +257,12 @@ def _asked_of_time(work: ComingWork, statistics: Statistics) -> ClockWork:
 
 
 def _unsheddable_seconds(statistics: Statistics) -> float:
-    """What no plan can save, of queries that need every row nothing."""
+    """Seconds that no plan can save; those of queries that need every row are not among them."""
     return statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
 
 
 def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
-    """What state takes, and how much more that is than when the last micro-batch was planned."""
+    """The size of state, and its growth since the last micro-batch was planned."""
     taken = state.state_size.total_bytes
     before = state.decisions[-1].state_bytes if state.decisions else taken
     return StateUse(taken_bytes=taken, grown_bytes=taken - before, limit_bytes=settings.state_limit_bytes)
@@ -282,12 +282,12 @@ def _useful(
     times = {} if upcoming.windows is None else upcoming.windows.event_times
     needed = {}
     for query, intervals in needs.unneeded.items():
-        told = times.get(network.query(query).stream.name)
-        if told is not None:
+        event_times = times.get(network.query(query).stream.name)
+        if event_times is not None:
             windows = work.droppable.get(query)
             rows = [NeededRows(start, end) for start, end in intervals]
-            unneeded = rows if windows is None else unneeded_rows(windows, intervals, told)
-            needed[query] = needed_share([unneeded], told.first, max(told.first, told.last))
+            unneeded = rows if windows is None else unneeded_rows(windows, intervals, event_times)
+            needed[query] = needed_share([unneeded], event_times.first, max(event_times.first, event_times.last))
     usable = {query: rows for query, rows in needs.rows_per_second.items() if network.query(query).aggregate is None}
     offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in usable}
     wanted = {query: rows / offered[query] for query, rows in usable.items() if offered[query] > 0}
@@ -295,7 +295,7 @@ def _useful(
 
 
 def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:
-    """What is decided on windows, and which rows nobody needs who is fed; in advisory mode all are delivered."""
+    """The decisions on windows, and the rows that no network downstream needs; none are dropped in advisory mode."""
     if applied.windows is not None:
         drops = applied.windows.drops
     else:
@@ -306,7 +306,7 @@ def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming,
 def _unneeded(
     network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, *, of_windows: bool
 ) -> dict[int, tuple[tuple[int, int], ...]]:
-    """Times of rows, or when windows start, that nobody needs who is fed; in advisory mode all are answered."""
+    """Times of rows, or starts of windows, that no network downstream needs; none in advisory mode."""
     unneeded = upcoming.needs.unneeded
     if settings.advisory or not unneeded:
         return {}
@@ -315,7 +315,7 @@ def _unneeded(
 
 
 def _nothing_made_room_for(work: ComingWork) -> ComingWork:
-    """The work as if state had no limit, and nobody were shut down."""
+    """The work as if state had no limit and no query were shut down."""
     drops = work.upcoming.drops.all_back
     return replace(work, upcoming=replace(work.upcoming, state=NOTHING_HELD, drops=drops))
 
@@ -339,7 +339,7 @@ _LEAST_SECONDS = 1e-3
 
 
 def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:
-    """What nothing could shed in the last micro-batch that was measured; if that is forgotten, as it is now."""
+    """The shares that nothing could shed in the last measured micro-batch; today's where it is forgotten."""
     decision = None if state.last_outcome is None else state.decision(state.last_outcome.micro_batch_id)
     return plan.least_shares if decision is None else decision.plan.least_shares
 
@@ -369,10 +369,12 @@ _NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
 def _about_state(use: StateUse, *, makes_room: bool) -> str:
     if use.limit_bytes is None or not (makes_room or use.expected_share >= TIGHT):
         return ""
-    told = f"; state takes {rounded_byte_size(use.taken_bytes)} of at most {rounded_byte_size(use.limit_bytes)}: "
+    size_text = f"; state takes {rounded_byte_size(use.taken_bytes)} of at most {rounded_byte_size(use.limit_bytes)}: "
     if makes_room:
-        return told + "queries in mode subset keep as few windows as their max_gap allows"
-    return told + "no query gives up windows (mode subset, max_gap); fewer groups or shorter windows would take less"
+        return size_text + "queries in mode subset keep as few windows as their max_gap allows"
+    return (
+        size_text + "no query gives up windows (mode subset, max_gap); fewer groups or shorter windows would take less"
+    )
 
 
 def _entry(

@@ -81,7 +81,7 @@ def _figures(step: Step) -> str:
 
 
 def _sampler(step: Step) -> str:
-    """The sampler before a node, or which share of its rows is in windows that are kept."""
+    """The sampler before a node, or the share of its rows in windows that are kept."""
     if step.sampling_rate is not None:
         return f"× {step.sampling_rate:.3g}"
     is_dropping = step.needed_share is not None and step.needed_share < 1

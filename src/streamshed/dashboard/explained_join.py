@@ -23,8 +23,8 @@ def joined_lines(join: JoinOutlook) -> Iterator[str]:
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
         >>> pairs = calls.join(alerts.filter("value > 3"), on="value", within=("20 s", "5 s"), memory="512 MB")
         >>> rates = {"calls": StreamStatistics(rows_per_second=10.0), "alerts": StreamStatistics(rows_per_second=8e3)}
-        >>> (found,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates))
-        >>> for line in joined_lines(found):
+        >>> (outlook,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates))
+        >>> for line in joined_lines(outlook):
         ...     print(line)
         join calls_alerts on value, nothing shed
           left   calls                    10 rows/s, 20 seconds in 21 basic windows
@@ -45,8 +45,10 @@ def joined_lines(join: JoinOutlook) -> Iterator[str]:
         yield f"  {side:<5}  {name:<{width}}  {count_text(rows)} rows/s, {window}"
     delay = format_duration(round(join.delay_seconds * 1e6))
     behind = f", {delay} behind, as windows close" if join.delay_seconds else ""
-    told = f"{count_text(join.comparisons_per_second)} comparisons/s, {count_text(join.state_rows)} rows in windows"
-    yield f"  {told}{behind}"
+    sizes_text = (
+        f"{count_text(join.comparisons_per_second)} comparisons/s, {count_text(join.state_rows)} rows in windows"
+    )
+    yield f"  {sizes_text}{behind}"
     saved, fixed = join.comparing_seconds, join.overhead_seconds
     if join.is_sheddable:
         yield f"  of a micro-batch {saved:.3g} s for comparisons, and {fixed:.3g} s that nothing can save"

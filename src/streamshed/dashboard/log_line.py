@@ -45,7 +45,7 @@ def _answers(history: RunHistory) -> list[str]:
     if not answers:
         return []
     exact = sum(query.exact_answers for query in queries.values())
-    known = [(query.relative_error or 0.0, name) for name, query in queries.items()]
-    error, name = max(known)
+    errors = [(query.relative_error or 0.0, name) for name, query in queries.items()]
+    error, name = max(errors)
     worst = f", worst error ±{share_text(error)} ({name})" if error > 0 else ""
     return [f"{count_text(answers)} answers, {share_text(exact / answers)} exact{worst}"]

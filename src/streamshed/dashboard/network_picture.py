@@ -56,14 +56,20 @@ def draw_network(explanation: Explanation) -> Figure:
     for child, parent in _edges(steps):
         _draw_edge(axes, steps[child], child, parent)
     errors = {outlook.query: outlook.expected_error for outlook in explanation.outlooks}
-    kept = {one.query: one.kept_share for one in explanation.outlooks if one.kept_share is not None}
+    kept_shares = {
+        outlook.query: outlook.kept_share for outlook in explanation.outlooks if outlook.kept_share is not None
+    }
     colors = mpl.colormaps["Blues"]
     for row, step in enumerate(steps):
         _draw_box(axes, step, row, colors)
         if step.address is None and step.name in errors:
             error = "exact" if step.effective_sampling_rate >= 1 else f"± {share_text(errors[step.name])}"
-            if kept.get(step.name, 1.0) < 1:
-                error = f"exact, {share_text(kept[step.name])} of windows" if kept[step.name] > 0 else "shut down"
+            if kept_shares.get(step.name, 1.0) < 1:
+                error = (
+                    f"exact, {share_text(kept_shares[step.name])} of windows"
+                    if kept_shares[step.name] > 0
+                    else "shut down"
+                )
             axes.text(step.depth + 0.55, row, error, va="center", fontsize=8, color="#555555")
     return figure
 

@@ -36,12 +36,12 @@ def draw(timeline: Timeline, *, title: str) -> Figure:
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=11, fontweight="bold")
-    rows, kept, seconds, error = figure.subplots(4, 1, sharex=True, height_ratios=[1.1, 0.8, 1.1, 1.2])
+    rows, sampling_rates, seconds, error = figure.subplots(4, 1, sharex=True, height_ratios=[1.1, 0.8, 1.1, 1.2])
     _draw_rows(rows, timeline)
-    _draw_kept(kept, timeline)
+    _draw_kept(sampling_rates, timeline)
     _draw_seconds(seconds, timeline)
     _draw_errors(error, timeline)
-    for axes in (rows, kept, seconds, error):
+    for axes in (rows, sampling_rates, seconds, error):
         _mark_spans(axes, timeline)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
@@ -69,7 +69,7 @@ def _draw_rows(axes: Axes, timeline: Timeline) -> None:
 
 
 def _draw_kept(axes: Axes, timeline: Timeline) -> None:
-    _steps(axes, timeline.kept, color=_GREEN, label="sampling rate", filled=False)
+    _steps(axes, timeline.sampling_rates, color=_GREEN, label="sampling rate", filled=False)
     axes.set_ylabel("sampling rate")
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
     axes.set_ylim(0, 1.08)

@@ -25,28 +25,28 @@ class PredictedGaps:
         query: Its name.
         dropped_windows: How many windows were dropped, for all groups or some.
         answers: Answers there are, of all groups and aggregates.
-        found: The predictions: rows of the answer schema, of kind "prediction", by window.
+        predictions: The predictions: rows of the answer schema, of kind "prediction", by window.
     """
 
     query: str
     dropped_windows: int
     answers: int
-    found: pa.Table
+    predictions: pa.Table
 
     @property
     def predicted_windows(self) -> int:
         """How many windows anything is predicted of."""
-        windows = self.found.select(["window_start", "window_from"])
+        windows = self.predictions.select(["window_start", "window_from"])
         return len(windows.group_by(["window_start", "window_from"]).aggregate([]))
 
     @property
     def median_relative_error(self) -> float | None:
         """The median of standard error ÷ value; None where nothing tells how far off any is."""
-        values, errors = (self.found[name].to_numpy().astype(np.float64) for name in ("value", "standard_error"))
+        values, errors = (self.predictions[name].to_numpy().astype(np.float64) for name in ("value", "standard_error"))
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = errors / np.abs(values)
-        known = shares[np.isfinite(shares)]
-        return float(np.median(known)) if known.size else None
+        finite_shares = shares[np.isfinite(shares)]
+        return float(np.median(finite_shares)) if finite_shares.size else None
 
     def to_document(self) -> dict[str, object]:
         """Return what is told of the query."""
@@ -55,7 +55,7 @@ class PredictedGaps:
             "answers": self.answers,
             "dropped_windows": self.dropped_windows,
             "predicted_windows": self.predicted_windows,
-            "predictions": len(self.found),
+            "predictions": len(self.predictions),
             "median_relative_error": self.median_relative_error,
         }
 
@@ -78,38 +78,38 @@ class PredictedNetwork:
 
     def to_json(self) -> str:
         """Return it as one JSON object; predictions have no `value`, but a `predicted_value`."""
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             "answers": self.answers,
             "method": self.method,
-            "queries": [one.to_document() for one in self.queries],
+            "queries": [gaps.to_document() for gaps in self.queries],
         }
         if self.file is None:
-            told["predictions"] = [row for one in self.queries for row in self._rows(one.found)]
+            document["predictions"] = [row for gaps in self.queries for row in self._rows(gaps.predictions)]
         else:
-            told["out"] = self.file
-        return json.dumps(told, allow_nan=False, ensure_ascii=False)
+            document["out"] = self.file
+        return json.dumps(document, allow_nan=False, ensure_ascii=False)
 
     def __str__(self) -> str:
         lines = [f"predictions, not answers: {self.method}, from {self.answers}"]
-        for one in self.queries:
-            error = one.median_relative_error
+        for gaps in self.queries:
+            error = gaps.median_relative_error
             lines += [
                 "",
-                f"{one.query}: {one.dropped_windows:,} windows dropped, {one.predicted_windows:,} of them predicted"
-                f" ({len(one.found):,} values)"
+                f"{gaps.query}: {gaps.dropped_windows:,} windows dropped, {gaps.predicted_windows:,} of them predicted"
+                f" ({len(gaps.predictions):,} values)"
                 + ("" if error is None else f"; off by {share_text(error)} as a rule, by what the past tells"),
             ]
             if self.file is None:
-                lines += self._listed(one.found)
+                lines += self._listed(gaps.predictions)
         if self.file is not None:
             lines += ["", f"written: {self.file}"]
         return "\n".join(lines)
 
-    def _listed(self, found: pa.Table) -> Iterator[str]:
-        left_out = len(found) - _MOST_LINES
+    def _listed(self, predictions: pa.Table) -> Iterator[str]:
+        left_out = len(predictions) - _MOST_LINES
         if left_out > 0:
             yield f"  ... {left_out:,} before (all of them: --json or --out)"
-        for row in self._rows(found.slice(max(left_out, 0))):
+        for row in self._rows(predictions.slice(max(left_out, 0))):
             window = " to ".join(str(row[edge]).replace(".000000Z", "Z") for edge in self._edges(row))
             group = "".join(f"  {'null' if key is None else key}" for key in row["key"])
             off = "?" if row["standard_error"] is None else f"{row['standard_error']:.4g}"
@@ -120,17 +120,18 @@ class PredictedNetwork:
     def _edges(row: dict[str, Any]) -> tuple[str, str]:
         return ("window_start", "window_end") if row["window_from"] is None else ("window_from", "window_until")
 
-    def _rows(self, found: pa.Table) -> Iterator[dict[str, Any]]:
+    def _rows(self, predictions: pa.Table) -> Iterator[dict[str, Any]]:
         columns = ("window_start", "window_end", "window_from", "window_until", "key", "aggregate")
         times = {
-            name: pc.strftime(found[name], "%Y-%m-%dT%H:%M:%SZ").to_pylist() for name in ("window_start", "window_end")
+            name: pc.strftime(predictions[name], "%Y-%m-%dT%H:%M:%SZ").to_pylist()
+            for name in ("window_start", "window_end")
         }
-        for place, row in enumerate(found.select(["query", *columns, "value", "standard_error"]).to_pylist()):
-            told = {name: times[name][place] if name in times else row[name] for name in columns}
+        for place, row in enumerate(predictions.select(["query", *columns, "value", "standard_error"]).to_pylist()):
+            window_fields = {name: times[name][place] if name in times else row[name] for name in columns}
             yield {
                 "kind": "prediction",
                 "query": row["query"],
-                **told,
+                **window_fields,
                 "predicted_value": row["value"],
                 "standard_error": row["standard_error"],
                 "method": self.method,

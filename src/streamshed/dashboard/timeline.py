@@ -31,7 +31,7 @@ class Timeline:
         trigger_interval_seconds: How often a micro-batch should start.
         offered: Rows per second that came.
         admitted: Rows per second that passed the samplers.
-        kept: Sampling rate, the smallest of all streams.
+        sampling_rates: Sampling rate, the smallest of all streams.
         processing: Seconds that micro-batches took.
         delay: Seconds from the arrival of a micro-batch's oldest row to its answers.
         errors: Relative error of the answers by query, at the ends of their windows.
@@ -42,7 +42,7 @@ class Timeline:
     trigger_interval_seconds: float
     offered: Course
     admitted: Course
-    kept: Course
+    sampling_rates: Course
     processing: Course
     delay: Course
     errors: Mapping[str, Course] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def timeline_of_journal(journal: pd.DataFrame, *, start_seconds: float) -> Timel
         trigger_interval_seconds=interval,
         offered=course(per_second("offered_rows")),
         admitted=course(per_second("admitted_rows")),
-        kept=course(column("sampling_rate")),
+        sampling_rates=course(column("sampling_rate")),
         processing=course(column("processing_seconds")),
         delay=course(column("delay_seconds")),
     )

@@ -56,7 +56,7 @@ def watch(
 def shown(
     run: Watched, view: View, history: RunHistory, *, note: Callable[[RunHistory], str] = lambda _history: ""
 ) -> RunHistory:
-    """Show each micro-batch that has finished meanwhile, or once more what is known.
+    """Show each micro-batch that has finished meanwhile; the same state again where none has.
 
     Args:
         run: The run.

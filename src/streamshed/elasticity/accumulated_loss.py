@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class AccumulatedLoss:
     """Loss over time, in seconds of losing everything; it fades while nothing is lost.
 
-    Rent or buy: nobody knows how long an overload lasts. Who rents (sheds) until the rent paid is the price of buying
-    (rescaling), and then buys, pays at most twice what was best in hindsight of that overload. What is forgotten lets
-    overloads that are short and far between be shed; a lasting one, however slight, is worth workers some day.
+    Rent or buy: nobody knows how long an overload lasts. Shedding is rent, a rescale is the price. Who rents until the
+    rent paid equals the price, and then buys, pays at most twice the best cost in hindsight. Loss fades: short
+    overloads far between are shed, and a lasting one, however slight, is worth workers some day.
 
     Args:
         half_life_seconds: After so long without any, half of a loss is forgotten.
@@ -40,8 +40,8 @@ class AccumulatedLoss:
         elapsed = 0.0 if self.at_seconds is None else max(0.0, now_seconds - self.at_seconds)
         if loss_share > 0:
             return AccumulatedLoss(self.half_life_seconds, self.seconds + loss_share * elapsed, now_seconds)
-        kept = self.seconds * 0.5 ** (elapsed / self.half_life_seconds)
-        return AccumulatedLoss(self.half_life_seconds, kept, now_seconds)
+        faded_seconds = self.seconds * 0.5 ** (elapsed / self.half_life_seconds)
+        return AccumulatedLoss(self.half_life_seconds, faded_seconds, now_seconds)
 
     def settled(self) -> AccumulatedLoss:
         """Return it once the rescale was bought."""

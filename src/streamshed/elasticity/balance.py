@@ -43,14 +43,14 @@ class StageWork:
 class Balance:
     """How evenly work is spread, as micro-batches tell.
 
-    Input that is spread unevenly is cut finer first, which costs no answer. What is still much larger than other pieces
-    then cannot be cut, as a file that only one task can read: it is known as a bound of what workers can do.
+    Uneven input is first cut finer, which costs no answer. A piece that is still much larger than others cannot be cut,
+    as a file that only one task can read: it bounds what workers can do.
 
     Args:
         is_cut: Whether input is cut finer than to one piece for each task that can run at a time. It stays so: nothing
             tells how uneven it would be otherwise.
         uneven: For how many micro-batches in a row input was uneven.
-        undivided: The shares of the work in the latest ones that were in pieces which no number of workers divides.
+        undivided: In the latest micro-batches, the shares of the work in pieces that no number of workers divides.
 
     Example:
         Two workers, of which one has nearly all of the input; when it was cut, three tasks of eight share it. Then it
@@ -80,7 +80,7 @@ class Balance:
 
     @property
     def undivided_share(self) -> float:
-        """The share of the work that is in pieces which no number of workers divides, for some time; 0: not known."""
+        """The lasting share of the work in pieces that no number of workers divides; 0: not known."""
         return min(self.undivided) if len(self.undivided) >= _REMEMBERED else 0.0
 
     @property
@@ -109,7 +109,7 @@ class Balance:
         )
 
     def _undivided_seconds(self, stage: StageWork, slots: int) -> float:
-        """What of a stage takes as long on any number of workers; of input, what stays when it is cut."""
+        """Seconds of a stage that are the same on any number of workers; of input, those that remain when it is cut."""
         if not stage.is_input:
             return stage.longest_seconds
         # Pieces of the size that was asked for would be smaller for more workers.

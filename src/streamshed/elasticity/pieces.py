@@ -81,13 +81,13 @@ class Pieces:
         return self.enough_workers(self.effective_workers(workers))
 
     def corrected_speedup(self, thought: float, before: Pieces, *, latest_workers: int) -> float:
-        """Return how many times faster than one some workers were, now that it is known which piece was in their way.
+        """Return a speedup that was assumed earlier, corrected by what is known of pieces now.
 
-        Larger pieces were in the way of all that were thought to be faster than these allow. If such a piece is gone,
-        who waited for it was as fast as the latest workers are who did; others are what they were.
+        Workers are no faster than the largest piece allows. If that piece is gone, those that waited for it were as
+        fast as the latest workers that did; other speedups stay.
 
         Args:
-            thought: How many times faster they were thought to be.
+            thought: The speedup that was assumed.
             before: What was known of pieces then.
             latest_workers: How many there were of late, who are as fast as they ever were.
 

@@ -94,7 +94,7 @@ class PredictiveController:
             reason, granted = "no_free_worker", committed
         if reason == "idle" and granted >= committed:
             reason, granted = "steady", committed
-        decision = self._told(view, granted, reason)
+        decision = self._decision(view, granted, reason)
         if granted == committed:
             return self, decision
         return replace(self, loss=self.loss.settled()), decision
@@ -157,7 +157,7 @@ class PredictiveController:
         target = max(thresholds.initial, (fixed + thresholds.shed) / 2)
         return workers_at(target, demand=demand, fixed=fixed, pieces=pieces)
 
-    def _told(self, view: ClusterView, granted: int, reason: str) -> ScalingDecision:
+    def _decision(self, view: ClusterView, granted: int, reason: str) -> ScalingDecision:
         pieces, workers, fixed = view.pieces(self.settings.limits), view.workers, view.offered.fixed
         expected = utilization_at(demand=self.trend.latest, fixed=fixed, workers=granted, pieces=pieces)
         return ScalingDecision(

@@ -53,9 +53,9 @@ class Thresholds:
             object.__setattr__(self, "add", self.shed + 0.75 * (1 - self.shed))
         values = self.values
         if not (0 < values[0] < values[1] < values[2] < values[3] <= 1):
-            told = ", ".join(f"{name} {value:g}" for name, value in zip(_NAMES, values, strict=True))
+            values_text = ", ".join(f"{name} {value:g}" for name, value in zip(_NAMES, values, strict=True))
             raise InvalidElasticityError(
-                f"thresholds of utilization must be 0 < release < initial < shed < add <= 1, got {told}"
+                f"thresholds of utilization must be 0 < release < initial < shed < add <= 1, got {values_text}"
                 + self._question()
             )
 

@@ -37,11 +37,11 @@ class Trend:
 
     def observed(self, now_seconds: float, value: float) -> Trend:
         """Take in a value."""
-        kept = [seen for seen in self.observations if seen[0] > now_seconds - self.span_seconds]
-        kept.append((now_seconds, value))
-        if len(kept) > MOST_OBSERVATIONS:
-            kept = kept[::-2][::-1]
-        return Trend(self.span_seconds, tuple(kept))
+        recent = [seen for seen in self.observations if seen[0] > now_seconds - self.span_seconds]
+        recent.append((now_seconds, value))
+        if len(recent) > MOST_OBSERVATIONS:
+            recent = recent[::-2][::-1]
+        return Trend(self.span_seconds, tuple(recent))
 
     @property
     def slope(self) -> float:

@@ -60,8 +60,8 @@ class Utilization:
     largest: float | None = None
 
     def __post_init__(self) -> None:
-        known = (self.mean, self.fixed, self.mean if self.largest is None else self.largest)
-        if not all(math.isfinite(value) and value >= 0 for value in known) or self.fixed > self.mean:
+        utilizations = (self.mean, self.fixed, self.mean if self.largest is None else self.largest)
+        if not all(math.isfinite(value) and value >= 0 for value in utilizations) or self.fixed > self.mean:
             raise InvalidElasticityError(
                 "utilization: the mean, its fixed part and the largest must be finite, at least 0, and the fixed part"
                 f" no more than the mean, got {self.mean}, {self.fixed} and {self.largest}"

@@ -1,4 +1,4 @@
-"""The size b of basic windows that gives most: small ones follow the yields closely, each costs a read."""
+"""The best size b of basic windows: small ones follow the yields closely, but each costs a read."""
 
 from __future__ import annotations
 
@@ -44,18 +44,22 @@ def chosen_windows(work: CellWork, judged: Yields, budget: float, *, multiple: i
         10
     """
     fine = work.expected.windows
-    found: dict[JoinWindows, float] = {}
+    results_by_windows: dict[JoinWindows, float] = {}
     for times in _multiples(fine):
         coarse = of_multiple(fine, times)
         coarse_work = merged_work(work, coarse)
         selection = greedy(coarse_work, budget)
         worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * coarse_work.expected.comparisons
-        found[coarse] = float(worth @ selection.fractions)
-    best = max(found.values())
-    if multiple is not None and found.get(now := of_multiple(fine, multiple), 0.0) >= _GOOD_ENOUGH * best:
-        return now
-    enough = _AS_GOOD * best
-    return max((of for of, results in found.items() if results >= enough), key=lambda of: of.basic_microseconds)
+        results_by_windows[coarse] = float(worth @ selection.fractions)
+    most_results = max(results_by_windows.values())
+    if multiple is not None:
+        present = of_multiple(fine, multiple)
+        if results_by_windows.get(present, 0.0) >= _GOOD_ENOUGH * most_results:
+            return present
+    enough = _AS_GOOD * most_results
+    return max(
+        (of for of, results in results_by_windows.items() if results >= enough), key=lambda of: of.basic_microseconds
+    )
 
 
 def of_multiple(windows: JoinWindows, multiple: int) -> JoinWindows:
@@ -72,7 +76,7 @@ def merged_work(work: CellWork, coarse: JoinWindows) -> CellWork:
         work,
         expected=merged_comparisons(work.expected, coarse),
         yields=merged_yields(work.yields, fine, coarse),
-        found=None if work.found is None else merged_yields(work.found, fine, coarse),
+        result_yields=None if work.result_yields is None else merged_yields(work.result_yields, fine, coarse),
     )
 
 
@@ -101,7 +105,7 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
 
 
 def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> ExpectedComparisons:
-    """Return what larger cells would compare; each reads as many, larger, basic windows as one of its parts did."""
+    """Return what larger cells would compare; each reads as many basic windows as one of its parts did."""
     into = _cells_within(expected.windows, coarse)
     reads = np.zeros(coarse.cells)
     np.maximum.at(reads, into, np.array(expected.reads))

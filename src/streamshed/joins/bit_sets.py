@@ -25,7 +25,7 @@ def pairs_by_bits(threshold: int, left: Rows, right: Rows, intervals: Sequence[L
     """
     distinct = known_items(left, right)
     of_left, of_right = _bits(left, distinct), _bits(right, distinct)
-    found = []
+    pair_parts = []
     for rows, others, (lo, hi) in chunks(left.times, right.times, intervals):
         width = others.stop - others.start
         height = max(1, _TILE // width)
@@ -35,9 +35,9 @@ def pairs_by_bits(threshold: int, left: Rows, right: Rows, intervals: Sequence[L
             mine, theirs = np.nonzero(hits)
             mine, theirs = mine + start, theirs + others.start
             lags = right.times[theirs] - left.times[mine]
-            kept = (lags >= lo) & (lags <= hi)
-            found.append((mine[kept], theirs[kept]))
-    return concatenated(found)
+            within = (lags >= lo) & (lags <= hi)
+            pair_parts.append((mine[within], theirs[within]))
+    return concatenated(pair_parts)
 
 
 def known_items(left: Rows, right: Rows) -> Ints:
@@ -62,17 +62,17 @@ def _common(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.i
 
 def _bits(rows: Rows, distinct: Ints) -> NDArray[np.uint64]:
     """Bit sets, word by word: shape (words, rows)."""
-    places, known = places_in(distinct, rows.items)
-    owners = np.repeat(np.arange(len(rows)), np.diff(rows.item_starts))[known]
+    places, has_place = places_in(distinct, rows.items)
+    owners = np.repeat(np.arange(len(rows)), np.diff(rows.item_starts))[has_place]
     bits = np.zeros((words(len(distinct)), len(rows)), np.uint64)
     np.bitwise_or.at(bits, (places // _WORD, owners), np.uint64(1) << (places % _WORD).astype(np.uint64))
     return bits
 
 
 def places_in(distinct: Ints, items: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return where items are among distinct ones, of those that are, and which those are."""
+    """Return the places of the items that are among the distinct ones, and which items are."""
     if not len(distinct):
         return np.zeros(0, np.int64), np.zeros(len(items), np.bool_)
     places = np.minimum(np.searchsorted(distinct, items), len(distinct) - 1)
-    known = distinct[places] == items
-    return places[known], known
+    has_place = distinct[places] == items
+    return places[has_place], has_place

@@ -13,7 +13,7 @@ from streamshed.joins.kernel import comparisons_within
 
 
 class CellCounter:
-    """Takes in what was compared with what, and what it gave.
+    """Counts comparisons and results per cell, as rows are compared.
 
     Args:
         windows: What cells there are.
@@ -57,11 +57,11 @@ class CellCounter:
         compared = np.zeros(self._windows.cells)
         compared[list(cells)] = comparisons_within(left, right, [intervals[cell] for cell in cells])
         of_lags = self._windows.cells_of(lags)
-        found = np.bincount(of_lags, minlength=self._windows.cells).astype(np.float64)
-        weight = found if weights is None else np.bincount(of_lags, weights, minlength=self._windows.cells)
+        result_counts = np.bincount(of_lags, minlength=self._windows.cells).astype(np.float64)
+        weight = result_counts if weights is None else np.bincount(of_lags, weights, minlength=self._windows.cells)
         self._comparisons += compared
         self.full_comparisons += scale * compared
-        self._results += found
+        self._results += result_counts
         self._weight += weight
 
     def counts(self) -> CellCounts:

@@ -18,8 +18,8 @@ _GOLDEN = 0.6180339887498949
 def chosen_rows(times: Ints, share: float, *, salt: int, seed: int) -> Booleans:
     """Choose a share of rows, by their time and place; the rows must be in order.
 
-    As many as share·rows, rounded up or down by chance so that it is right on average: were each row chosen for itself,
-    how many are would vary, and with it what a micro-batch costs.
+    Their number is share·rows, rounded up or down by chance so that it is right on average. Were each row chosen by
+    itself, that number would vary, and with it the cost of a micro-batch.
 
     Example:
         >>> [int(chosen_rows(np.arange(1000), 0.1, salt=DROPPED, seed=seed).sum()) for seed in range(3)]
@@ -31,8 +31,8 @@ def chosen_rows(times: Ints, share: float, *, salt: int, seed: int) -> Booleans:
 def row_draws(times: Ints, *, salt: int, seed: int, costs: Floats | None = None) -> Floats:
     """Return a number in [0, 1) for each row, by its time and place; the rows must be in order.
 
-    The rows with numbers below a share cost that share of what all cost, but for the last of them, which is in or out
-    by chance. They are drawn from few rows at a time that cost about the same, so that they are about as many, too.
+    The rows with numbers below a share p cost p times what all rows cost, but for the last one, which is in or out by
+    chance. Rows are drawn in blocks of about equal costs, so they are about p times as many, too.
 
     Args:
         times: Of the rows.
@@ -61,9 +61,9 @@ def row_draws(times: Ints, *, salt: int, seed: int, costs: Floats | None = None)
     within = (ranks + (chance + blocks * _GOLDEN) % 1.0) / np.minimum(_BLOCK_ROWS, count - _BLOCK_ROWS * blocks)
     order = np.argsort(within, kind="stable")
     spent = np.ones(count) if costs is None else costs[order]
-    found = np.empty(count)
-    found[order] = (np.cumsum(spent) - (1.0 - chance) * spent) / spent.sum()
-    return found
+    draws = np.empty(count)
+    draws[order] = (np.cumsum(spent) - (1.0 - chance) * spent) / spent.sum()
+    return draws
 
 
 def rounding(number: int, *, seed: int) -> float:

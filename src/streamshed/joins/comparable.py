@@ -38,7 +38,7 @@ def check_comparable(condition: Condition, left: pa.Schema, right: pa.Schema) ->
 
 
 def _kind(of: pa.DataType) -> str:
-    """What types that can be compared have in common; of lists and maps, their items'."""
+    """The kind of a type: types of one kind can be compared; lists and maps have the kind of their items."""
     if pa.types.is_map(of):
         return _kind(of.key_type)
     if pa.types.is_list(of) or pa.types.is_large_list(of):

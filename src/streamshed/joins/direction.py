@@ -41,12 +41,12 @@ def direction_fractions(fraction: float, lengths: dict[Side, float], worth: dict
     """
     better = Side.LEFT if worth[Side.LEFT] >= worth[Side.RIGHT] else Side.RIGHT
     total = fraction * (lengths[Side.LEFT] + lengths[Side.RIGHT])
-    found = dict.fromkeys(Side, 0.0)
+    fractions = dict.fromkeys(Side, 0.0)
     for side in (better, better.opposite):
         if lengths[side]:
-            found[side] = min(1.0, total / lengths[side])
-        total -= found[side] * lengths[side]
-    return found
+            fractions[side] = min(1.0, total / lengths[side])
+        total -= fractions[side] * lengths[side]
+    return fractions
 
 
 def _mean(worth: tuple[float, ...], cells: range) -> float:

@@ -17,7 +17,7 @@ from streamshed.joins.yields import Yields
 
 @dataclass(frozen=True, kw_only=True)
 class JoinDirective:
-    """Tells each partition which share of its comparisons to make; which ones, follows from what it has stored.
+    """Tells each partition which share of its comparisons to make; the partition chooses them by what it has stored.
 
     All partitions keep the same share of the cost of their own full join, so that one with many rows sheds as much of
     its work as one with few.
@@ -30,9 +30,9 @@ class JoinDirective:
         sampling: γ: of r, the share of new rows that is compared over all lags.
         seed: Of what chance decides.
         memory: How much of the windows partitions may keep; None: all.
-        found: Results per comparison, where they have a weight; None: `yields` are.
-        sampling_code: Of the rate at which rows are drawn of the side that is sampled: then all that are there are
-            compared. 0: no side is, or all are.
+        result_yields: Results per comparison, where they have a weight; None: `yields` are.
+        sampling_code: Code of the rate at which rows of the sampled side are drawn; all rows drawn are compared. 0: no
+            side is sampled, or all of its rows are drawn.
         basic_multiple: How many times the join's size basic windows are, which are chosen from as a whole.
 
     Example:
@@ -57,7 +57,7 @@ class JoinDirective:
     sampling: float
     seed: int
     memory: MemoryShares | None = None
-    found: Yields | None = None
+    result_yields: Yields | None = None
     sampling_code: int = 0
     basic_multiple: int = 1
 
@@ -72,7 +72,7 @@ class JoinDirective:
 
     def cell_work(self, expected: ExpectedComparisons) -> CellWork:
         """Return what there is to choose from."""
-        return CellWork(expected=expected, yields=self.yields, prices=self.prices, found=self.found)
+        return CellWork(expected=expected, yields=self.yields, prices=self.prices, result_yields=self.result_yields)
 
     def plan(self, expected: ExpectedComparisons, *, watermark_microseconds: int | None) -> JoinPlan:
         """Return what a partition does.
@@ -101,7 +101,7 @@ class JoinDirective:
         Args:
             expected: What the full join would compare.
         """
-        results = expected.comparisons * (self.found or self.yields).per_comparison
+        results = expected.comparisons * (self.result_yields or self.yields).per_comparison
         total = float(results.sum())
         if not total:
             return self.work_share
@@ -114,7 +114,7 @@ class JoinDirective:
             "policy": self.policy,
             "work_share": self.work_share,
             **self.yields.to_document(),
-            "found": None if self.found is None else self.found.to_document(),
+            "found": None if self.result_yields is None else self.result_yields.to_document(),
             "prices": [self.prices.comparison, self.prices.result, self.prices.read],
             "sampling": self.sampling,
             "seed": self.seed,
@@ -127,12 +127,12 @@ class JoinDirective:
     def from_document(cls, document: Mapping[str, Any]) -> JoinDirective:
         """Read what `to_document` wrote."""
         comparison, result, read = document["prices"]
-        memory, found = document.get("memory"), document.get("found")
+        memory, result_yields = document.get("memory"), document.get("found")
         return cls(
             policy=document["policy"],
             work_share=document["work_share"],
             yields=Yields.from_document(document),
-            found=None if found is None else Yields.from_document(found),
+            result_yields=None if result_yields is None else Yields.from_document(result_yields),
             prices=Prices(comparison=comparison, result=result, read=read),
             sampling=document["sampling"],
             seed=document["seed"],

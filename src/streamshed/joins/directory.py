@@ -1,4 +1,4 @@
-"""What is stored, known without reading it."""
+"""The basic windows that are stored, as far as is known without reading them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Directory:
         return Directory(tuple(one for one in self.entries if one[:2] not in keys))
 
     def expired(self, windows: JoinWindows, watermark: int) -> tuple[Stored, ...]:
-        """Return the basic windows that no row can join any more whose time is the watermark or later."""
+        """Return the basic windows whose rows no row can join any more, if its time is the watermark or later."""
         return tuple(one for one in self.entries if one.last_microseconds + windows.length(Side(one.side)) < watermark)
 
     def probed(self, side: Side, times: Ints, intervals: Sequence[LagInterval]) -> tuple[Stored, ...]:
@@ -112,7 +112,7 @@ class Directory:
             intervals: Of lags.
         """
         entries = self.of(side)
-        first, last = (np.array([one[place] for one in entries], np.int64) for place in (4, 5))
+        first, last = (np.array([entry[place] for entry in entries], np.int64) for place in (4, 5))
         lags = np.array(intervals, np.int64).reshape(-1, 2)
         least, most = lags.T if side is Side.RIGHT else -lags[:, ::-1].T
         if len(lags) * len(entries) > _MOST_LOOKED_UP:
@@ -121,8 +121,8 @@ class Directory:
             return within
         begin = np.searchsorted(times, first[None, :] - most[:, None], "left")
         end = np.searchsorted(times, last[None, :] - least[:, None], "right")
-        found: Ints = (begin < end).sum(axis=1)
-        return found
+        read_counts: Ints = (begin < end).sum(axis=1)
+        return read_counts
 
     def rows_before(self, side: Side, times: Ints) -> Floats:
         """Return how many stored rows are earlier than some times, as if those of a basic window came evenly."""

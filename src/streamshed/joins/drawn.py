@@ -1,8 +1,8 @@
-"""Rows of a side that is sampled: how likely each was drawn, which smaller rates it would pass as well, its cohort.
+"""Rows of a sampled side: the rate at which each was drawn, the smallest rate that it passes, and its cohort.
 
-A row is drawn once, when it comes, with the rate that is in force. Where a later micro-batch has a smaller rate, only
-those of the stored rows take part that pass this one as well: samples are nested, as everywhere. So a pair that is
-found in a micro-batch is there with the smaller one of two rates, that of its row and that of the micro-batch.
+A row is drawn once, when it comes, at the rate in force. Samples are nested: in a micro-batch with a smaller rate only
+those stored rows take part that pass this rate as well. So a pair has the smaller one of two rates, its row's and the
+micro-batch's.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ class Drawn:
         return np.asarray(np.maximum(self.packed >> _CODE, code))
 
     def at(self, code: int) -> Drawn:
-        """Return the same of rows that are drawn now, at the rate of a code."""
+        """Return the same for rows that are drawn now, at the rate of a code."""
         return Drawn((self.packed & ((1 << _CODE) - 1)) | (code << _CODE))
 
     def strata(self, code: int) -> Ints | None:
-        """Return per row a number for the rate and the cohort of its pairs, 0 at rate 1; None: all are.
+        """Return per row a number for the rate and the cohort of its pairs, 0 at rate 1; None: all have rate 1.
 
         Args:
             code: As in `codes`.
@@ -100,8 +100,8 @@ def drawn_now(rows: Rows, code: int) -> Rows:
     """
     drawn = Drawn.of(rows.table)
     place = rows.table.column_names.index(DRAWN)
-    told = rows.table.set_column(place, DRAWN, pa.array(drawn.at(code).packed, pa.int32()))
-    return Rows(told.combine_chunks()).chosen(drawn.passing(code))
+    drawn_table = rows.table.set_column(place, DRAWN, pa.array(drawn.at(code).packed, pa.int32()))
+    return Rows(drawn_table.combine_chunks()).chosen(drawn.passing(code))
 
 
 def passing(stored: Sequence[Rows], code: int) -> list[Rows]:
@@ -115,7 +115,7 @@ def passing(stored: Sequence[Rows], code: int) -> list[Rows]:
 
 
 def mean_weight(several: Sequence[Rows], code: int) -> float:
-    """Return 1/P on average of some rows, P the rate of their pairs; that of a code where there are none.
+    """Return the mean of 1/P over some rows, P the rate of their pairs; 1/P of the code where there are no rows.
 
     Args:
         several: Rows of the sampled side.
@@ -124,14 +124,14 @@ def mean_weight(several: Sequence[Rows], code: int) -> float:
     >>> mean_weight([], 32)
     10.0
     """
-    found = [weights_of(Drawn.of(rows.table).codes(code)) for rows in several if len(rows)]
-    return float(np.concatenate(found).mean() if found else weights_of(np.array([code]))[0])
+    weights = [weights_of(Drawn.of(rows.table).codes(code)) for rows in several if len(rows)]
+    return float(np.concatenate(weights).mean() if weights else weights_of(np.array([code]))[0])
 
 
 def weights_of(codes: Ints) -> Floats:
     """Return 1/P of the rates of codes."""
-    found: Floats = _WEIGHTS[codes]
-    return found
+    weights: Floats = _WEIGHTS[codes]
+    return weights
 
 
 _WEIGHTS = 10.0 ** (np.arange(256) / STEPS_PER_DECADE)

@@ -33,14 +33,14 @@ def pairs_of_equal_keys(condition: Equality, left: Rows, right: Rows, intervals:
     few, many = (left, right) if turned else (right, left)
     lags = [(-hi, -lo) for lo, hi in intervals] if turned else list(intervals)
     groups = _Groups.of(few)
-    found = groups.number_of(many.codes)
-    rows = np.flatnonzero(found >= 0)
-    of_many, of_few = _partners(groups, rows, found[rows], many.times, few.times, lags)
+    group_numbers = groups.number_of(many.codes)
+    rows = np.flatnonzero(group_numbers >= 0)
+    of_many, of_few = _partners(groups, rows, group_numbers[rows], many.times, few.times, lags)
     types = [left.table.schema.field(name).type for name in condition.left]
     if len(of_many) and not is_injective(types):
         names = (condition.left, condition.right) if turned else (condition.right, condition.left)
         keys = _columns(few, names[0]), _columns(many, names[1])
-        if not _is_one_key_per_code(groups, *keys, rows, found[rows]):
+        if not _is_one_key_per_code(groups, *keys, rows, group_numbers[rows]):
             same = _equal(keys[0], of_few, keys[1], of_many)
             of_many, of_few = of_many[same], of_few[same]
     return (of_few, of_many) if turned else (of_many, of_few)
@@ -84,11 +84,11 @@ class _Groups:
 def _partners(
     groups: _Groups, rows: Ints, wanted: Ints, times: Ints, in_times: Ints, intervals: Sequence[LagInterval]
 ) -> Pairs:
-    """Rows of one side and those of their groups on the other, lags being the latter's times − the former's."""
-    kept = comparisons_within(times, in_times, intervals).sum() / (len(times) * len(in_times))
+    """Pairs of rows of one side and rows of their groups on the other; a lag is the latter's time − the former's."""
+    compared_share = comparisons_within(times, in_times, intervals).sum() / (len(times) * len(in_times))
     begin, span = int(in_times[0]), int(in_times[-1] - in_times[0]) + 2
     wanted_times = times[rows]
-    if kept >= _DENSE or span * len(groups.starts) > np.iinfo(np.int64).max:
+    if compared_share >= _DENSE or span * len(groups.starts) > np.iinfo(np.int64).max:
         of, places = expanded(groups.starts[wanted], np.diff(groups.starts)[wanted])
         lags = groups.times[places] - wanted_times[of]
         right: Booleans = np.logical_or.reduce([(lags >= lo) & (lags <= hi) for lo, hi in intervals])

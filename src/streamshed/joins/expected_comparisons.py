@@ -27,8 +27,8 @@ class ExpectedComparisons:
         with_stored: Per cell, comparisons of new rows with stored ones, as if these came evenly within their basic
             windows.
         among_new: Per cell, comparisons of new rows with new ones.
-        reads: Per cell, stored basic windows that its lags reach into; as each is read once, one that several cells
-            reach into counts in all of them together as one.
+        reads: Per cell, stored basic windows that its lags reach into. Each is read once: where several cells reach
+            into it, each has its share of the one read.
     """
 
     windows: JoinWindows
@@ -89,5 +89,5 @@ def _with_stored(directory: Directory, side: Side, times: Ints, windows: JoinWin
     probes = times[np.linspace(0, len(times) - 1, count).round().astype(np.int64)]
     places, which = np.unique(edges if side is Side.RIGHT else 1 - edges, return_inverse=True)
     rows = directory.rows_before(side, probes + places[:, None]).mean(axis=1)[which.reshape(edges.shape)]
-    found: Floats = np.abs(rows[1] - rows[0]) * len(times)
-    return found
+    comparisons: Floats = np.abs(rows[1] - rows[0]) * len(times)
+    return comparisons

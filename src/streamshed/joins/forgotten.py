@@ -1,4 +1,4 @@
-"""What was released for memory and would still be joined: it is remembered without its rows, so that nobody lies."""
+"""Basic windows released for memory before their time, remembered without rows: answers say what they miss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EventTimes = tuple[int, int]
 def with_released(forgotten: Directory, gone: Iterable[Stored]) -> Directory:
     """Remember basic windows, or parts of them, that are released.
 
-    Of very many, those furthest in the future are taken together: a broken clock shall not fill the memory.
+    There is a limit on them: those furthest in the future become one entry, so a broken clock cannot fill the memory.
 
     Args:
         forgotten: What was released before.
@@ -30,22 +30,22 @@ def with_released(forgotten: Directory, gone: Iterable[Stored]) -> Directory:
         >>> with_released(Directory((first,)), [Stored(1, 0, 2, 200, 3, 9)]).entries
         (Stored(side=1, number=0, rows=12, bytes=1000, first_microseconds=0, last_microseconds=9),)
     """
-    entries = {one[:2]: one for one in forgotten.entries}
-    for one in gone:
-        known = entries.get(one[:2])
-        entries[one[:2]] = one if known is None else _together([known, one])
-    found: list[Stored] = []
+    entries = {entry[:2]: entry for entry in forgotten.entries}
+    for entry in gone:
+        earlier = entries.get(entry[:2])
+        entries[entry[:2]] = entry if earlier is None else _together([earlier, entry])
+    remembered: list[Stored] = []
     for side in Side:
-        own = [entries[key] for key in sorted(entries) if key[0] == side]
-        found += own if len(own) <= _MOST else [*own[: _MOST - 1], _together(own[_MOST - 1 :])]
-    return Directory(tuple(found))
+        of_side = [entries[key] for key in sorted(entries) if key[0] == side]
+        remembered += of_side if len(of_side) <= _MOST else [*of_side[: _MOST - 1], _together(of_side[_MOST - 1 :])]
+    return Directory(tuple(remembered))
 
 
 def missing_times(forgotten: Directory, windows: JoinWindows, watermark: int | None) -> tuple[EventTimes, ...]:
     """Return the event times of results that are missing because rows were released; a few intervals, in order.
 
-    A row of time t that is gone would have been joined with rows that come later, of times from the watermark on up to
-    t + w_i: results of times from max(t, watermark) to t + w_i.
+    A released row of time t would have been joined with rows of times from the watermark to t + w_i: those results have
+    times from max(t, watermark) to t + w_i.
 
     Args:
         forgotten: What was released.
@@ -60,30 +60,30 @@ def missing_times(forgotten: Directory, windows: JoinWindows, watermark: int | N
         ((12, 15), (18, 24))
     """
     intervals = []
-    for one in forgotten.entries:
-        start = one.first_microseconds if watermark is None else max(one.first_microseconds, watermark)
-        until = one.last_microseconds + windows.length(Side(one.side))
+    for entry in forgotten.entries:
+        start = entry.first_microseconds if watermark is None else max(entry.first_microseconds, watermark)
+        until = entry.last_microseconds + windows.length(Side(entry.side))
         if start <= until:
             intervals.append((start, until))
-    found = _united(intervals)
-    return (*found[: _MOST_INTERVALS - 1], *_united(found[_MOST_INTERVALS - 1 :], has_no_gaps=True))
+    united = _united(intervals)
+    return (*united[: _MOST_INTERVALS - 1], *_united(united[_MOST_INTERVALS - 1 :], has_no_gaps=True))
 
 
 def apart(stored: Directory) -> tuple[Directory, Directory]:
-    """Return what is stored and what was released, from how both are written down together.
+    """Return what is stored and what was released, from the one directory that `together` makes of both.
 
     Example:
         >>> one, gone = Stored(1, 0, 10, 800, 2, 5), Stored(2, 1, 10, 800, 18, 19)
         >>> apart(together(Directory((one,)), Directory((gone,)))) == (Directory((one,)), Directory((gone,)))
         True
     """
-    kept = tuple(one for one in stored.entries if one.side > 0)
-    gone = tuple(one._replace(side=-one.side) for one in stored.entries if one.side < 0)
-    return Directory(kept), Directory(gone)
+    stored_entries = tuple(entry for entry in stored.entries if entry.side > 0)
+    released_entries = tuple(entry._replace(side=-entry.side) for entry in stored.entries if entry.side < 0)
+    return Directory(stored_entries), Directory(released_entries)
 
 
 def together(directory: Directory, forgotten: Directory) -> Directory:
-    """Return both as one, as they are written down: the sides of what was released are negative."""
+    """Return both as one directory, in which the sides of what was released are negative."""
     return Directory((*directory.entries, *(one._replace(side=-one.side) for one in forgotten.entries)))
 
 
@@ -99,10 +99,10 @@ def _together(several: Sequence[Stored]) -> Stored:
 
 
 def _united(intervals: Iterable[EventTimes], *, has_no_gaps: bool = False) -> list[EventTimes]:
-    found: list[EventTimes] = []
+    united: list[EventTimes] = []
     for start, until in sorted(intervals):
-        if found and (has_no_gaps or start <= found[-1][1] + 1):
-            found[-1] = (found[-1][0], max(found[-1][1], until))
+        if united and (has_no_gaps or start <= united[-1][1] + 1):
+            united[-1] = (united[-1][0], max(united[-1][1], until))
         else:
-            found.append((start, until))
-    return found
+            united.append((start, until))
+    return united

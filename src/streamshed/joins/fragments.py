@@ -97,10 +97,10 @@ def fragments_for(windows: JoinWindows, partitions: int) -> Fragments:
 
 
 def dealt(identities: Ints, fragments: int) -> Ints:
-    """Return the fragment of each row, by a hash of what it is told apart by; rows that are alike are dealt in turn.
+    """Return the fragment of each row, by a hash of its identity; rows of one identity are dealt in turn.
 
-    It depends on which rows come together, and, but for rows that are alike, not on their order: dealt again, as when
-    a task is run again, the same rows go to the same places.
+    The order of the rows matters for rows of one identity only. So a task that runs again deals the same rows to the
+    same fragments.
 
     Args:
         identities: Of the rows.
@@ -114,5 +114,5 @@ def dealt(identities: Ints, fragments: int) -> Ints:
         return np.zeros(len(identities), np.int64)
     first = scattered(identities).view(np.uint64) % np.uint64(fragments)
     alike = pd.Series(identities).groupby(identities, sort=False).cumcount().to_numpy(np.int64)
-    found: Ints = (first.astype(np.int64) + alike) % fragments
-    return found
+    row_fragments: Ints = (first.astype(np.int64) + alike) % fragments
+    return row_fragments

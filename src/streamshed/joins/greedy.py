@@ -14,9 +14,9 @@ _CHEAP_READS = 0.1
 def greedy(work: CellWork, budget: float) -> Selection:
     """Return cells of either window in falling order of results ÷ cost until the budget is spent, the last in part.
 
-    The fractional knapsack's optimum at the yields it is told. It contains time correlation and join direction, and
-    assumes neither a better direction nor equal rates. Where yields do not tell (`Yields.tell`), all cells are taken in
-    the same part: a share r of comparisons, whichever they are, gives a share r of the results, as random drop does.
+    This is the optimum of the fractional knapsack at the given yields. It contains time correlation and join direction,
+    and assumes neither a better direction nor equal rates. Where yields say nothing (`Yields.tell`), the same fraction
+    of every cell is taken: any share r of the comparisons then gives a share r of the results, as random drop does.
 
     Args:
         work: What there is to compare.

@@ -1,4 +1,4 @@
-"""Overlaps and inner products by inverted index: what is touched are the rows that have an item in common."""
+"""Overlaps and inner products by inverted index: it touches only rows that have an item in common."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pairs_by_index(
     """
     distinct = known_items(left, right)
     of_left, of_right = (_matrix(rows, distinct, weighted=weighted) for rows in (left, right))
-    found = []
+    pair_parts = []
     for rows, others, (lo, hi) in chunks(left.times, right.times, intervals):
         index = of_right[others].T.tocsr()
         for part in _parts(of_left, rows, np.diff(index.indptr)):
@@ -45,9 +45,9 @@ def pairs_by_index(
             mine, theirs = product.row[hits].astype(np.int64) + part.start, product.col[hits].astype(np.int64)
             theirs += others.start
             lags = right.times[theirs] - left.times[mine]
-            kept = (lags >= lo) & (lags <= hi)
-            found.append((mine[kept], theirs[kept]))
-    return concatenated(found)
+            within = (lags >= lo) & (lags <= hi)
+            pair_parts.append((mine[within], theirs[within]))
+    return concatenated(pair_parts)
 
 
 def touched_entries(left: Rows, right: Rows) -> float:
@@ -58,12 +58,12 @@ def touched_entries(left: Rows, right: Rows) -> float:
 
 
 def _matrix(rows: Rows, distinct: Ints, *, weighted: bool) -> csr_array:
-    """Rows by items; of no items one column, as a matrix needs one."""
+    """The matrix of rows by items; it has one column where there are no items, as a matrix needs one."""
     from scipy.sparse import csr_array
 
-    places, known = places_in(distinct, rows.items)
-    starts = np.concatenate([[0], np.cumsum(known)])[rows.item_starts]
-    weights = rows.weights[known] if weighted else np.ones(len(places), np.int32)
+    places, has_place = places_in(distinct, rows.items)
+    starts = np.concatenate([[0], np.cumsum(has_place)])[rows.item_starts]
+    weights = rows.weights[has_place] if weighted else np.ones(len(places), np.int32)
     return csr_array((weights, places, starts), shape=(len(rows), max(1, len(distinct))))
 
 

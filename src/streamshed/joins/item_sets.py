@@ -68,14 +68,14 @@ def _flat(column: pa.Array) -> _Flat:
         raise InvalidNetworkError(f"sets of a join are of type {column.type}, expected lists or maps")
     values, rows = column.flatten(), np.asarray(pc.list_parent_indices(column)).astype(np.int64)
     if not pa.types.is_struct(values.type):
-        known = np.asarray(values.is_valid())
-        return _Flat(len(column), values.filter(pa.array(known)), rows[known], np.ones(int(known.sum())))
+        is_given = np.asarray(values.is_valid())
+        return _Flat(len(column), values.filter(pa.array(is_given)), rows[is_given], np.ones(int(is_given.sum())))
     if values.type.num_fields != 2:
         raise InvalidNetworkError(f"weighted sets of a join are of type {column.type}, expected items and weights")
     items, weights = pc.struct_field(values, [0]), pc.struct_field(values, [1]).cast(pa.float64())
     numbers = np.asarray(weights.fill_null(np.nan))
-    known = np.asarray(items.is_valid()) & ~np.isnan(numbers)
-    return _Flat(len(column), items.filter(pa.array(known)), rows[known], numbers[known])
+    is_given = np.asarray(items.is_valid()) & ~np.isnan(numbers)
+    return _Flat(len(column), items.filter(pa.array(is_given)), rows[is_given], numbers[is_given])
 
 
 def _columns(flat: _Flat, codes: Ints) -> Mapping[str, pa.Array]:

@@ -15,15 +15,15 @@ from streamshed.joins.side import Side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideCounts:
-    """New rows of one side: received = late + without_time + unmatchable + dropped + kept.
+    """New rows of one side: received = late + without_time + unmatchable + dropped + admitted.
 
     Args:
         received: How many came.
-        late: Older than the watermark; neither compared nor kept.
+        late: Older than the watermark; neither compared nor stored.
         without_time: Their time is null.
         unmatchable: They join nothing: null in the key, too few items in the set.
         dropped: Dropped by `keep_share`.
-        kept: Compared, and kept in the window.
+        admitted: Compared, and stored in the window.
     """
 
     received: int
@@ -31,7 +31,7 @@ class SideCounts:
     without_time: int
     unmatchable: int
     dropped: int
-    kept: int
+    admitted: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class CellCounts:
     """What was counted of each cell.
 
     Args:
-        comparisons: Pairs whose lag was one that was compared.
+        comparisons: Pairs whose lags were compared.
         results: Those of them that join.
         weight: What these are worth; the same as `results` where they have no weight.
     """
@@ -77,7 +77,7 @@ class RowsBySide:
         return self.left + self.right
 
     def counted_once(self, fragments: Fragments) -> float:
-        """Return the share of a partition in rows of which each counts once, to however many partitions it goes."""
+        """Return the rows that a partition stands for: a row that goes to n partitions counts as 1/n in each."""
         return self.left / fragments.copies(Side.LEFT) + self.right / fragments.copies(Side.RIGHT)
 
 
@@ -122,7 +122,8 @@ class ForgottenCounts:
         comparisons: Per cell, how many this micro-batch would have made with such rows.
         held: Those of them that the windows would still hold.
         bytes: How large they were.
-        times: The first and the last event times of results that they would have, from the next micro-batch on.
+        times: The intervals of event times in which results will be missing for want of them, from the next micro-batch
+            on.
     """
 
     comparisons: Floats
@@ -169,7 +170,7 @@ class JoinResult:
         right_counts: Those of the right side.
         state: What became of the state.
         forgotten: What is missing because of earlier releases.
-        full: What it would have been, had no row been left out that was not drawn.
+        full: What it would have been, had all rows been drawn.
         strata: Per row of the sampled side, in `left` or `right`, a number for the rate and the cohort of its pairs
             (`Drawn.strata`); None: all pairs are there.
     """

@@ -127,10 +127,10 @@ def merged(intervals: Sequence[LagInterval]) -> list[LagInterval]:
         >>> merged([(0, 9), (20, 29), (-5, -1)])
         [(-5, 9), (20, 29)]
     """
-    found: list[LagInterval] = []
+    united: list[LagInterval] = []
     for lo, hi in sorted(intervals):
-        if found and lo <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(hi, found[-1][1]))
+        if united and lo <= united[-1][1] + 1:
+            united[-1] = (united[-1][0], max(hi, united[-1][1]))
         else:
-            found.append((lo, hi))
-    return found
+            united.append((lo, hi))
+    return united

@@ -64,9 +64,9 @@ def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval]
         >>> comparisons_within(np.array([0, 10]), np.array([5, 10, 12]), [(0, 5), (6, 12)]).tolist()
         [3, 2]
     """
-    found = np.zeros(len(intervals), np.int64)
+    comparisons = np.zeros(len(intervals), np.int64)
     if not len(left) or not len(right):
-        return found
+        return comparisons
     if len(left) > len(right):
         turned = [(-hi, -lo) for lo, hi in intervals]
         return comparisons_within(right, left, turned)
@@ -76,5 +76,5 @@ def comparisons_within(left: Ints, right: Ints, intervals: Sequence[LagInterval]
         if lo <= most and hi >= least:
             for lag in {lo - 1, hi} - up_to.keys():
                 up_to[lag] = int(np.searchsorted(right, left + lag, "right").sum())
-            found[place] = up_to[hi] - up_to[lo - 1]
-    return found
+            comparisons[place] = up_to[hi] - up_to[lo - 1]
+    return comparisons

@@ -27,7 +27,7 @@ _KEPT = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES)
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Rows that came to a join, what it compares for them in full, and how long they took to come; of long ago, less.
+    """Rows that came to a join, the comparisons of its full join, and the time it took; older ones count less.
 
     Args:
         left: Rows of the left side.
@@ -70,8 +70,8 @@ class JoinKnowledge:
         cells: Per cell, its share of the comparisons of the full join.
         partitions: How many were called in a micro-batch.
         last_rows: Rows that its streams were offered in the last micro-batch.
-        weight: What results are worth, as a text that says the same by the same; None: all the same.
-        found: Results per comparison, where they have a weight; None: `yields` are.
+        weight: The weight of results, as a canonical text; None: all count 1.
+        result_yields: Results per comparison, where they have a weight; None: `yields` are.
         arrived: How many rows came to it, and in which time.
         halves: What cells yield by every other micro-batch, and by those between: what is chosen by the one is judged
             by the other. The first is of those that come next.
@@ -94,7 +94,7 @@ class JoinKnowledge:
     partitions: int = 1
     last_rows: int = 0
     weight: str | None = None
-    found: Yields | None = None
+    result_yields: Yields | None = None
     arrived: Arrived = Arrived()
     halves: tuple[Yields, Yields]
     basic_multiple: int = 1
@@ -116,13 +116,13 @@ class JoinKnowledge:
             yields=unknown,
             cells=even,
             weight=weight,
-            found=None if weight is None else unknown,
+            result_yields=None if weight is None else unknown,
             halves=(unknown, unknown),
             prices=prices or LearnedPrices(),
         )
 
     def compared_share(self, event_seconds_per_second: float = 1.0) -> float:
-        """Return which share of the λ1·λ2·(w1 + w2) pairs whose lag is right the full join compares; 1 if unknown.
+        """Return the share that the full join compares of the λ1·λ2·(w1 + w2) pairs within its windows; 1 if unknown.
 
         Args:
             event_seconds_per_second: How fast event time goes by, which windows are of.
@@ -139,7 +139,7 @@ class JoinKnowledge:
     @property
     def results_per_comparison(self) -> Floats:
         """Of each cell, whatever they are worth."""
-        return np.array((self.found or self.yields).per_comparison)
+        return np.array((self.result_yields or self.yields).per_comparison)
 
     def full_seconds(self, offered_rows: int) -> float:
         """Return what the full join of a micro-batch takes of a core.
@@ -159,7 +159,7 @@ class JoinKnowledge:
 
     @property
     def choice_prices(self) -> Prices:
-        """What choices go by: a comparison is never taken to be free, for of what costs nothing all would be done."""
+        """The prices by which cells are chosen: a comparison always costs something, or all would be made."""
         learned = self.prices.prices
         return replace(learned, comparison=max(learned.comparison, _LEAST_COMPARISON_SECONDS))
 
@@ -194,7 +194,7 @@ class JoinKnowledge:
             prices=self.choice_prices,
             sampling=budget.sampling(micro_batch_id, sampling),
             seed=micro_batch_id,
-            found=self.found,
+            result_yields=self.result_yields,
             basic_multiple=self.basic_multiple,
         )
 
@@ -211,7 +211,9 @@ class JoinKnowledge:
             return self
         reads = self.basic_windows * self.basic_multiple / self.windows.cells
         expected = replace(self.expected(offered_rows), reads=(reads,) * self.windows.cells)
-        work = CellWork(expected=expected, yields=self.halves[0], prices=self.choice_prices, found=self.found)
+        work = CellWork(
+            expected=expected, yields=self.halves[0], prices=self.choice_prices, result_yields=self.result_yields
+        )
         spent = work_share * float(merged_work(work, of_multiple(self.windows, self.basic_multiple)).costs.sum())
         chosen = chosen_windows(work, self.halves[1], spent, multiple=self.basic_multiple)
         return replace(self, basic_multiple=chosen.basic_microseconds // self.windows.basic_microseconds)
@@ -255,7 +257,7 @@ class JoinKnowledge:
             self,
             yields=seen(self.yields, results=weight),
             halves=(last_half.faded(elapsed_seconds), seen(next_half, results=weight)),
-            found=self.found and seen(self.found, results=total(reports, "results")),
+            result_yields=self.result_yields and seen(self.result_yields, results=total(reports, "results")),
             prices=prices,
             density=float(expected.sum()) / could if tells else self.density,
             taken_share=rows / offered_rows if offered_rows else self.taken_share,
@@ -272,7 +274,7 @@ class JoinKnowledge:
         return {
             **self.yields.to_document(),
             "weight": self.weight,
-            "found": None if self.found is None else self.found.to_document(),
+            "found": None if self.result_yields is None else self.result_yields.to_document(),
             "squares": self.prices.squares.tolist(),
             "products": self.prices.products.tolist(),
             "arrived": asdict(self.arrived),
@@ -295,7 +297,7 @@ class JoinKnowledge:
         weight: str | None = None,
         prices: LearnedPrices | None = None,
     ) -> JoinKnowledge:
-        """Read what `to_document` wrote; of other windows, nothing is known, and of another weight, no yields.
+        """Read what `to_document` wrote; nothing of it holds for other windows, and no yields for another weight.
 
         Args:
             document: What it wrote.
@@ -306,8 +308,8 @@ class JoinKnowledge:
         initial = cls.initial(windows, weight, prices)
         if len(document["cells"]) != windows.cells:
             return initial
-        yields, found = Yields.from_document(document), document.get("found")
-        results = yields if found is None else Yields.from_document(found)
+        yields, yields_document = Yields.from_document(document), document.get("found")
+        results = yields if yields_document is None else Yields.from_document(yields_document)
         if weight is None:
             yields = results
         elif weight != document.get("weight"):
@@ -318,7 +320,7 @@ class JoinKnowledge:
             windows=windows,
             yields=yields,
             weight=weight,
-            found=None if weight is None else results,
+            result_yields=None if weight is None else results,
             prices=replace(
                 initial.prices,
                 squares=np.array(document["squares"]),
@@ -332,8 +334,8 @@ class JoinKnowledge:
         )
 
     def _comparisons(self, rows: float) -> Floats:
-        found: Floats = self.density * rows * (self.stored_rows + rows / 2) * np.array(self.cells)
-        return found
+        comparisons: Floats = self.density * rows * (self.stored_rows + rows / 2) * np.array(self.cells)
+        return comparisons
 
 
 def total(reports: Sequence[PartitionReport], counts: str) -> Floats:

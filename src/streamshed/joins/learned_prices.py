@@ -77,8 +77,8 @@ def _squares() -> Floats:
 class LearnedPrices:
     """seconds = fixed + row·rows + read·reads + comparison·comparisons + result·results, no price below 0.
 
-    Least squares over all micro-batches, the older the less, so that what differs little between micro-batches is not
-    told apart, but their sum is right.
+    Least squares over all micro-batches, older ones counting less. Prices of amounts that hardly vary between
+    micro-batches cannot be told apart; their sum is right.
 
     Args:
         squares: Σ amounts·amountsᵀ, faded.
@@ -119,11 +119,11 @@ class LearnedPrices:
             work: What it did.
             seconds: What it took, all included.
         """
-        kept, amounts = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES), work.amounts
+        decay, amounts = 0.5 ** (1.0 / HALF_LIFE_MICRO_BATCHES), work.amounts
         squares = _squares()
         return LearnedPrices(
-            kept * self.squares + np.outer(amounts, amounts) + (1.0 - kept) * squares,
-            kept * self.products + amounts * seconds + (1.0 - kept) * (squares @ self.believed),
+            decay * self.squares + np.outer(amounts, amounts) + (1.0 - decay) * squares,
+            decay * self.products + amounts * seconds + (1.0 - decay) * (squares @ self.believed),
             self.believed,
         )
 
@@ -135,8 +135,8 @@ class LearnedPrices:
         scale = np.sqrt(np.diag(self.squares))
         values, vectors = np.linalg.eigh(self.squares / np.outer(scale, scale))
         roots = np.sqrt(np.maximum(values, 1e-12))
-        found, _ = nnls(roots[:, None] * vectors.T, (vectors.T @ (self.products / scale)) / roots)
-        return dict(zip(GUESSED_SECONDS, (found / scale).tolist(), strict=True))
+        prices, _ = nnls(roots[:, None] * vectors.T, (vectors.T @ (self.products / scale)) / roots)
+        return dict(zip(GUESSED_SECONDS, (prices / scale).tolist(), strict=True))
 
     @property
     def prices(self) -> Prices:

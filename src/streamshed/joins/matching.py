@@ -49,8 +49,8 @@ def kernel_of(condition: Condition, clock: Clock) -> Kernel:
 def _inner_product(condition: InnerProduct, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
     if not len(left) or not len(right):
         return NO_PAIRS
-    found = pairs_by_index(condition.threshold, left, right, intervals, weighted=True)
-    return truly_joined(condition, left, right, found)
+    pairs = pairs_by_index(condition.threshold, left, right, intervals, weighted=True)
+    return truly_joined(condition, left, right, pairs)
 
 
 @dataclass(slots=True)
@@ -98,9 +98,9 @@ class OverlapKernel:
         entries = touched_entries(left, right) * comparisons / (len(left) * len(right))
         begun = self.clock()
         if all_words * self.by_bits.seconds_per_unit <= entries * self.by_index.seconds_per_unit:
-            found = pairs_by_bits(self.condition.threshold, left, right, intervals)
+            pairs = pairs_by_bits(self.condition.threshold, left, right, intervals)
             self.by_bits.learn(all_words, self.clock() - begun)
         else:
-            found = pairs_by_index(self.condition.threshold, left, right, intervals, weighted=False)
+            pairs = pairs_by_index(self.condition.threshold, left, right, intervals, weighted=False)
             self.by_index.learn(entries, self.clock() - begun)
-        return truly_joined(self.condition, left, right, found)
+        return truly_joined(self.condition, left, right, pairs)

@@ -1,7 +1,7 @@
-"""Pairs summed up where they are found: what windows need of them, by slice, key and the queries that want them.
+"""Sums over pairs, made where pairs are found: by slice, key and the queries that want them.
 
-A value of one side counts as often as its row is in a pair. So pairs are counted once per row of that side, slice and
-what the other side says of it, and all sums are over these counts, which are fewer than pairs: eager aggregation.
+Eager aggregation: a row's value counts once for each of its pairs. So pairs are counted per row of the value's side,
+slice, and key and mask of the other side, and sums are made over these counts, which are fewer than pairs.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def slice_starts(edges: Sequence[Edge], times: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _Said:
-    """What rows of one side say to a class.
+    """What a class takes from the rows of one side: masks and keys.
 
     Args:
         masks: Per row, the bits that it passes; None: it has no say in it.
@@ -113,22 +113,32 @@ class _Said:
     keys: Ints | None
 
     @classmethod
-    def of(cls, one: SummedClass, pairs: Paired, side: Side) -> _Said:
+    def of(cls, summed: SummedClass, pairs: Paired, side: Side) -> _Said:
         rows = pairs.rows[side]
-        own = [_codes(rows, part) for part in one.keys if part.side is side]
+        part_codes = [_codes(rows, part) for part in summed.keys if part.side is side]
         if pairs.sampled is not None and pairs.sampled[0] is side:
-            own.append(pairs.sampled[1])
-        keys = pd.factorize(_combined(own))[0].astype(np.int64) if len(own) > 1 else own[0] if own else None
-        return cls(one.masks(rows, side), one.later_masks(rows), keys)
+            part_codes.append(pairs.sampled[1])
+        keys = (
+            pd.factorize(_combined(part_codes))[0].astype(np.int64)
+            if len(part_codes) > 1
+            else part_codes[0]
+            if part_codes
+            else None
+        )
+        return cls(summed.masks(rows, side), summed.later_masks(rows), keys)
 
     @cached_property
     def codes(self) -> Ints | None:
-        """Per row, a number for all that it says; None: nothing."""
-        masks = [pd.factorize(one)[0].astype(np.int64) for one in (self.masks, self.later_masks) if one is not None]
-        told = [*masks, *([] if self.keys is None else [self.keys])]
-        if not told:
+        """Per row, a number for its masks and key together; None: it has neither."""
+        masks = [
+            pd.factorize(numbers)[0].astype(np.int64)
+            for numbers in (self.masks, self.later_masks)
+            if numbers is not None
+        ]
+        part_codes = [*masks, *([] if self.keys is None else [self.keys])]
+        if not part_codes:
             return None
-        return told[0] if len(told) == 1 else pd.factorize(_combined(told))[0].astype(np.int64)
+        return part_codes[0] if len(part_codes) == 1 else pd.factorize(_combined(part_codes))[0].astype(np.int64)
 
     @cached_property
     def examples(self) -> Ints:
@@ -138,11 +148,11 @@ class _Said:
 
     def passed(self, places: Ints, is_later: Booleans) -> Ints | None:
         """Return the bits that rows pass, which may be the later ones; None: all."""
-        found = None if self.masks is None else self.masks[places]
+        masks = None if self.masks is None else self.masks[places]
         if self.later_masks is None:
-            return found
+            return masks
         later = np.where(is_later, self.later_masks[places], -1)
-        return later if found is None else found & later
+        return later if masks is None else masks & later
 
 
 @dataclass(frozen=True)
@@ -175,11 +185,11 @@ class _Counter:
         Of two rows the later one has the later slice.
         """
         if edges not in self._slices:
-            own = [slice_starts(edges, self.pairs.times(side)) for side in Side]
-            starts = np.unique(np.concatenate(own))
+            side_starts = [slice_starts(edges, self.pairs.times(side)) for side in Side]
+            starts = np.unique(np.concatenate(side_starts))
             left, right = (
                 np.searchsorted(starts, of_rows)[self.pairs.places[side]]
-                for side, of_rows in zip(Side, own, strict=True)
+                for side, of_rows in zip(Side, side_starts, strict=True)
             )
             self._slices[edges] = np.maximum(left, right).astype(np.int64), starts
         return self._slices[edges]
@@ -214,42 +224,42 @@ class _Counter:
         return _Counts(rows, said, of_slice, is_left_later, counts)
 
 
-def _of_class(one: SummedClass, counter: _Counter, separator: str) -> pa.Table:
-    side = Side.LEFT if one.value is None else one.value.side
+def _of_class(summed: SummedClass, counter: _Counter, separator: str) -> pa.Table:
+    side = Side.LEFT if summed.value is None else summed.value.side
     rows = counter.pairs.rows
-    mine, theirs = (_Said.of(one, counter.pairs, each) for each in (side, side.opposite))
-    counts = counter.counted(one.edges, side, theirs)
+    mine, theirs = (_Said.of(summed, counter.pairs, each) for each in (side, side.opposite))
+    counts = counter.counted(summed.edges, side, theirs)
     examples = theirs.examples[counts.said] if theirs.codes is not None else np.zeros(0, np.int64)
     masks = None
-    for each, said, own in ((side, mine, counts.rows), (side.opposite, theirs, examples)):
+    for each, said, row_places in ((side, mine, counts.rows), (side.opposite, theirs, examples)):
         is_later = counts.is_left_later if each is Side.LEFT else ~counts.is_left_later
-        masks = _and(masks, said.passed(own, is_later))
-    masks = np.full(len(counts.rows), one.every_bit) if masks is None else masks & one.every_bit
+        masks = _and(masks, said.passed(row_places, is_later))
+    masks = np.full(len(counts.rows), summed.every_bit) if masks is None else masks & summed.every_bit
     if not masks.all():
         counts, examples, masks = counts.chosen(masks != 0), examples[(masks != 0)[: len(examples)]], masks[masks != 0]
     if not len(masks):
         return SUMS.empty_table()
-    parts = [counts.slices, *([] if one.is_for_all else [pd.factorize(masks)[0].astype(np.int64)])]
+    parts = [counts.slices, *([] if summed.is_for_all else [pd.factorize(masks)[0].astype(np.int64)])]
     parts += [] if mine.keys is None else [mine.keys[counts.rows]]
     parts += [] if theirs.keys is None else [theirs.keys[examples]]
     groups, firsts = _grouped(parts)
     places = {side: counts.rows[firsts], side.opposite: examples[firsts[: len(examples)]]}
-    told = {
-        "instant": pa.array(counter.sliced(one.edges)[1][counts.slices[firsts]]),
-        "class_id": pa.array(np.full(len(firsts), one.class_id, np.int64)),
+    columns = {
+        "instant": pa.array(counter.sliced(summed.edges)[1][counts.slices[firsts]]),
+        "class_id": pa.array(np.full(len(firsts), summed.class_id, np.int64)),
         "mask": pa.array(masks[firsts]),
-        **_keys(one, counter.pairs, places, separator),
+        **_keys(summed, counter.pairs, places, separator),
         "sampling_codes": _sampling_codes(counter.pairs, places, len(firsts)),
         "rows": pa.array(whole_sums(counts.pairs, groups, len(firsts))),
     }
     wanted = Counted(counts.rows, counts.pairs, groups, len(firsts))
-    if one.value is None:
+    if summed.value is None:
         sums = no_sums(len(firsts))
     else:
-        if one.value_mask & one.every_bit != one.every_bit:
-            wanted = wanted.chosen((masks & one.value_mask) != 0)
-        sums = sums_of_values(one.value, rows[side], wanted, extremes=one.extremes)
-    return pa.Table.from_arrays([(told | sums)[name] for name in SUMS.names], schema=SUMS)
+        if summed.value_mask & summed.every_bit != summed.every_bit:
+            wanted = wanted.chosen((masks & summed.value_mask) != 0)
+        sums = sums_of_values(summed.value, rows[side], wanted, extremes=summed.extremes)
+    return pa.Table.from_arrays([(columns | sums)[name] for name in SUMS.names], schema=SUMS)
 
 
 def _and(masks: Ints | None, passed: Ints | None) -> Ints | None:
@@ -271,18 +281,18 @@ def _grouped(parts: Sequence[Ints]) -> tuple[Ints, Ints]:
     return (np.cumsum(there) - 1)[codes], places[there]
 
 
-def _keys(one: SummedClass, pairs: Paired, places: Mapping[Side, Ints], separator: str) -> dict[str, pa.Array]:
+def _keys(summed: SummedClass, pairs: Paired, places: Mapping[Side, Ints], separator: str) -> dict[str, pa.Array]:
     """The key of groups as state holds it: of one number, of text, of several texts, or of none."""
     count = len(next(iter(places.values())))
-    if not one.keys:
+    if not summed.keys:
         return {"key_long": pa.array(np.zeros(count, np.int64)), "key_text": pa.nulls(count, pa.string())}
     parts = [
-        one_chunk(pairs.rows[part.side].column(part.column)).take(pa.array(places[part.side])) for part in one.keys
+        one_chunk(pairs.rows[part.side].column(part.column)).take(pa.array(places[part.side])) for part in summed.keys
     ]
     if len(parts) > 1:
         joined = pc.binary_join_element_wise(*(part.cast(pa.string()) for part in parts), separator)
         return {"key_long": pa.nulls(count, pa.int64()), "key_text": joined}
-    if not one.keys[0].is_number:
+    if not summed.keys[0].is_number:
         return {"key_long": pa.nulls(count, pa.int64()), "key_text": parts[0].cast(pa.string())}
     missing = np.asarray(parts[0].is_null())
     return {"key_long": pa.array(as_wholes(parts[0]), mask=missing), "key_text": pa.nulls(count, pa.string())}
@@ -316,6 +326,6 @@ def _combined(columns: Sequence[Ints]) -> Ints:
 
 
 def _examples(codes: Ints, size: int) -> Ints:
-    found = np.zeros(size, np.int64)
-    found[codes] = np.arange(len(codes))
-    return found
+    examples = np.zeros(size, np.int64)
+    examples[codes] = np.arange(len(codes))
+    return examples

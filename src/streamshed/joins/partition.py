@@ -106,43 +106,30 @@ class JoinPartition:
             raise ValueError(f"the plan samples at code {plan.sampling_code}, but no side of the join is sampled")
         tables = {Side.LEFT: left, Side.RIGHT: right}
         new = self._prepared(left, right, plan.watermark_microseconds)
-        kept = {
-            side: one.rows.chosen(chosen_rows(one.rows.times, plan.keep_share, salt=DROPPED + side, seed=plan.seed))
-            for side, one in new.items()
-        }
-        if sampled is not None:
-            kept[sampled] = drawn_now(kept[sampled], plan.sampling_code)
+        admitted = self._admitted(new, plan)
         state = WindowState(self._windows, self._store, self._specification.columns)
         expired = state.expire(plan.watermark_microseconds)
         if plan.basic_multiple is not None:
             state.recut(plan.basic_multiple)
-        probe = Probe(self._specification, self._kernel, plan, kept, state)
-        found = probe.pairs()
+        probe = Probe(self._specification, self._kernel, plan, admitted, state)
+        pairs = probe.pairs()
         read = state.read
-        missed = self._missed(kept, state)
-        freed = self._keep(kept, state, plan)
+        missed = self._missed(admitted, state)
+        freed = self._keep(admitted, state, plan)
         lefts, rights = probe.rows[Side.LEFT], probe.rows[Side.RIGHT]
-        counts = {side: _side_counts(tables[side], new[side], kept[side]) for side in Side}
+        counts = {side: _side_counts(tables[side], new[side], admitted[side]) for side in Side}
         strata = None if sampled is None else Drawn.of(probe.rows[sampled].table).strata(plan.sampling_code)
         return JoinResult(
             left=lefts.payload,
             right=rights.payload,
-            left_places=found.places[0],
-            right_places=found.places[1],
-            left_microseconds=found.times[0],
-            right_microseconds=found.times[1],
+            left_places=pairs.places[0],
+            right_places=pairs.places[1],
+            left_microseconds=pairs.times[0],
+            right_microseconds=pairs.times[1],
             cells=probe.counter.counts(),
             left_counts=counts[Side.LEFT],
             right_counts=counts[Side.RIGHT],
-            state=StateCounts(
-                basic_windows_read=read,
-                basic_windows=len(state.directory.entries),
-                held=RowsBySide.of(state.directory),
-                bytes=state.directory.bytes,
-                released=RowsBySide.of(freed),
-                released_bytes=freed.bytes,
-                expired_rows=expired.rows,
-            ),
+            state=_state_counts(state.directory, freed, basic_windows_read=read, expired_rows=expired.rows),
             forgotten=ForgottenCounts(
                 comparisons=missed,
                 held=RowsBySide.of(state.forgotten),
@@ -153,14 +140,27 @@ class JoinPartition:
             strata=strata,
         )
 
+    def _admitted(self, new: Mapping[Side, Prepared], plan: JoinPlan) -> dict[Side, Rows]:
+        """The new rows that take part: not dropped, and in the sample where their side is sampled."""
+        admitted = {}
+        for side, arrived in new.items():
+            times = arrived.rows.times
+            admitted[side] = arrived.rows.chosen(
+                chosen_rows(times, plan.keep_share, salt=DROPPED + side, seed=plan.seed)
+            )
+        sampled = self._specification.sampled
+        if sampled is not None:
+            admitted[sampled] = drawn_now(admitted[sampled], plan.sampling_code)
+        return admitted
+
     def _full(self, probe: Probe, counts: Mapping[Side, SideCounts], held: Directory, code: int) -> FullJoin:
-        """What the micro-batch would have been without sampling, as far as rows in reach tell of those stored."""
+        """Estimate what the micro-batch would have been without sampling, from the rows in reach."""
         come, stored = [], []
         for side in Side:
-            received, kept = counts[side].received, sum(one.rows for one in held.of(side))
+            received, rows_in_store = counts[side].received, sum(entry.rows for entry in held.of(side))
             is_drawn = side is self._specification.sampled
             come.append(mean_weight([], code) * (received - counts[side].dropped) if is_drawn else received)
-            stored.append(probe.stored_weight * kept if is_drawn else kept)
+            stored.append(probe.stored_weight * rows_in_store if is_drawn else rows_in_store)
         return FullJoin(
             comparisons=probe.counter.full_comparisons,
             come=RowsBySide(*come),
@@ -191,12 +191,24 @@ class JoinPartition:
         return freed
 
 
-def _side_counts(table: pa.Table, new: Prepared, kept: Rows) -> SideCounts:
+def _state_counts(directory: Directory, freed: Directory, *, basic_windows_read: int, expired_rows: int) -> StateCounts:
+    return StateCounts(
+        basic_windows_read=basic_windows_read,
+        basic_windows=len(directory.entries),
+        held=RowsBySide.of(directory),
+        bytes=directory.bytes,
+        released=RowsBySide.of(freed),
+        released_bytes=freed.bytes,
+        expired_rows=expired_rows,
+    )
+
+
+def _side_counts(table: pa.Table, new: Prepared, admitted: Rows) -> SideCounts:
     return SideCounts(
         received=table.num_rows,
         late=new.late,
         without_time=new.without_time,
         unmatchable=new.unmatchable,
-        dropped=len(new.rows) - len(kept),
-        kept=len(kept),
+        dropped=len(new.rows) - len(admitted),
+        admitted=len(admitted),
     )

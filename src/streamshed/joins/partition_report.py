@@ -1,4 +1,4 @@
-"""What a partition of a join tells of a micro-batch to whoever plans the next one."""
+"""What a partition of a join reports of a micro-batch, to plan the next one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class PartitionReport:
     @classmethod
     def of(
         cls,
-        found: JoinResult,
+        join_result: JoinResult,
         expected: ExpectedComparisons | None,
         seconds: float,
         fragments: Fragments = WHOLE,
@@ -72,35 +72,35 @@ class PartitionReport:
         """Return the report on a result.
 
         Args:
-            found: The result.
+            join_result: The result.
             expected: What the full join would have compared; None: it was the full join, or a sample of its rows.
             seconds: What it took of a core.
             fragments: How the rows of the join are spread over partitions.
         """
-        cells, state = found.cells, found.state
-        late = RowsBySide(found.left_counts.late, found.right_counts.late)
+        cells, state = join_result.cells, join_result.state
+        late = RowsBySide(join_result.left_counts.late, join_result.right_counts.late)
         return cls(
-            work=MicroBatchWork.of(found, fragments),
+            work=MicroBatchWork.of(join_result, fragments),
             seconds=seconds,
-            expected=_told(found.full.comparisons if expected is None else expected.comparisons),
-            comparisons=_told(cells.comparisons),
-            results=_told(cells.results),
-            weight=_told(cells.weight),
+            expected=_as_tuple(join_result.full.comparisons if expected is None else expected.comparisons),
+            comparisons=_as_tuple(cells.comparisons),
+            results=_as_tuple(cells.results),
+            weight=_as_tuple(cells.weight),
             late_rows=late.counted_once(fragments),
-            full_rows=found.full.come.counted_once(fragments),
-            full_left_rows=RowsBySide(found.full.come.left, 0.0).counted_once(fragments),
-            full_stored_rows=found.full.held.counted_once(fragments),
-            sampling_rate=found.full.sampling_rate,
+            full_rows=join_result.full.come.counted_once(fragments),
+            full_left_rows=RowsBySide(join_result.full.come.left, 0.0).counted_once(fragments),
+            full_stored_rows=join_result.full.held.counted_once(fragments),
+            sampling_rate=join_result.full.sampling_rate,
             stored_rows=state.held.counted_once(fragments),
             stored_bytes=state.bytes,
             basic_windows=state.basic_windows,
             released_rows=state.released.counted_once(fragments),
-            missed_comparisons=_told(found.forgotten.comparisons),
-            forgotten_rows=found.forgotten.held.counted_once(fragments),
-            forgotten_bytes=found.forgotten.bytes,
-            missing_times=found.forgotten.times,
+            missed_comparisons=_as_tuple(join_result.forgotten.comparisons),
+            forgotten_rows=join_result.forgotten.held.counted_once(fragments),
+            forgotten_bytes=join_result.forgotten.bytes,
+            missing_times=join_result.forgotten.times,
         )
 
 
-def _told(counts: Floats) -> tuple[float, ...]:
+def _as_tuple(counts: Floats) -> tuple[float, ...]:
     return tuple(counts.tolist())

@@ -96,8 +96,8 @@ def plan_within(
 
     A share q = r·γ of new rows is compared over all lags; the selection f of the others has what is left:
     q·(full cost) + (1 − q)·(cost of the selection) = budget. So a cell is compared for q + (1 − q)·f of the rows. Where
-    q > 0, everything that is stored is read, whatever is selected, and that is paid first; but for a tenth of the
-    budget, so that something is compared.
+    q > 0, everything that is stored is read; that is paid first, with at most nine tenths of the budget, so that
+    something is compared.
 
     Args:
         policy: How to choose.

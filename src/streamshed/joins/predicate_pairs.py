@@ -23,7 +23,7 @@ def pairs_by_predicate(function: PairPredicate, left: Rows, right: Rows, interva
     Raises:
         ValueError: The function returns more or fewer truth values than there are pairs.
     """
-    lefts, rights, found = left.payload, right.payload, []
+    lefts, rights, pair_parts = left.payload, right.payload, []
     for interval in intervals:
         starts, stops = reach(left.times, right.times, interval)
         counts = stops - starts
@@ -34,16 +34,16 @@ def pairs_by_predicate(function: PairPredicate, left: Rows, right: Rows, interva
             of, theirs = expanded(starts[a:b], counts[a:b])
             mine = of + a
             if len(mine):
-                kept = _asked(function, lefts.take(pa.array(mine)), rights.take(pa.array(theirs)))
-                found.append((mine[kept], theirs[kept]))
-    return concatenated(found)
+                joins = _verdicts(function, lefts.take(pa.array(mine)), rights.take(pa.array(theirs)))
+                pair_parts.append((mine[joins], theirs[joins]))
+    return concatenated(pair_parts)
 
 
-def _asked(function: PairPredicate, lefts: pa.Table, rights: pa.Table) -> np.ndarray:
-    told = function(lefts, rights)
-    if isinstance(told, pa.Array | pa.ChunkedArray):
-        told = np.asarray(told.fill_null(fill_value=False))
-    joins = np.asarray(told, np.bool_)
+def _verdicts(function: PairPredicate, lefts: pa.Table, rights: pa.Table) -> np.ndarray:
+    verdicts = function(lefts, rights)
+    if isinstance(verdicts, pa.Array | pa.ChunkedArray):
+        verdicts = np.asarray(verdicts.fill_null(fill_value=False))
+    joins = np.asarray(verdicts, np.bool_)
     if joins.shape != (lefts.num_rows,):
         raise ValueError(
             f"the predicate of a join returned an array of shape {joins.shape} for {lefts.num_rows} pairs,"

@@ -56,10 +56,10 @@ def prepared(specification: JoinSpecification, side: Side, table: pa.Table, wate
     features, can_match = _features(specification.condition, side, table)
     for name, column in {TIME: pa.array(numbers), **features}.items():
         table = table.append_column(name, column)
-    kept = np.flatnonzero(in_time & can_match)
-    kept = kept[np.argsort(numbers[kept], kind="stable")]
+    joinable = np.flatnonzero(in_time & can_match)
+    joinable = joinable[np.argsort(numbers[joinable], kind="stable")]
     return Prepared(
-        rows=Rows(table.take(pa.array(kept)).combine_chunks()),
+        rows=Rows(table.take(pa.array(joinable)).combine_chunks()),
         late=int((has_time & ~in_time).sum()),
         without_time=int((~has_time).sum()),
         unmatchable=int((in_time & ~can_match).sum()),
@@ -74,8 +74,8 @@ def _features(condition: Condition, side: Side, table: pa.Table) -> tuple[dict[s
             columns = [_column(table, name, side) for name in (condition.left if is_left else condition.right)]
             complete = np.logical_and.reduce([np.asarray(column.is_valid()) for column in columns])
             codes = np.zeros(len(complete), np.int64)
-            known = pa.array(complete)
-            codes[complete] = key_codes([column.filter(known) for column in columns])
+            complete_mask = pa.array(complete)
+            codes[complete] = key_codes([column.filter(complete_mask) for column in columns])
             return {CODE: pa.array(codes)}, complete
         case Overlap():
             items = item_columns(_column(table, condition.left if is_left else condition.right, side))[ITEMS]
@@ -98,8 +98,8 @@ def _check_weighted(kind: pa.DataType) -> None:
 
 def _column(table: pa.Table, name: str, side: Side) -> pa.Array:
     if name not in table.column_names:
-        known = ", ".join(table.column_names)
-        raise InvalidNetworkError(f"the {side.name.lower()} side of a join has no column {name!r}; it has {known}")
+        names = ", ".join(table.column_names)
+        raise InvalidNetworkError(f"the {side.name.lower()} side of a join has no column {name!r}; it has {names}")
     return one_chunk(table.column(name))
 
 

@@ -86,33 +86,36 @@ class Probe:
 
     def pairs(self) -> Found:
         """Return the pairs that join, by their places in `rows`; to be asked once."""
-        found = list(self._found())
-        return Found(concatenated([one.places for one in found]), concatenated([one.times for one in found]))
+        products = list(self._products())
+        return Found(
+            concatenated([product.places for product in products]),
+            concatenated([product.times for product in products]),
+        )
 
-    def _found(self) -> Iterator[Found]:
+    def _products(self) -> Iterator[Found]:
         """New rows with stored ones, and of two new rows the later one with the earlier."""
         (old_left, new_left), (old_right, new_right) = self._scales[Side.LEFT], self._scales[Side.RIGHT]
-        for one in self._groups[Side.LEFT]:
-            yield self._product(one, self._old[Side.RIGHT], one.cells, new_left * old_right)
-            yield self._product(one, self._new[Side.RIGHT], self._of(Side.RIGHT, one), new_left * new_right)
-        for one in self._groups[Side.RIGHT]:
-            yield self._product(self._old[Side.LEFT], one, one.cells, old_left * new_right)
-            yield self._product(self._new[Side.LEFT], one, self._of(Side.LEFT, one), new_left * new_right)
+        for group in self._groups[Side.LEFT]:
+            yield self._product(group, self._old[Side.RIGHT], group.cells, new_left * old_right)
+            yield self._product(group, self._new[Side.RIGHT], self._of(Side.RIGHT, group), new_left * new_right)
+        for group in self._groups[Side.RIGHT]:
+            yield self._product(self._old[Side.LEFT], group, group.cells, old_left * new_right)
+            yield self._product(self._new[Side.LEFT], group, self._of(Side.LEFT, group), new_left * new_right)
 
     def _of(self, side: Side, group: _Group) -> tuple[int, ...]:
         """The cells of a window that rows are compared over: those of earlier rows of its side."""
-        own = self._windows.cells_of_side(side)
-        return tuple(cell for cell in group.cells if cell in own)
+        side_cells = self._windows.cells_of_side(side)
+        return tuple(cell for cell in group.cells if cell in side_cells)
 
     def _product(self, left: _Group, right: _Group, cells: Sequence[int], scale: float) -> Found:
         mine, theirs = NO_PAIRS
         if cells and len(left.rows) and len(right.rows):
             mine, theirs = self._kernel(left.rows, right.rows, self._lags(cells))
-        found = Found((left.places[mine], right.places[theirs]), (left.rows.times[mine], right.rows.times[theirs]))
-        lags = found.times[1] - found.times[0]
-        weights = self._weights(found.places)
+        pairs = Found((left.places[mine], right.places[theirs]), (left.rows.times[mine], right.rows.times[theirs]))
+        lags = pairs.times[1] - pairs.times[0]
+        weights = self._weights(pairs.places)
         self.counter.add(left.rows.times, right.rows.times, cells, lags, weights, scale=scale)
-        return found
+        return pairs
 
     def _lags(self, cells: Sequence[int]) -> list[LagInterval]:
         return merged([self._windows.cell_intervals[cell] for cell in cells])
@@ -136,27 +139,27 @@ class Probe:
             return [_Group(rows, np.arange(len(rows)), cells)]
         costs = 1.0 + self._earlier_rows(side.opposite, rows.times, others)
         draws = row_draws(rows.times, salt=COMPARED + side, seed=self._plan.seed, costs=costs)
-        found = []
+        groups = []
         for below, share in pairwise(sorted({0.0, *fractions})):
             which = (draws >= below) & (draws < share)
             compared = tuple(cell for cell in cells if fractions[cell] >= share)
-            found.append(_Group(rows.chosen(which), np.flatnonzero(which), compared))
-        return found
+            groups.append(_Group(rows.chosen(which), np.flatnonzero(which), compared))
+        return groups
 
     def _earlier_rows(self, side: Side, times: Ints, new: Ints) -> Floats:
         """How many earlier rows of a side are in its window, as seen from some times, as far as the directory tells."""
         since, until = times - self._windows.length(side), times + int(side is Side.LEFT)
         stored = self._state.directory.rows_before(side, np.stack([since, until]))
-        found: Floats = np.searchsorted(new, until) - np.searchsorted(new, since) + stored[1] - stored[0]
-        return found
+        earlier_rows: Floats = np.searchsorted(new, until) - np.searchsorted(new, since) + stored[1] - stored[0]
+        return earlier_rows
 
     def _stored(self, side: Side, groups: Sequence[_Group]) -> list[Rows]:
         """The stored rows of a side that new rows of the other are compared with."""
-        found = self._state.probed(side, [(one.rows.times, self._lags(one.cells)) for one in groups])
+        stored_rows = self._state.probed(side, [(group.rows.times, self._lags(group.cells)) for group in groups])
         if side is not self._specification.sampled:
-            return found
-        self.stored_weight = mean_weight(found, 0)
-        return passing(found, self._plan.sampling_code)
+            return stored_rows
+        self.stored_weight = mean_weight(stored_rows, 0)
+        return passing(stored_rows, self._plan.sampling_code)
 
     def _scale(self, side: Side, several: Sequence[Rows]) -> float:
         return mean_weight(several, self._plan.sampling_code) if side is self._specification.sampled else 1.0

@@ -1,4 +1,4 @@
-"""What a row that is kept still promises, for the memory and the time that it takes."""
+"""What a stored row promises: the results that it still yields, for the time that it is kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamshed.joins.side import Side
 
 
 def promises(windows: JoinWindows, per_comparison: Sequence[float], side: Side, ages: Ints) -> Floats:
-    """Return what rows still yield a microsecond that they are kept, if they are kept for as long as is best.
+    """Return the results that rows still yield per microsecond of being kept, if each is kept for the best time.
 
     With o_ij for lags as rows age, that of a row of age a is max over T of ∫ o over [a, T) ÷ (T − a), 0 once its window
     is over: rows that have passed a peak promise little, those before it the more the nearer it is. To keep the rows of
@@ -43,7 +43,7 @@ def promises(windows: JoinWindows, per_comparison: Sequence[float], side: Side, 
     starts, ends = lags.min(axis=1), lags.max(axis=1) + 1
     yields = np.array(per_comparison)[list(cells)]
     left = np.maximum(ends - np.maximum(starts, ages[:, None]), 0)
-    found = np.cumsum(left * yields, axis=1)
-    kept = ends - ages[:, None]
-    best: Floats = np.where(kept > 0, found / np.maximum(kept, 1), 0.0).max(axis=1)
+    yields_so_far = np.cumsum(left * yields, axis=1)
+    stay = ends - ages[:, None]
+    best: Floats = np.where(stay > 0, yields_so_far / np.maximum(stay, 1), 0.0).max(axis=1)
     return best

@@ -24,5 +24,5 @@ def random_drop(work: CellWork, budget: float) -> Selection:
         return Selection(ones, 0.0)
     among_new = total * sum(work.expected.among_new) / max(1.0, comparisons)
     with_stored = total - among_new
-    kept = 2.0 * budget / (with_stored + math.sqrt(with_stored**2 + 4.0 * among_new * budget))
-    return Selection(ones, min(1.0, kept))
+    keep_share = 2.0 * budget / (with_stored + math.sqrt(with_stored**2 + 4.0 * among_new * budget))
+    return Selection(ones, min(1.0, keep_share))

@@ -50,12 +50,13 @@ class Release:
 def released(directory: Directory, forgotten: Directory, windows: JoinWindows, limit: MemoryLimit) -> Release:
     """Return what to release, least promise per byte first, until the rest fits.
 
-    What a basic window promises is its rows times the `promises` of its last one, times the rate of the other side's
-    rows. Of equals the older goes first; all are while nothing is known of yields. Now is as far as both sides have
-    come, so that a clock that is ahead on one side makes no row of the other look old.
+    A basic window promises its number of rows × the `promises` of its last row × the rows per microsecond of the other
+    side. Of equal ones the older goes first; while nothing is known of yields, all are equal. *Now* is the time that
+    both sides have reached, so that a clock that is ahead on one side makes no row of the other look old.
 
-    What no row that is kept lives to see, nobody learns: so the oldest rows of either side stay until their window is
-    over, in a tenth of the limit (`explorers`). Once they have left, the oldest of the others take their place.
+    Yields of large lags can only be learned from old rows. So a tenth of the limit is for the oldest rows of either
+    side, which stay until their window is over (`explorers`). Once they have left, the oldest of the others take their
+    place.
 
     Args:
         directory: What is stored.
@@ -67,10 +68,10 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
         >>> from streamshed.joins.yields import Yields
         >>> windows = JoinWindows(20, 20, 10)
         >>> older, left, right = (1, 0, 5, 100, 0, 9), (1, 1, 5, 100, 10, 19), (2, 1, 5, 100, 10, 19)
-        >>> directory = Directory(tuple(Stored(*one) for one in (older, left, right)))
+        >>> directory = Directory(tuple(Stored(*entry) for entry in (older, left, right)))
         >>> late_peak = Yields((1000.0,) * 4, (1.0, 90.0, 1.0, 1.0))
         >>> gone = released(directory, Directory(), windows, MemoryLimit(bytes=100, yields=late_peak))
-        >>> [one[:2] for one in gone.whole], [(cut.of[:2], cut.bytes, cut.keeps_younger) for cut in gone.cuts]
+        >>> [entry[:2] for entry in gone.whole], [(cut.of[:2], cut.bytes, cut.keeps_younger) for cut in gone.cuts]
         ([(1, 1)], [((2, 1), 5, False), ((1, 0), 95, True)])
     """
     excess = directory.bytes - limit.bytes
@@ -78,33 +79,33 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
         return Release()
     now = _now(directory)
     entries = directory.entries
-    first, last = (np.array([one[place] for one in entries], np.int64) for place in (4, 5))
-    known = limit.yields.per_comparison
-    per_comparison = known if any(known) else (1.0,) * windows.cells
+    first, last = (np.array([entry[place] for entry in entries], np.int64) for place in (4, 5))
+    per_comparison_seen = limit.yields.per_comparison
+    per_comparison = per_comparison_seen if any(per_comparison_seen) else (1.0,) * windows.cells
     of_first, of_last = (_per_row(directory, forgotten, windows, per_comparison, now - at) for at in (first, last))
-    density = of_last * [one.rows / one.bytes for one in entries]
+    density = of_last * [entry.rows / entry.bytes for entry in entries]
     staying = explorers(directory, windows, int(_EXPLORING * limit.bytes))
     whole: list[Stored] = []
     cuts: list[Cut] = []
     for place in np.lexsort((last, density)).tolist():
-        one = entries[place]
-        stays = staying.get(one, 0)
-        if one.bytes > excess + _WORTH_CUTTING * limit.bytes:
-            stays = max(stays, one.bytes - excess)
-        if stays >= one.bytes:
+        entry = entries[place]
+        stays = staying.get(entry, 0)
+        if entry.bytes > excess + _WORTH_CUTTING * limit.bytes:
+            stays = max(stays, entry.bytes - excess)
+        if stays >= entry.bytes:
             continue
         if stays:
-            cuts.append(Cut(one, stays, keeps_younger=bool(of_last[place] >= of_first[place])))
+            cuts.append(Cut(entry, stays, keeps_younger=bool(of_last[place] >= of_first[place])))
         else:
-            whole.append(one)
-        excess -= one.bytes - stays
+            whole.append(entry)
+        excess -= entry.bytes - stays
         if excess <= 0:
             break
     return Release(tuple(whole), tuple(cuts))
 
 
 def explorers(directory: Directory, windows: JoinWindows, size: int) -> dict[Stored, int]:
-    """Return the oldest basic windows of either side that have a size, half of it each, and what of them stays.
+    """Return the bytes that stay of the oldest basic windows of both sides, each side with half of a size.
 
     Args:
         directory: What is stored.
@@ -113,37 +114,37 @@ def explorers(directory: Directory, windows: JoinWindows, size: int) -> dict[Sto
 
     Example:
         >>> directory = Directory(tuple(Stored(1, n, 5, 100, 10 * n, 10 * n + 9) for n in range(3)))
-        >>> [(one.number, stays) for one, stays in explorers(directory, JoinWindows(15, 0, 10), 150).items()]
+        >>> [(entry.number, stays) for entry, stays in explorers(directory, JoinWindows(15, 0, 10), 150).items()]
         [(1, 100), (2, 50)]
     """
     sides = [side for side in Side if windows.length(side)]
-    found = {}
+    stays = {}
     for side in sides:
         left = size // len(sides)
-        for one in directory.of(side):
-            if one.last_microseconds > _now(directory) - windows.length(side) and left:
-                found[one] = min(left, one.bytes)
-                left -= found[one]
-    return found
+        for entry in directory.of(side):
+            if entry.last_microseconds > _now(directory) - windows.length(side) and left:
+                stays[entry] = min(left, entry.bytes)
+                left -= stays[entry]
+    return stays
 
 
 def _now(directory: Directory) -> int:
-    """As far as both sides have come."""
-    latest = [max(one.last_microseconds for one in own) for side in Side if (own := directory.of(side))]
+    """The time that both sides have reached."""
+    latest = [max(entry.last_microseconds for entry in of_side) for side in Side if (of_side := directory.of(side))]
     return min(latest)
 
 
 def _per_row(
     directory: Directory, forgotten: Directory, windows: JoinWindows, per_comparison: tuple[float, ...], ages: Ints
 ) -> Floats:
-    """What a row of each basic window promises a microsecond, by its age."""
-    sides = np.array([one.side for one in directory.entries])
-    found = np.zeros(len(ages))
+    """What a row of each basic window promises per microsecond, by its age."""
+    sides = np.array([entry.side for entry in directory.entries])
+    promised = np.zeros(len(ages))
     for side in Side:
-        rate = _rows_per_microsecond(side.opposite, directory, forgotten, windows)
-        own = sides == side
-        found[own] = rate * promises(windows, per_comparison, side, ages[own])
-    return found
+        rows_per_microsecond = _rows_per_microsecond(side.opposite, directory, forgotten, windows)
+        of_side = sides == side
+        promised[of_side] = rows_per_microsecond * promises(windows, per_comparison, side, ages[of_side])
+    return promised
 
 
 def _rows_per_microsecond(side: Side, directory: Directory, forgotten: Directory, windows: JoinWindows) -> float:

@@ -35,7 +35,7 @@ class Rows:
     def joined(cls, several: Sequence[Rows]) -> Rows:
         """Return the rows of several, which must be in order of time; at least one.
 
-        What results with them are worth is told as the last of them tell it.
+        They have the columns of the last of them for the weight of results.
         """
         if len(several) == 1:
             return several[0]
@@ -67,17 +67,17 @@ class Rows:
     @cached_property
     def item_starts(self) -> Ints:
         """Where each row's items begin in `items`, and where the last row's end."""
-        return _starts(self._one(ITEMS))
+        return _starts(self._column(ITEMS))
 
     @cached_property
     def items(self) -> Ints:
         """The codes of the items of all rows; each row's are different from one another."""
-        return np.asarray(self._one(ITEMS).flatten())
+        return np.asarray(self._column(ITEMS).flatten())
 
     @cached_property
     def weights(self) -> Floats:
         """The weight of each item."""
-        return np.asarray(self._one(WEIGHTS).flatten())
+        return np.asarray(self._column(WEIGHTS).flatten())
 
     @property
     def payload(self) -> pa.Table:
@@ -102,30 +102,37 @@ class Rows:
         if self.payload.schema.equals(columns):
             return self
         there = set(self.table.column_names)
-        own = [self.table.column(one.name) if one.name in there else pa.nulls(len(self), one.type) for one in columns]
-        ours = [one for one in self.table.schema if one.name.startswith("#")]
-        schema = pa.schema([*columns, *ours])
-        return Rows(pa.Table.from_arrays([*own, *(self.table.column(one.name) for one in ours)], schema=schema))
+        payload_columns = [
+            self.table.column(field.name) if field.name in there else pa.nulls(len(self), field.type)
+            for field in columns
+        ]
+        feature_fields = [field for field in self.table.schema if field.name.startswith("#")]
+        schema = pa.schema([*columns, *feature_fields])
+        return Rows(
+            pa.Table.from_arrays(
+                [*payload_columns, *(self.table.column(field.name) for field in feature_fields)], schema=schema
+            )
+        )
 
     def _numbers(self, name: str) -> Ints:
-        return np.asarray(self._one(name))
+        return np.asarray(self._column(name))
 
-    def _one(self, name: str) -> pa.Array:
+    def _column(self, name: str) -> pa.Array:
         return one_chunk(self.table.column(name))
 
 
 def _with_worth_of(schema: pa.Schema, table: pa.Table) -> pa.Table:
-    """Rows that were kept when results had another weight, or none: what they add to this one is null."""
-    own = [name for name in table.column_names if not name.startswith(WORTH)]
-    wanted = [one for one in schema if one.name.startswith(WORTH)]
-    if len(own) == table.num_columns and not wanted:
+    """Give rows the columns for the weight of results that a schema has, null where they lack them."""
+    names = [name for name in table.column_names if not name.startswith(WORTH)]
+    wanted = [field for field in schema if field.name.startswith(WORTH)]
+    if len(names) == table.num_columns and not wanted:
         return table
-    told = table.select(own)
-    for one in wanted:
-        is_known = one.name in table.column_names
-        column = table.column(one.name) if is_known else pa.nulls(table.num_rows, one.type)
-        told = told.append_column(one, column)
-    return told.select(schema.names)
+    widened = table.select(names)
+    for field in wanted:
+        is_known = field.name in table.column_names
+        column = table.column(field.name) if is_known else pa.nulls(table.num_rows, field.type)
+        widened = widened.append_column(field, column)
+    return widened.select(schema.names)
 
 
 def _starts(lists: pa.Array) -> Ints:

@@ -1,4 +1,4 @@
-"""What a shedding policy is told, and what it answers."""
+"""What a shedding policy is given, and its choice."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class CellWork:
         expected: What comparing over all lags would take.
         yields: What comparisons yield, by weight where results have one.
         prices: What they cost.
-        found: Results per comparison, where they have a weight; None: `yields` are.
+        result_yields: Results per comparison, where they have a weight; None: `yields` are.
     """
 
     expected: ExpectedComparisons
     yields: Yields
     prices: Prices = Prices()
-    found: Yields | None = None
+    result_yields: Yields | None = None
 
     @property
     def costs(self) -> Floats:
         """What each cell costs: a·comparisons + e·results + s·reads."""
         comparisons = self.expected.comparisons
-        results = comparisons * np.array((self.found or self.yields).per_comparison)
+        results = comparisons * np.array((self.result_yields or self.yields).per_comparison)
         reads = np.array(self.expected.reads)
         total: Floats = comparisons * self.prices.comparison + results * self.prices.result + reads * self.prices.read
         return total

@@ -27,7 +27,7 @@ class BasicWindowStore(Protocol):
 
 @dataclass(slots=True)
 class MemoryStore:
-    """A store in memory, which counts what is read.
+    """A store in memory that counts what is read.
 
     Args:
         blobs: What is stored.

@@ -107,10 +107,11 @@ def _masks(rows: pa.Table, columns: Sequence[tuple[str, ...]]) -> Ints | None:
     if not any(columns):
         return None
     passed = {
-        name: np.asarray(one_chunk(rows.column(name)).fill_null(False)) for name in {n for own in columns for n in own}
+        name: np.asarray(one_chunk(rows.column(name)).fill_null(False))
+        for name in {n for names in columns for n in names}
     }
     masks = np.zeros(rows.num_rows, np.int64)
-    for bit, own in enumerate(columns):
-        passes = np.logical_and.reduce([passed[name] for name in own], initial=True) if own else True
+    for bit, names in enumerate(columns):
+        passes = np.logical_and.reduce([passed[name] for name in names], initial=True) if names else True
         masks |= np.where(passes, np.int64(1 << bit), np.int64(0))
     return masks

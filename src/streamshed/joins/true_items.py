@@ -15,7 +15,7 @@ from streamshed.joins.rows import Rows
 
 
 def truly_joined(condition: Overlap | InnerProduct, left: Rows, right: Rows, pairs: Pairs) -> Pairs:
-    """Return the pairs that join by their items, of those that do by the items' codes.
+    """Return the pairs that join by their items, of the pairs that join by the codes of these.
 
     The items of rows that are in a pair are numbered one by one. As many numbers as codes mean that no code stands for
     two items; else the products of the pairs are computed anew.

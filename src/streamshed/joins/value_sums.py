@@ -70,26 +70,26 @@ def sums_of_values(value: SummedValue, rows: pa.Table, counted: Counted, *, extr
     groups, size = counted.groups, counted.size
     present = whole_sums(counted.times, groups, size)
     none = present == 0
-    own = numbers[counted.places]
+    values = numbers[counted.places]
     with np.errstate(over="ignore", invalid="ignore"):
-        total = own * counted.times
-        found = {
+        total = values * counted.times
+        columns = {
             "present": pa.array(present),
             "total": _nullable(np.bincount(groups, total, size), none),
-            "squares": _nullable(np.bincount(groups, total * own, size), none),
+            "squares": _nullable(np.bincount(groups, total * values, size), none),
             "sizes": _nullable(np.bincount(groups, np.abs(total), size), none),
         }
     if wholes is not None:
         whole = wholes[counted.places]
         low, high = whole & _LOW_BITS, whole >> 32
-        found["sum_low"] = _nullable(whole_sums(low * counted.times, groups, size), none)
-        found["sum_high"] = _nullable(whole_sums(high * counted.times, groups, size), none)
+        columns["sum_low"] = _nullable(whole_sums(low * counted.times, groups, size), none)
+        columns["sum_high"] = _nullable(whole_sums(high * counted.times, groups, size), none)
         if extremes:
-            found["least_long"] = _nullable(_least(whole, groups, size), none)
-            found["greatest_long"] = _nullable(~_least(~whole, groups, size), none)
+            columns["least_long"] = _nullable(_least(whole, groups, size), none)
+            columns["greatest_long"] = _nullable(~_least(~whole, groups, size), none)
     if extremes:
-        found |= _extremes(own, groups, none)
-    return no_sums(size) | found
+        columns |= _extremes(values, groups, none)
+    return no_sums(size) | columns
 
 
 def no_sums(size: int) -> dict[str, pa.Array]:
@@ -113,18 +113,18 @@ def whole_sums(values: Ints, groups: Ints, size: int) -> Ints:
 
 
 def _least(values: Ints, groups: Ints, size: int) -> Ints:
-    found = np.full(size, np.iinfo(np.int64).max)
-    np.minimum.at(found, groups, values)
-    return found
+    least = np.full(size, np.iinfo(np.int64).max)
+    np.minimum.at(least, groups, values)
+    return least
 
 
-def _extremes(own: Floats, groups: Ints, none: Booleans) -> dict[str, pa.Array]:
+def _extremes(values: Floats, groups: Ints, none: Booleans) -> dict[str, pa.Array]:
     size = len(none)
-    is_number = ~np.isnan(own)
+    is_number = ~np.isnan(values)
     least, greatest = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(least, groups[is_number], own[is_number])
+    np.minimum.at(least, groups[is_number], values[is_number])
     with np.errstate(invalid="ignore"):
-        np.maximum.at(greatest, groups, own)
+        np.maximum.at(greatest, groups, values)
     is_some = np.bincount(groups[is_number], minlength=size) > 0
     return {
         "least_number": _nullable(np.where(is_some, least, np.nan), none),
@@ -133,7 +133,7 @@ def _extremes(own: Floats, groups: Ints, none: Booleans) -> dict[str, pa.Array]:
 
 
 def _taken(value: SummedValue, rows: pa.Table) -> tuple[Ints | None, Floats, Booleans]:
-    """Each row's value as a whole number, where it is one, and as a floating-point one; and whether it is there."""
+    """Each row's value as a whole number if it is one (else None), as a floating-point one, and whether it is there."""
     column = one_chunk(rows.column(value.column))
     is_there = np.asarray(column.is_valid())
     if value.form is ValueForm.PRESENCE:

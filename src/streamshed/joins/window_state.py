@@ -77,8 +77,8 @@ class WindowState:
 
     def remove(self, gone: Sequence[Stored]) -> Directory:
         """Forget basic windows; return what they were."""
-        for one in gone:
-            self._store.remove((one.side, one.number))
+        for stored in gone:
+            self._store.remove((stored.side, stored.number))
         self.directory = self.directory.without(gone)
         return Directory(tuple(gone))
 
@@ -94,13 +94,13 @@ class WindowState:
         if not len(rows):
             return
         numbers = rows.times // self._basic_microseconds
-        known = {one.number: one for one in self.directory.of(side)}
+        stored_by_number = {stored.number: stored for stored in self.directory.of(side)}
         edges = np.append(np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1)), len(rows)).tolist()
         changed = []
         for start, stop in pairwise(edges):
             number, part = int(numbers[start]), rows.part(start, stop)
-            if number in known:
-                part = _in_order(Rows.joined([self._rows(known[number]), part]))
+            if number in stored_by_number:
+                part = _in_order(Rows.joined([self._rows(stored_by_number[number]), part]))
             blob = part.to_blob()
             self._store.put((int(side), number), blob)
             changed.append(Stored(int(side), number, len(part), len(blob), int(part.times[0]), int(part.times[-1])))
@@ -134,28 +134,28 @@ class WindowState:
 
     def _cut(self, cut: Cut) -> Stored:
         """Leave of a basic window what may stay; return what is given up."""
-        one, key = cut.of, cut.of[:2]
+        stored, key = cut.of, cut.of[:2]
         self._read.pop(key, None)
-        rows, blob = self._rows(one), b""
-        left = len(rows) * cut.bytes // one.bytes
+        rows, blob = self._rows(stored), b""
+        left = len(rows) * cut.bytes // stored.bytes
         while left and len(blob := _end(rows, left, is_younger=cut.keeps_younger).to_blob()) > cut.bytes:
             left = min(left - 1, left * cut.bytes // len(blob))
         if not left:
-            self.remove([one])
-            return one
-        kept = _end(rows, left, is_younger=cut.keeps_younger)
+            self.remove([stored])
+            return stored
+        staying = _end(rows, left, is_younger=cut.keeps_younger)
         gone = _end(rows, len(rows) - left, is_younger=not cut.keeps_younger)
         self._store.put(key, blob)
-        self.directory = self.directory.updated([_entry(one, kept, len(blob))])
-        return _entry(one, gone, one.bytes - len(blob))
+        self.directory = self.directory.updated([_entry(stored, staying, len(blob))])
+        return _entry(stored, gone, stored.bytes - len(blob))
 
-    def _rows(self, one: Stored) -> Rows:
-        key = (one.side, one.number)
+    def _rows(self, stored: Stored) -> Rows:
+        key = (stored.side, stored.number)
         if key not in self._read:
             blob = self._store.get(key)
             if blob is None:
                 raise KeyError(f"basic window {key} of a join is in the directory but not in its store")
-            rows, columns = Rows.from_blob(blob), self._columns.get(Side(one.side))
+            rows, columns = Rows.from_blob(blob), self._columns.get(Side(stored.side))
             self._read[key] = rows if columns is None else rows.with_columns(columns)
         return self._read[key]
 
@@ -164,8 +164,8 @@ def _end(rows: Rows, count: int, *, is_younger: bool) -> Rows:
     return rows.part(len(rows) - count, len(rows)) if is_younger else rows.part(0, count)
 
 
-def _entry(one: Stored, rows: Rows, size: int) -> Stored:
-    return one._replace(
+def _entry(stored: Stored, rows: Rows, size: int) -> Stored:
+    return stored._replace(
         rows=len(rows), bytes=size, first_microseconds=int(rows.times[0]), last_microseconds=int(rows.times[-1])
     )
 

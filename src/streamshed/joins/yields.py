@@ -23,14 +23,14 @@ _PRIOR_RESULTS = 4.0
 class Yields:
     """Results per comparison of each cell, o_ij ([G05] Algorithm 2), or weight of results where they have one.
 
-    What was seen fades with time. A cell that was hardly looked at yields what those around it do: neighbors are taken
-    together, two, four, eight, ... of them, and to the comparisons of each are added as many as would yield four
-    results where twice as many cells are taken together, and those four results. What is seen of a few results is
-    mostly chance, and of many cells the luckiest would look best; that yields change little from lag to lag is known.
+    What was seen fades with time. Few results are mostly chance, and of many cells the luckiest would look best. But
+    yields change little from lag to lag. So a cell with few comparisons takes its yield from its neighbors: blocks of
+    1, 2, 4, 8, ... cells are summed up, and to each block are added four results, with as many comparisons as give four
+    results in the block of twice its size.
 
-    That they tell what comes is not taken for granted: in bursts, or where each key has lags of its own, the cells that
-    gave most may be those that give least next. So with each update it is looked up what the best cells, as they were
-    believed to be, would have given for what was spent, and what the same share of all comparisons would have.
+    Yields may mislead: in bursts, or where each key has lags of its own, the cells that gave most may give least next.
+    So each update compares what the cells believed to be the best would have given for the cost spent, with what the
+    same share of all comparisons would have given.
 
     Args:
         comparisons: Per cell, faded.
@@ -82,15 +82,15 @@ class Yields:
             costs: Per cell, what these were believed to cost; None: all comparisons the same.
             half_life_seconds: After which what was seen counts half as much.
         """
-        kept = 0.5 ** (seconds / half_life_seconds)
-        made, found = np.asarray(comparisons), np.asarray(results)
+        decay = 0.5 ** (seconds / half_life_seconds)
+        made, new_results = np.asarray(comparisons), np.asarray(results)
         whole = made if full is None else full
-        of_best, of_all = self._foreseen(made, found, whole, whole if costs is None else costs)
+        of_best, of_all = self._foreseen(made, new_results, whole, whole if costs is None else costs)
         return Yields(
-            tuple((kept * np.array(self.comparisons) + made).tolist()),
-            tuple((kept * np.array(self.results) + found).tolist()),
-            kept * self.of_best + of_best,
-            kept * self.of_all + of_all,
+            tuple((decay * np.array(self.comparisons) + made).tolist()),
+            tuple((decay * np.array(self.results) + new_results).tolist()),
+            decay * self.of_best + of_best,
+            decay * self.of_all + of_all,
         )
 
     def faded(self, seconds: float) -> Yields:
@@ -100,18 +100,18 @@ class Yields:
 
     @property
     def tell(self) -> bool:
-        """Whether something is known of them, and cells that were believed to be the best were so of late."""
+        """Whether anything is known, and the cells believed to be the best have been so lately."""
         return any(self.results) and self.of_best >= self.of_all
 
-    def _foreseen(self, made: Floats, found: Floats, full: Floats, costs: Floats) -> tuple[float, float]:
-        """What the best cells would have given for what was spent, and what the same share of all would have."""
+    def _foreseen(self, made: Floats, new_results: Floats, full: Floats, costs: Floats) -> tuple[float, float]:
+        """The results of the best cells for the cost spent, and those of the same share of all comparisons."""
         costs = np.where(made > 0.0, costs, 0.0)
         total, believed = float(costs.sum()), self.per_comparison
         if not total or not any(believed):
             return 0.0, 0.0
         spent = float((costs * made / np.maximum(full, 1e-9)).sum())
         share = min(_MOST_CHOSEN, spent / total)
-        results = full * found / np.maximum(made, 1.0)
+        results = full * new_results / np.maximum(made, 1.0)
         best = filled(best_first(range(len(believed)), believed), costs, share * total)
         return float(results @ best), share * float(results.sum())
 
@@ -123,13 +123,13 @@ class Yields:
         levels = [np.array([self.comparisons, self.results])]
         while levels[-1].shape[1] > 1:
             levels.append(_in_twos(levels[-1]))
-        made, found = levels.pop()
-        yields: Floats = found / made
-        for made, found in reversed(levels):
+        made, cell_results = levels.pop()
+        yields: Floats = cell_results / made
+        for made, cell_results in reversed(levels):
             around = np.repeat(yields, 2)[: len(made)]
             # What is forgotten long ago is next to nothing: nobody expects a result of that many comparisons.
             with np.errstate(over="ignore", divide="ignore"):
-                yields = (found + _PRIOR_RESULTS) / (made + _PRIOR_RESULTS / around)
+                yields = (cell_results + _PRIOR_RESULTS) / (made + _PRIOR_RESULTS / around)
         return tuple(yields.tolist())
 
     def to_document(self) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class ComingWork:
 
 def coming_work(
     network: QueryNetwork,
-    known: NetworkStatistics,
+    network_statistics: NetworkStatistics,
     statistics: Statistics,
     *,
     trigger_interval_seconds: float,
@@ -152,7 +152,7 @@ def coming_work(
 
     Args:
         network: The network.
-        known: Its statistics.
+        network_statistics: Its statistics.
         statistics: The coming rows and what they cost.
         trigger_interval_seconds: How long they gather.
         large_values: Whether rows may be chosen by size.
@@ -161,22 +161,26 @@ def coming_work(
     """
     arriving = {
         stream.name: replace(
-            known.stream(stream.name),
+            network_statistics.stream(stream.name),
             rows_per_second=statistics.offered_rows.get(stream.name, 0) / trigger_interval_seconds,
         )
         for stream in network.streams
     }
-    asked = network_load(
+    load = network_load(
         network,
-        replace(known, streams=arriving),
+        replace(network_statistics, streams=arriving),
         trigger_interval_seconds=trigger_interval_seconds,
         large_values=large_values,
         counted_rows=counted_rows,
     )
-    droppable = {} if windows is None else {one.query: one for one in droppable_queries(network)}
-    nodes = asked.tree.nodes
+    droppable = (
+        {}
+        if windows is None
+        else {droppable_query.query: droppable_query for droppable_query in droppable_queries(network)}
+    )
+    nodes = load.tree.nodes
     streams: list[str] = []
-    for node, address in zip(nodes, asked.addresses, strict=True):
+    for node, address in zip(nodes, load.addresses, strict=True):
         streams.append(str(address) if node.parent is None else streams[node.parent])
     known_seconds = dict.fromkeys(streams, 0.0)
     for node, stream in zip(nodes, streams, strict=True):
@@ -186,15 +190,17 @@ def coming_work(
         for stream, seconds in known_seconds.items()
     }
     scaled = [replace(node, seconds=node.seconds * scales[stream]) for node, stream in zip(nodes, streams, strict=True)]
-    demands, of_nodes = asked.demands, tuple(streams)
+    demands, of_nodes = load.demands, tuple(streams)
     places = [
         demands[node.query].query if address is None and node.query is not None else address or node.name
-        for node, address in zip(nodes, asked.addresses, strict=True)
+        for node, address in zip(nodes, load.addresses, strict=True)
     ]
     window_rows = {
-        query.name: rows_within(query.stream, arriving[query.stream.name], one.reach, asked.reach[query.name])
+        query.name: rows_within(
+            query.stream, arriving[query.stream.name], droppable_query.reach, load.reach[query.name]
+        )
         for query in network.queries
-        if (one := droppable.get(query.name)) is not None and query.stream.name in arriving
+        if (droppable_query := droppable.get(query.name)) is not None and query.stream.name in arriving
     }
     return ComingWork(
         tree=WorkTree(tuple(scaled)),
@@ -202,10 +208,10 @@ def coming_work(
         streams=of_nodes,
         known_index=WorkIndex(of_nodes, demands),
         places=tuple(places),
-        sized=asked.sized,
+        sized=load.sized,
         droppable=droppable,
-        reach=asked.reach,
+        reach=load.reach,
         upcoming=UpcomingWindows()
         if windows is None
-        else replace(windows, state_entries=state_entries(droppable, known, window_rows)),
+        else replace(windows, state_entries=state_entries(droppable, network_statistics, window_rows)),
     )

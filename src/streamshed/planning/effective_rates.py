@@ -87,14 +87,14 @@ def _raised(
     """Raise the rates of some queries, from those of their goals, as far as the budget allows."""
     floors = tree.node_rates(rates)
     seconds = tree.node_seconds
-    found = rates
+    raised = rates
     for _ in range(_ROUNDS if tree.grouped_nodes else 1):
         wanted = np.where(members, slopes(tree, seconds, floors >= 1, members), 0.0)
-        found = _filling(tree, rates, wanted, seconds, budget_seconds, curve)
-        node_rates = tree.node_rates(found)
+        raised = _filling(tree, rates, wanted, seconds, budget_seconds, curve)
+        node_rates = tree.node_rates(raised)
         dearer = np.divide(tree.shares(node_rates), node_rates, out=np.ones_like(seconds), where=node_rates > 0)
         seconds = tree.node_seconds * dearer
-    return found
+    return raised
 
 
 def _filling(

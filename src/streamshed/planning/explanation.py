@@ -142,13 +142,13 @@ class Explanation:
 
     @property
     def is_saturated(self) -> bool:
-        """Whether even that fits no longer which nothing can save, and what queries take that need every row."""
+        """Whether the work that nothing can save, with that of protected queries, does not fit."""
         return self.unsheddable_seconds + self.protected_seconds > self.budget_seconds * (1 + 1e-6)
 
 
 def explain(
     network: QueryNetwork,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     *,
     load_factor: float,
     policy: str = DEFAULT_POLICY,
@@ -161,7 +161,7 @@ def explain(
 
     Args:
         network: The network.
-        known: What is known of it.
+        statistics: What is known of it.
         load_factor: The multiple, above 0.
         policy: One of `RATE_POLICIES`.
         trigger_interval_seconds: How often a micro-batch starts.
@@ -184,7 +184,9 @@ def explain(
     def load(factor: float) -> NetworkLoad:
         return network_load(
             network,
-            with_joined_work(network, known, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds),
+            with_joined_work(
+                network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds
+            ),
             trigger_interval_seconds=trigger_interval_seconds,
             load_factor=factor,
             large_values=policy in BY_SIZE,
@@ -192,37 +194,41 @@ def explain(
         )
 
     factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
-    asked = load(factor)
-    droppable = {} if policy == "uniform" else {one.query: one for one in droppable_queries(network)}
-    needed_seconds = asked.unsheddable_seconds + _protected_seconds(asked, droppable, policy)
-    for_work = allowed_seconds(asked.unshed_seconds, needed_seconds, budget) - asked.unsheddable_seconds
-    utmost = LASTING_SHARE * trigger_interval_seconds - asked.unsheddable_seconds
-    chosen = chosen_for(asked.tree, asked.demands, rates_of, for_work, droppable, utmost_seconds=utmost)
-    found = _explanation(
+    load_at_factor = load(factor)
+    droppable = {} if policy == "uniform" else {outlook.query: outlook for outlook in droppable_queries(network)}
+    needed_seconds = load_at_factor.unsheddable_seconds + _protected_seconds(load_at_factor, droppable, policy)
+    for_work = (
+        allowed_seconds(load_at_factor.unshed_seconds, needed_seconds, budget) - load_at_factor.unsheddable_seconds
+    )
+    utmost = LASTING_SHARE * trigger_interval_seconds - load_at_factor.unsheddable_seconds
+    chosen = chosen_for(
+        load_at_factor.tree, load_at_factor.demands, rates_of, for_work, droppable, utmost_seconds=utmost
+    )
+    explanation = _explanation(
         network,
-        known,
-        asked,
+        statistics,
+        load_at_factor,
         chosen,
         policy=policy,
         load_factor=load_factor,
-        rows_per_second=factor * _rows_per_second(network, known),
+        rows_per_second=factor * _rows_per_second(network, statistics),
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget.seconds,
     )
-    joins = join_outlooks(network, known, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds)
+    joins = join_outlooks(network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds)
     in_part = {join.join for join in joins if join.is_sheddable and join.mode == JoinMode.SUBSET}
     is_partial = {query.name: query.stream.name in in_part for query in network.queries}
     outlooks = tuple(
-        replace(one, is_joined_in_part=is_partial[one.query] and one.effective_sampling_rate < 1)
-        for one in found.outlooks
+        replace(outlook, is_joined_in_part=is_partial[outlook.query] and outlook.effective_sampling_rate < 1)
+        for outlook in explanation.outlooks
     )
     settings = hoeffding if policy == HOEFFDING else None
-    return replace(found, joins=joins, outlooks=outlooks, hoeffding=settings)
+    return replace(explanation, joins=joins, outlooks=outlooks, hoeffding=settings)
 
 
 def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name
     network: QueryNetwork,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     effective_sampling_rates: Mapping[str, float],
     *,
     policy: str,
@@ -236,7 +242,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
 
     Args:
         network: The network.
-        known: What is known of it.
+        statistics: What is known of it.
         effective_sampling_rates: That of every query, as the journal has them.
         policy: The policy that chose them.
         load_factor: Times the load that is sustained without shedding.
@@ -245,19 +251,19 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
         headroom: The share of it that a plan may fill.
         kept_shares: Per query whose windows may be dropped, the share of them that it keeps; None: none is dropped.
     """
-    usual = _rows_per_second(network, known)
-    asked = network_load(
+    usual = _rows_per_second(network, statistics)
+    load = network_load(
         network,
-        known,
+        statistics,
         trigger_interval_seconds=trigger_interval_seconds,
         load_factor=rows_per_second / usual if usual > 0 else 1.0,
         large_values=policy in BY_SIZE,
     )
     return _explanation(
         network,
-        known,
-        asked,
-        decided_before(network, asked, effective_sampling_rates, kept_shares or {}),
+        statistics,
+        load,
+        decided_before(network, load, effective_sampling_rates, kept_shares or {}),
         policy=policy,
         load_factor=load_factor,
         rows_per_second=rows_per_second,
@@ -269,25 +275,25 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
 def _with_windows(outlook: Outlook, chosen: ShedWork, while_kept: WhileKept) -> Outlook:
     if outlook.query not in chosen.windows:
         return outlook
-    query, kept = chosen.windows[outlook.query]
+    query, kept_share = chosen.windows[outlook.query]
     return replace(
         outlook,
         is_protected=False,
-        kept_share=kept,
-        max_gap=query.batch,
+        kept_share=kept_share,
+        max_gap=query.gap_windows,
         gaps_by=str(GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW),
-        delay_seconds=while_kept.delay_seconds(query, kept),
+        delay_seconds=while_kept.delay_seconds(query, kept_share),
     )
 
 
-def _rows_per_second(network: QueryNetwork, known: NetworkStatistics) -> float:
-    return sum(known.stream(stream.name).rows_per_second for stream in network.streams)
+def _rows_per_second(network: QueryNetwork, statistics: NetworkStatistics) -> float:
+    return sum(statistics.stream(stream.name).rows_per_second for stream in network.streams)
 
 
 def _explanation(  # noqa: PLR0913 - what was decided, and under which load, each by name
     network: QueryNetwork,
-    known: NetworkStatistics,
-    asked: NetworkLoad,
+    statistics: NetworkStatistics,
+    load: NetworkLoad,
     chosen: ShedWork,
     *,
     policy: str,
@@ -297,12 +303,12 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
     budget_seconds: float,
 ) -> Explanation:
     rates, droppable = chosen.rates, chosen.windows
-    node_rates = asked.tree.node_rates(rates)
-    placed = {sampler.node: sampler for sampler in samplers(asked.tree, rates)}
+    node_rates = load.tree.node_rates(rates)
+    placed = {sampler.node: sampler for sampler in samplers(load.tree, rates)}
     while_kept = WhileKept(
-        micro_batch_seconds=asked.unsheddable_seconds + chosen.seconds_while_kept(asked.tree, asked.demands),
+        micro_batch_seconds=load.unsheddable_seconds + chosen.seconds_while_kept(load.tree, load.demands),
         trigger_interval_seconds=trigger_interval_seconds,
-        speeds={stream.name: known.stream(stream.name).event_seconds_per_second for stream in network.streams},
+        speeds={stream.name: statistics.stream(stream.name).event_seconds_per_second for stream in network.streams},
     )
     return Explanation(
         policy=policy,
@@ -310,34 +316,34 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
         rows_per_second=rows_per_second,
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget_seconds,
-        unshed_seconds=asked.unshed_seconds,
-        unsheddable_seconds=asked.unsheddable_seconds,
-        protected_seconds=_protected_seconds(asked, droppable, policy),
+        unshed_seconds=load.unshed_seconds,
+        unsheddable_seconds=load.unsheddable_seconds,
+        protected_seconds=_protected_seconds(load, droppable, policy),
         whole_seconds={
-            demand.query: asked.tree.load_seconds(np.eye(len(rates))[number])
-            for number, demand in enumerate(asked.demands)
+            demand.query: load.tree.load_seconds(np.eye(len(rates))[number])
+            for number, demand in enumerate(load.demands)
             if demand.is_protected and demand.query not in droppable
         },
-        expected_seconds=asked.unsheddable_seconds + float(asked.tree.node_seconds @ chosen.done),
+        expected_seconds=load.unsheddable_seconds + float(load.tree.node_seconds @ chosen.done),
         steps=with_upper_steps(
             [
-                _step(known, asked, index, node_rates, placed.get(index), chosen.needed)
-                for index in _from_the_top(asked)
+                _step(statistics, load, index, node_rates, placed.get(index), chosen.needed)
+                for index in _from_the_top(load)
             ],
             network.queries,
         ),
         outlooks=tuple(
-            _with_windows(_outlook(asked, number, rates, node_rates), chosen, while_kept)
-            for number, demand in enumerate(asked.demands)
+            _with_windows(_outlook(load, number, rates, node_rates), chosen, while_kept)
+            for number, demand in enumerate(load.demands)
             if demand.counts_for is None
         ),
     )
 
 
-def _protected_seconds(asked: NetworkLoad, droppable: Collection[str], policy: str) -> float:
-    """What queries take that need every row, and whoever gets all of them for it: a policy gives others nothing."""
-    demands = [replace(one, is_protected=one.is_protected and one.query not in droppable) for one in asked.demands]
-    return asked.tree.load_seconds(rate_policy_named(policy)(asked.tree, demands, 0.0))
+def _protected_seconds(load: NetworkLoad, droppable: Collection[str], policy: str) -> float:
+    """The time of queries that need every row: the load of the rates that a policy gives without a budget."""
+    demands = [replace(one, is_protected=one.is_protected and one.query not in droppable) for one in load.demands]
+    return load.tree.load_seconds(rate_policy_named(policy)(load.tree, demands, 0.0))
 
 
 def _from_the_top(load: NetworkLoad) -> list[int]:
@@ -376,29 +382,31 @@ def _step(
 
 
 def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) -> Outlook:
-    demand, rate = load.demands[number], float(rates[number])
+    demand, sampling_rate = load.demands[number], float(rates[number])
     path = [load.tree.query_nodes[number]]
     while (above := load.tree.nodes[path[-1]].parent) is not None:
         path.append(above)
-    alike = [index for index in path if node_rates[index] <= rate * (1 + 1e-9)]
+    alike = [index for index in path if node_rates[index] <= sampling_rate * (1 + 1e-9)]
     dearest = max(alike, key=lambda index: load.tree.nodes[index].seconds)
-    sized = load.sized.get(demand.query) if rate < 1 else None
+    sized = load.sized.get(demand.query) if sampling_rate < 1 else None
     counted = [
-        (other, float(own))
-        for other, own in zip(load.demands, rates, strict=True)
-        if other.counts_for == demand.query and rate < 1
+        (other, float(counting_rate))
+        for other, counting_rate in zip(load.demands, rates, strict=True)
+        if other.counts_for == demand.query and sampling_rate < 1
     ]
-    variance = sum(other.relative_error(own) ** 2 for other, own in ((demand, rate), *counted))
+    variance = sum(
+        other.relative_error(counting_rate) ** 2 for other, counting_rate in ((demand, sampling_rate), *counted)
+    )
     return Outlook(
         query=demand.query,
-        effective_sampling_rate=rate,
+        effective_sampling_rate=sampling_rate,
         expected_error=math.sqrt(variance),
-        bound_by=None if rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
+        bound_by=None if sampling_rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
         is_protected=demand.is_protected,
         whole_because=demand.whole_because,
         goal=None if demand.goal is None else str(demand.goal),
-        meets_goal=demand.meets_goal(rate),
+        meets_goal=demand.meets_goal(sampling_rate),
         size_column=None if sized is None else sized.column,
         size_threshold=None if sized is None else sized.threshold,
-        counting_rate=max(counted[0][1], rate) if counted else None,
+        counting_rate=max(counted[0][1], sampling_rate) if counted else None,
     )

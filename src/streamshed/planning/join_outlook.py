@@ -80,7 +80,7 @@ class JoinOutlook:
 
 def join_outlooks(
     network: QueryNetwork,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     *,
     load_factor: float = 1.0,
     trigger_interval_seconds: float = 1.0,
@@ -89,7 +89,7 @@ def join_outlooks(
 
     Args:
         network: The network.
-        known: What is known of its joins, and of the streams that it joins; what is not is guessed.
+        statistics: What is known of its joins, and of the streams that it joins; what is not is guessed.
         load_factor: Times the rows per second that are known; comparisons go by its square.
         trigger_interval_seconds: How long rows of a micro-batch gather.
 
@@ -101,15 +101,15 @@ def join_outlooks(
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
         >>> pairs = calls.join(alerts, on="value", within=("20 s", "5 s"), basic_window="1 s")
         >>> rates = {"calls": StreamStatistics(rows_per_second=10.0), "alerts": StreamStatistics(rows_per_second=4.0)}
-        >>> (found,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates))
-        >>> found.comparisons_per_second, found.state_rows
+        >>> (outlook,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates))
+        >>> outlook.comparisons_per_second, outlook.state_rows
         (1000.0, 220.0)
-        >>> round(found.overhead_seconds, 6), round(found.comparing_seconds, 9)
+        >>> round(outlook.overhead_seconds, 6), round(outlook.comparing_seconds, 9)
         (0.007714, 3e-06)
         >>> (busy,) = join_outlooks(network(pairs.query("pairs")), NetworkStatistics(streams=rates), load_factor=3.0)
         >>> busy.comparisons_per_second, busy.state_rows
         (9000.0, 660.0)
-        >>> found.left_basic_windows, found.right_basic_windows, found.cells
+        >>> outlook.left_basic_windows, outlook.right_basic_windows, outlook.cells
         (21, 6, 25)
     """
     sheddable = partly_joinable(network.streams, protected_streams(network))
@@ -117,7 +117,7 @@ def join_outlooks(
         _outlook(
             stream,
             stream.joined,
-            known,
+            statistics,
             load_factor=load_factor,
             interval=trigger_interval_seconds,
             is_sheddable=stream.name in sheddable,
@@ -130,7 +130,7 @@ def join_outlooks(
 def _outlook(
     stream: Stream,
     join: JoinSource,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     *,
     load_factor: float,
     interval: float,
@@ -138,9 +138,9 @@ def _outlook(
 ) -> JoinOutlook:
     windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
     w1, w2 = join.left_microseconds / 1e6, join.right_microseconds / 1e6
-    measured, speed = known.join(stream.name), known.stream(stream.name).event_seconds_per_second
+    measured, speed = statistics.join(stream.name), statistics.stream(stream.name).event_seconds_per_second
     arriving = (measured.left_rows_per_second, join.left), (measured.right_rows_per_second, join.right)
-    left, right = (load_factor * (rows_per_second_of(node, known) if n is None else n) for n, node in arriving)
+    left, right = (load_factor * (rows_per_second_of(node, statistics) if n is None else n) for n, node in arriving)
     comparisons = measured.compared_share * left * right * (w1 + w2) / speed
     pieces = [windows.basic_windows(side) for side in Side]
     delay, shedding = delay_of_stream(stream) / 1e6, join.shedding

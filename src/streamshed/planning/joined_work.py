@@ -1,4 +1,4 @@
-"""The work of joins among that of operators and queries: as in a run, it is part of what their streams' rows take."""
+"""The work of joins, as part of the work on the rows of their streams."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 def with_joined_work(
-    network: QueryNetwork, known: NetworkStatistics, *, load_factor: float, trigger_interval_seconds: float
+    network: QueryNetwork, statistics: NetworkStatistics, *, load_factor: float, trigger_interval_seconds: float
 ) -> NetworkStatistics:
-    """Return the statistics with what joins take at a load laid on the rows of their streams.
+    """Return statistics whose costs per row include the work of joins at a load.
 
-    Comparisons of a join that may be done in part are work on the rows of its stream, so that what is shed of these is
-    shed of those. All else of joins nothing can save.
+    Comparisons of a join that may be done in part count as work on the rows of its stream: shedding rows sheds
+    comparisons. Nothing can save the other work of joins.
 
     Args:
         network: The network.
-        known: What is known of it, without.
+        statistics: What is known of it, without.
         load_factor: Times the rows per second that are known.
         trigger_interval_seconds: How long rows of a micro-batch gather.
 
@@ -32,22 +32,22 @@ def with_joined_work(
         >>> pairs = calls.join(alerts, on="value", within="20 s", name="pairs")
         >>> rates = {name: StreamStatistics(rows_per_second=5000.0) for name in ("calls", "alerts", "pairs")}
         >>> def laid(load: float) -> NetworkStatistics:
-        ...     known = NetworkStatistics(streams=rates)
+        ...     statistics = NetworkStatistics(streams=rates)
         ...     asked = network(pairs.query("rows"))
-        ...     return with_joined_work(asked, known, load_factor=load, trigger_interval_seconds=2.0)
+        ...     return with_joined_work(asked, statistics, load_factor=load, trigger_interval_seconds=2.0)
         >>> [round(laid(load).stream("pairs").parse_seconds_per_row * 2.0 * load * 5000.0, 6) for load in (1.0, 2.0)]
         [6.0, 24.0]
     """
-    streams, fixed_seconds = dict(known.streams), known.fixed_seconds
+    streams, fixed_seconds = dict(statistics.streams), statistics.fixed_seconds
     for join in join_outlooks(
-        network, known, load_factor=load_factor, trigger_interval_seconds=trigger_interval_seconds
+        network, statistics, load_factor=load_factor, trigger_interval_seconds=trigger_interval_seconds
     ):
         fixed_seconds += join.overhead_seconds
-        stream = known.stream(join.join)
+        stream = statistics.stream(join.join)
         rows = stream.rows_per_second * load_factor * trigger_interval_seconds
         if join.is_sheddable and rows > 0:
             per_row = stream.parse_seconds_per_row + join.comparing_seconds / rows
             streams[join.join] = replace(stream, parse_seconds_per_row=per_row)
         else:
             fixed_seconds += join.comparing_seconds
-    return replace(known, streams=streams, fixed_seconds=fixed_seconds)
+    return replace(statistics, streams=streams, fixed_seconds=fixed_seconds)

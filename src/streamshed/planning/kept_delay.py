@@ -53,13 +53,13 @@ def kept_seconds(query: DroppableQuery, kept_share: float) -> float:
 
         >>> from streamshed.network.window import WindowSpecification
         >>> ten = 10_000_000
-        >>> tumbling = DroppableQuery(query="q", definition_id=1, stream="s", batch=9, epoch=ten, weight=1.0,
+        >>> tumbling = DroppableQuery(query="q", definition_id=1, stream="s", gap_windows=9, epoch=ten, weight=1.0,
         ...                           window=WindowSpecification(ten, ten))
         >>> kept_seconds(tumbling, 0.25), kept_seconds(tumbling, 0.75)
         (10.0, 30.0)
     """
     reach, slide = query.reach.size_microseconds, query.window.slide_microseconds
-    longest, overlap, dropped = (query.batch + 1) * slide - reach, reach - slide, 1 - kept_share
+    longest, overlap, dropped = (query.gap_windows + 1) * slide - reach, reach - slide, 1 - kept_share
     gap = min(longest, query.epoch * max(1.0, dropped / kept_share)) if longest >= slide else query.epoch
     return round(max(float(reach), (gap + overlap) / dropped - gap)) / 1e6
 

@@ -1,4 +1,4 @@
-"""The work that was planned on last, for as long as only how many rows come has changed: [B04] §3.2.1, stability."""
+"""The work of the last plan, used again as long as only the number of rows changes: [B04] §3.2.1, stability."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _SAME_GROWTH = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was planned on; of the queries that may be shed, how their errors go with the load.
+    """The work of the last plan, and how the errors of its queries depend on the load.
 
     Attributes:
-        known: Statistics of the network.
+        network_statistics: Statistics of the network.
         statistics: The rows, and what they cost.
         work: The work.
         depends: Which answers there are: True: the error of a query falls as more rows come; False: it does not.
@@ -40,7 +40,7 @@ class _Kept:
         most_coefficient: The largest.
     """
 
-    known: NetworkStatistics
+    network_statistics: NetworkStatistics
     statistics: Statistics
     work: ComingWork
     depends: frozenset[bool]
@@ -51,10 +51,10 @@ class _Kept:
 class KeptWork:
     """The work of one network, micro-batch by micro-batch; worked out anew only where that may change a plan.
 
-    Where nothing has changed but how many rows come, all work has grown by one factor and all errors have shrunk by
-    one, so shares of the work buy what they bought before: tree and demands are kept, and rates are found by
-    `RatePlanner`. That is not so where windows are dropped, groups cost, a query has a goal, some errors depend on the
-    load and others do not, streams grow apart, or a policy makes no proportion of errors: there each plan is a new one.
+    Where only the number of rows has changed, all work has grown by one factor, and all errors have shrunk by one. So
+    shares of the work are worth what they were: tree and demands stay, and `RatePlanner` finds the rates. Work is
+    computed anew for each plan where windows are dropped, groups cost, a query has a goal, only some errors depend on
+    the load, streams grow by different factors, or a policy makes no proportion of errors.
 
     Args:
         network: The network.
@@ -65,43 +65,47 @@ class KeptWork:
     def __init__(self, network: QueryNetwork, policy: Policy, *, trigger_interval_seconds: float) -> None:
         self._network, self._policy = network, policy
         self._trigger_interval_seconds = trigger_interval_seconds
-        self._kept: _Kept | None = None
+        self._basis: _Kept | None = None
         self._worked_out = 0
-        self._told: tuple[LearnedStatistics, NetworkStatistics | None, NetworkStatistics] | None = None
+        self._latest_statistics: tuple[LearnedStatistics, NetworkStatistics | None, NetworkStatistics] | None = None
 
     @property
     def worked_out(self) -> int:
         """How often the work was worked out anew."""
         return self._worked_out
 
-    def known(self, learned: LearnedStatistics, given: NetworkStatistics | None) -> NetworkStatistics:
+    def network_statistics(self, learned: LearnedStatistics, given: NetworkStatistics | None) -> NetworkStatistics:
         """Return what is known of the network; the same object for as long as nothing more was learned.
 
         Args:
             learned: What was measured.
             given: What is known without that; None: a guess.
         """
-        if self._told is None or self._told[0] is not learned or self._told[1] is not given:
-            told = learned.statistics(self._network, believed_statistics(self._network, given))
-            self._told = (learned, given, told)
-        return self._told[2]
+        if (
+            self._latest_statistics is None
+            or self._latest_statistics[0] is not learned
+            or self._latest_statistics[1] is not given
+        ):
+            statistics = learned.statistics(self._network, believed_statistics(self._network, given))
+            self._latest_statistics = (learned, given, statistics)
+        return self._latest_statistics[2]
 
     def coming_work(
-        self, known: NetworkStatistics, statistics: Statistics, windows: UpcomingWindows | None = None
+        self, network_statistics: NetworkStatistics, statistics: Statistics, windows: UpcomingWindows | None = None
     ) -> ComingWork:
         """Return the work on the rows of a micro-batch: its seconds are those of the load it was worked out for.
 
         Args:
-            known: What is known of the network.
+            network_statistics: What is known of the network.
             statistics: The coming rows and what they cost.
             windows: What is known of windows; None: none is dropped.
         """
-        again = self._again(known, statistics)
+        again = self._again(network_statistics, statistics)
         if again is not None:
             return again
         work = coming_work(
             self._network,
-            known,
+            network_statistics,
             statistics,
             trigger_interval_seconds=self._trigger_interval_seconds,
             large_values=self._policy.large_values,
@@ -110,28 +114,30 @@ class KeptWork:
         )
         rates = self._policy.rates
         planner = None if rates is None else RatePlanner(work.tree, work.demands, rates)
-        self._kept = (
+        self._basis = (
             None
             if work.droppable
-            else self._kept_of(known, statistics, replace(work, planner=planner, known_least_shares=work.least_shares))
+            else self._basis_of(
+                network_statistics, statistics, replace(work, planner=planner, known_least_shares=work.least_shares)
+            )
         )
         self._worked_out += 1
         return work
 
-    def _again(self, known: NetworkStatistics, statistics: Statistics) -> ComingWork | None:
-        """The work that is kept, if only the load has changed since; None: it has to be worked out anew."""
-        kept = self._kept
-        if kept is None or not self._policy.is_proportional or kept.work.tree.grouped_nodes:
+    def _again(self, network_statistics: NetworkStatistics, statistics: Statistics) -> ComingWork | None:
+        """The work of the last plan, if only the load has changed since; None: it has to be computed anew."""
+        basis = self._basis
+        if basis is None or not self._policy.is_proportional or basis.work.tree.grouped_nodes:
             return None
-        if any(one.goal is not None for one in kept.work.demands):
+        if any(demand.goal is not None for demand in basis.work.demands):
             return None
-        growth = self._growth(kept.statistics, statistics)
-        if growth is None or not are_alike(known, kept.known, tolerance=STEADY):
+        growth = self._growth(basis.statistics, statistics)
+        if growth is None or not are_alike(network_statistics, basis.network_statistics, tolerance=STEADY):
             return None
-        factor = _common(1 / growth if depends else 1.0 for depends in kept.depends)
-        if factor is None or max(1.0, factor) * kept.most_coefficient >= 1 or factor * kept.least_coefficient <= 0:
+        factor = _common(1 / growth if depends else 1.0 for depends in basis.depends)
+        if factor is None or max(1.0, factor) * basis.most_coefficient >= 1 or factor * basis.least_coefficient <= 0:
             return None  # errors change differently, or one is as large as any is taken to be
-        return replace(kept.work, error_factor=factor)
+        return replace(basis.work, error_factor=factor)
 
     def _growth(self, before: Statistics, now: Statistics) -> float | None:
         """How many times the rows come; None where it is not the same for all streams, in rows and in work."""
@@ -140,22 +146,22 @@ class KeptWork:
         of_work = _common(_ratios([(before.work_seconds(name), now.work_seconds(name)) for name in names]))
         return None if of_work is None else growth
 
-    def _kept_of(self, known: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Kept:
+    def _basis_of(self, network_statistics: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Kept:
         sheddable = [demand for demand in work.demands if not demand.is_protected]
         coefficients = [demand.coefficient for demand in sheddable]
         return _Kept(
-            known=known,
+            network_statistics=network_statistics,
             statistics=statistics,
             work=work,
-            depends=frozenset(self._depends_on_load(demand, known) for demand in sheddable),
+            depends=frozenset(self._depends_on_load(demand, network_statistics) for demand in sheddable),
             least_coefficient=min(coefficients, default=1.0),
             most_coefficient=max(coefficients, default=0.0),
         )
 
-    def _depends_on_load(self, demand: Demand, known: NetworkStatistics) -> bool:
-        """Whether windows hold more rows when more come: not those of so many rows, nor groups of known sizes."""
+    def _depends_on_load(self, demand: Demand, network_statistics: NetworkStatistics) -> bool:
+        """Whether windows hold more rows at a higher load: neither windows of n rows do, nor groups of known size."""
         query = self._network.query(demand.counts_for or demand.query)
-        about = known.queries.get(query.name)
+        about = network_statistics.queries.get(query.name)
         by_groups = demand.counts_for is None and about is not None and about.groups is not None
         return not (by_groups or query.stream.is_numbered)
 
@@ -169,9 +175,9 @@ def _ratios(pairs: Sequence[tuple[float, float]]) -> Iterator[float]:
 
 
 def _common(factors: Iterable[float]) -> float | None:
-    """The factor that all are, 1 where there is none; None where they differ."""
-    found = list(factors)
-    if not found:
+    """The one value of all factors, 1 where there are none; None where they differ."""
+    all_factors = list(factors)
+    if not all_factors:
         return 1.0
-    alike = all(math.isclose(found[0], factor, rel_tol=_SAME_GROWTH) for factor in found)
-    return found[0] if alike and math.isfinite(found[0]) else None
+    alike = all(math.isclose(all_factors[0], factor, rel_tol=_SAME_GROWTH) for factor in all_factors)
+    return all_factors[0] if alike and math.isfinite(all_factors[0]) else None

@@ -117,12 +117,12 @@ def lifted_spread(sizes: Sizes, kind: AggregateKind, moments: Moments) -> float:
         return sizes.mean_lift * sizes.lifted_count
     if moments.mean == 0:
         return math.inf
-    found = sizes.lifted_square
+    spread = sizes.lifted_square
     if kind is AggregateKind.AVG:
         # Of values of both signs the mixed term is not known; without it the error is overrated.
         mixed = 2 * abs(moments.mean) * sizes.lifted_mean if moments.mean_size <= abs(moments.mean) * _ALIKE else 0.0
-        found += moments.mean**2 * sizes.lifted_count - mixed
-    return sizes.mean_lift * found / moments.mean**2
+        spread += moments.mean**2 * sizes.lifted_count - mixed
+    return sizes.mean_lift * spread / moments.mean**2
 
 
 _ALIKE = 1 + 1e-9
@@ -180,16 +180,16 @@ def chosen(choices: Sequence[Choice]) -> dict[str, tuple[SizedSampling, float]]:
     A stream's rows are told apart by one column, with one threshold: that for which the squared errors fall most.
     """
     worth = [choice for choice in choices if choice.squared_errors[1] <= WORTH * choice.squared_errors[0]]
-    found: dict[str, tuple[SizedSampling, float]] = {}
+    samplings: dict[str, tuple[SizedSampling, float]] = {}
     for stream in dict.fromkeys(choice.stream for choice in worth):
-        own = [choice for choice in worth if choice.stream == stream]
-        gains = {choice.sampling.column: 0.0 for choice in own}
-        for choice in own:
+        of_stream = [choice for choice in worth if choice.stream == stream]
+        gains = {choice.sampling.column: 0.0 for choice in of_stream}
+        for choice in of_stream:
             gains[choice.sampling.column] += choice.squared_errors[0] - choice.squared_errors[1]
         column = max(gains, key=lambda name: (gains[name], name))
-        taken = [choice for choice in own if choice.sampling.column == column]
+        taken = [choice for choice in of_stream if choice.sampling.column == column]
         heaviest = max(taken, key=lambda choice: choice.squared_errors[0])
         for choice in taken:
             for query, (_, coefficient) in choice.coefficients.items():
-                found[query] = (heaviest.sampling, coefficient)
-    return found
+                samplings[query] = (heaviest.sampling, coefficient)
+    return samplings

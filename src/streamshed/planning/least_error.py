@@ -42,8 +42,10 @@ def least_error_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds:
 
     def slopes(tree: WorkTree, seconds: Vector, sunk: Truths, members: Truths) -> Vector:
         counting = [strength if member else 0.0 for strength, member in zip(strengths, members, strict=True)]
-        found: Vector = pooled_slopes(tree, seconds, counting, [bool(node) for node in sunk])[list(tree.query_nodes)]
-        return found
+        query_slopes: Vector = pooled_slopes(tree, seconds, counting, [bool(node) for node in sunk])[
+            list(tree.query_nodes)
+        ]
+        return query_slopes
 
     def missing(scaled: Vector) -> Vector:
         return 1 - 1 / (2 * scaled**2)

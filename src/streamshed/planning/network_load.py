@@ -81,7 +81,7 @@ class NetworkLoad:
 
 def network_load(
     network: QueryNetwork,
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     *,
     trigger_interval_seconds: float,
     load_factor: float = 1.0,
@@ -95,17 +95,17 @@ def network_load(
 
     Args:
         network: The network.
-        known: Its statistics; what is missing costs nothing and passes all rows.
+        statistics: Its statistics; what is missing costs nothing and passes all rows.
         trigger_interval_seconds: How long rows gather.
         load_factor: Times the rows per second that are known.
         large_values: Whether rows may be chosen by size, where that serves; see `large_values`.
         counted_rows: Whether rows may be counted for queries, where that serves; see `counted_rows`.
     """
-    builder = _Builder(network, known, trigger_interval_seconds, load_factor)
+    builder = _Builder(network, statistics, trigger_interval_seconds, load_factor)
     return builder.built(large_values=large_values, counted_rows=counted_rows)
 
 
-def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
+def strangers(network: QueryNetwork, statistics: NetworkStatistics) -> list[str]:
     """Tell what statistics say of streams, operators and queries that a network does not have.
 
     Example:
@@ -118,15 +118,15 @@ def strangers(network: QueryNetwork, known: NetworkStatistics) -> list[str]:
     """
     addresses = [node.address for node in (*network.row_nodes, *side_nodes(network))]
     there = {
-        "stream": (known.streams, [stream.name for stream in network.all_streams]),
-        "operator": (known.operators, addresses),
-        "query": (known.queries, [query.name for query in network.queries]),
-        "join": (known.joins, [stream.name for stream in network.streams if stream.joined is not None]),
+        "stream": (statistics.streams, [stream.name for stream in network.all_streams]),
+        "operator": (statistics.operators, addresses),
+        "query": (statistics.queries, [query.name for query in network.queries]),
+        "join": (statistics.joins, [stream.name for stream in network.streams if stream.joined is not None]),
     }
     return [
         f'there is no {kind} "{name}"{near_miss(name, names)}'
-        for kind, (told, names) in there.items()
-        for name in told
+        for kind, (described, names) in there.items()
+        for name in described
         if name not in names
     ]
 
@@ -150,8 +150,10 @@ def rows_within(stream: Stream, arriving: StreamStatistics, window: WindowSpecif
 
 
 class _Builder:
-    def __init__(self, network: QueryNetwork, known: NetworkStatistics, interval: float, load_factor: float) -> None:
-        self._network, self._known = network, known
+    def __init__(
+        self, network: QueryNetwork, statistics: NetworkStatistics, interval: float, load_factor: float
+    ) -> None:
+        self._network, self._statistics = network, statistics
         self._interval, self._load_factor = interval, load_factor
         self._nodes: list[WorkNode] = []
         self._addresses: list[str | None] = []
@@ -177,7 +179,7 @@ class _Builder:
             tree=WorkTree(tuple(self._nodes)),
             demands=demands,
             addresses=tuple(self._addresses),
-            unsheddable_seconds=self._known.fixed_seconds + reading,
+            unsheddable_seconds=self._statistics.fixed_seconds + reading,
             sized={query: sampling for query, (sampling, _) in sized.items()},
             reach={query.name: self._reach[query.rows] for query in self._network.queries},
         )
@@ -188,28 +190,28 @@ class _Builder:
             self._place[node] = self._add_node(node, None, self._rows(node) * self._of(node).parse_seconds_per_row)
             return
         above = node.path[-2]
-        known = self._known.operators.get(node.address, OperatorStatistics())
-        seconds = self._rows(node.stream) * self._reach[above] * known.seconds_per_row
-        self._reach[node] = self._reach[above] * known.selectivity
+        costs = self._statistics.operators.get(node.address, OperatorStatistics())
+        seconds = self._rows(node.stream) * self._reach[above] * costs.seconds_per_row
+        self._reach[node] = self._reach[above] * costs.selectivity
         self._place[node] = self._add_node(node, self._place[above], seconds)
 
     def _add_query(self, number: int, query: Query) -> None:
-        known = self._about(query)
+        costs = self._about(query)
         rows = self._rows(query.stream) * self._reach[query.rows]
         above = self._place[query.rows]
-        groups = known.groups
-        row_seconds = rows * known.seconds_per_row
-        if groups is None or known.seconds_per_group == 0:
+        groups = costs.groups
+        row_seconds = rows * costs.seconds_per_row
+        if groups is None or costs.seconds_per_group == 0:
             self._add(WorkNode(name=query.name, parent=above, seconds=row_seconds, query=number))
             return
         place = self._add(WorkNode(name=query.name, parent=above, seconds=row_seconds))
         met = groups.thinned(min(1.0, rows / groups.rows) if groups.rows > 0 else 0.0)
-        seconds = met.groups * known.seconds_per_group
+        seconds = met.groups * costs.seconds_per_group
         self._add(WorkNode(name=f"{query.name}: groups", parent=place, seconds=seconds, query=number, groups=met))
 
     def _with_counting(self, demands: Sequence[Demand], left_out: frozenset[str]) -> tuple[Demand, ...]:
         """Let queries have their rows counted for which that is worth while."""
-        found = list(demands)
+        counted_demands = list(demands)
         for number, query in enumerate(self._network.queries):
             node = None if query.name in left_out else counted_node(query)
             if node is None or query.aggregate is None:
@@ -221,11 +223,13 @@ class _Builder:
             )
             if both.is_worth_while:
                 seconds = self._rows(query.stream) * self._reach[node] * self._seconds_per_counted_row(query, node)
-                found[number] = both.sample
-                found.append(both.counting)
+                counted_demands[number] = both.sample
+                counted_demands.append(both.counting)
                 name = both.counting.query
-                self._add(WorkNode(name=name, parent=self._place[node], seconds=seconds, query=len(found) - 1))
-        return tuple(found)
+                self._add(
+                    WorkNode(name=name, parent=self._place[node], seconds=seconds, query=len(counted_demands) - 1)
+                )
+        return tuple(counted_demands)
 
     def _is_worst_scaled(self, query: Query) -> bool:
         """Whether the aggregate that is off most is one that gains by it."""
@@ -256,10 +260,10 @@ class _Builder:
         return len(self._nodes) - 1
 
     def _of(self, stream: Stream) -> StreamStatistics:
-        return self._known.stream(stream.name)
+        return self._statistics.stream(stream.name)
 
     def _about(self, query: Query) -> QueryStatistics:
-        return self._known.queries.get(query.name, QueryStatistics())
+        return self._statistics.queries.get(query.name, QueryStatistics())
 
     def _rows(self, stream: Stream) -> float:
         return self._of(stream).rows_per_second * self._load_factor * self._interval
@@ -353,9 +357,9 @@ class _Builder:
 
     def _rows_of_window(self, query: Query) -> float:
         """N: the rows of a window, or of the smallest group of it that counts."""
-        known = self._about(query)
-        if known.groups is not None:
-            return known.groups.rows_of_smallest(CARRYING_SHARE) * self._fuller_windows(query.stream)
+        query_statistics = self._about(query)
+        if query_statistics.groups is not None:
+            return query_statistics.groups.rows_of_smallest(CARRYING_SHARE) * self._fuller_windows(query.stream)
         if query.aggregate is None:
             return 0.0
         return self._rows_within(query.stream, query.aggregate.over, self._reach[query.rows])

@@ -68,24 +68,24 @@ def pooled_slopes(tree: WorkTree, seconds: Vector, strengths: Sequence[float], s
     finished: list[_Block] = []
     for index in range(len(tree.nodes) - 1, -1, -1):
         node = tree.nodes[index]
-        own = _Block(0.0 if node.query is None else strengths[node.query], float(seconds[index]), [index])
+        block_here = _Block(0.0 if node.query is None else strengths[node.query], float(seconds[index]), [index])
         children = [(child, blocks[child]) for child in tree.children[index]]
         if sunk[index]:
             finished += [block for _, block in children if block is not None]
             slopes[index] = math.inf
             continue
-        own.below = [(-block.slope, child, block) for child, block in children if block is not None]
-        heapq.heapify(own.below)
-        while own.below and -own.below[0][0] > own.slope:
-            _, _, block = heapq.heappop(own.below)
-            own.strength += block.strength
-            own.seconds += block.seconds
-            own.nodes += block.nodes
+        block_here.below = [(-block.slope, child, block) for child, block in children if block is not None]
+        heapq.heapify(block_here.below)
+        while block_here.below and -block_here.below[0][0] > block_here.slope:
+            _, _, block = heapq.heappop(block_here.below)
+            block_here.strength += block.strength
+            block_here.seconds += block.seconds
+            block_here.nodes += block.nodes
             for entry in block.below:
-                heapq.heappush(own.below, entry)
-        blocks[index] = own
+                heapq.heappush(block_here.below, entry)
+        blocks[index] = block_here
         if node.parent is None:
-            finished.append(own)
+            finished.append(block_here)
     while finished:
         block = finished.pop()
         slopes[block.nodes] = block.slope

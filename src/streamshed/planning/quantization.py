@@ -70,14 +70,14 @@ def codes_of(sampling_rates: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         >>> codes_of(np.array([1.0, 0.5, 0.0])).tolist()
         [0, 10, 255]
     """
-    found: npt.NDArray[np.int64] = len(_ASCENDING) - np.searchsorted(_ASCENDING, sampling_rates, side="right")
-    return np.minimum(found, SMALLEST)
+    codes: npt.NDArray[np.int64] = len(_ASCENDING) - np.searchsorted(_ASCENDING, sampling_rates, side="right")
+    return np.minimum(codes, SMALLEST)
 
 
 def sampling_rates_of(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return `sampling_rate_of` of each code."""
-    found: npt.NDArray[np.float64] = _RATES[codes]
-    return found
+    sampling_rates: npt.NDArray[np.float64] = _RATES[codes]
+    return sampling_rates
 
 
 _RATES = np.array([sampling_rate_of(code) for code in range(SMALLEST + 1)])

@@ -92,17 +92,19 @@ def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float
 
 
 def kept_whole(work: ComingWork) -> QueryRates:
-    """Return the rates of queries of which nothing is shed, and keep all windows that are still to be decided on."""
+    """Return the rates of queries where nothing is shed; all windows that are not decided on yet are kept."""
     tree = work.tree
     codes = codes_of(work.largest)
-    found = _query_rates(work, [int(code) for code in codes.tolist()])
+    query_rates = _query_rates(work, [int(code) for code in codes.tolist()])
     if not work.droppable:
-        return found
+        return query_rates
     windows = nothing_more_dropped(work.tolerant, work.upcoming)
     whole = tree.shares(tree.node_rates(sampling_rates_of(codes))).tolist()
-    shares = [0.0 if _is_idle(one, work, windows) else share for one, share in enumerate(whole)]
+    shares = [0.0 if _is_idle(node, work, windows) else share for node, share in enumerate(whole)]
     needed = np.maximum(windows.needed, shares)
-    return replace(found, windows=windows, work_shares=_shares_done(work, needed), row_shares=_row_shares(work, needed))
+    return replace(
+        query_rates, windows=windows, work_shares=_shares_done(work, needed), row_shares=_row_shares(work, needed)
+    )
 
 
 def _is_idle(node: int, work: ComingWork, windows: DropPlan) -> bool:
@@ -126,10 +128,10 @@ def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float)
             return policy(rest, tolerant.sampled_demands, seconds)
 
         wanted = useful_rates(rates_of, largest, rest, left) if work.useful else rates_of(left)
-        found = _rounded(wanted, lambda rates: rest.load_seconds(rates) <= left * (1 + _ROUNDING), largest)
-        for query, code in zip(tolerant.sampled, found, strict=True):
+        sampled_codes = _rounded(wanted, lambda rates: rest.load_seconds(rates) <= left * (1 + _ROUNDING), largest)
+        for query, code in zip(tolerant.sampled, sampled_codes, strict=True):
             codes[query] = code
-        shares = rest.shares(rest.node_rates(_rates(found)))
+        shares = rest.shares(rest.node_rates(_rates(sampled_codes)))
         for node, share in zip(places, shares.tolist(), strict=True):
             done[node] += (1 - done[node]) * share
     found_rates = _query_rates(work, codes)
@@ -139,20 +141,20 @@ def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float)
 
 
 def _row_shares(work: ComingWork, done: Vector) -> dict[str, float]:
-    """Of streams some of whose queries tolerate gaps."""
-    tolerant = {one.stream for one in work.droppable.values()}
+    """Per stream with queries that tolerate gaps, the share of its rows that is needed."""
+    tolerant = {work_node.stream for work_node in work.droppable.values()}
     return {
         stream: float(done[node])
-        for node, (stream, one) in enumerate(zip(work.streams, work.tree.nodes, strict=True))
-        if one.parent is None and stream in tolerant
+        for node, (stream, work_node) in enumerate(zip(work.streams, work.tree.nodes, strict=True))
+        if work_node.parent is None and stream in tolerant
     }
 
 
 def _shares_done(work: ComingWork, done: Vector) -> dict[str, float]:
     """Per stream, the share of its work that is done, from that of each node."""
-    found = work.index.by_stream(work.tree.node_seconds * done)
+    done_seconds = work.index.by_stream(work.tree.node_seconds * done)
     return {
-        stream: max(LEAST_SHARE, found[stream] / seconds) if seconds > 0 else 1.0
+        stream: max(LEAST_SHARE, done_seconds[stream] / seconds) if seconds > 0 else 1.0
         for stream, seconds in work.stream_seconds.items()
     }
 
@@ -160,8 +162,8 @@ def _shares_done(work: ComingWork, done: Vector) -> dict[str, float]:
 def demanded_shares(work: ComingWork, windows: DropPlan | None) -> dict[str, float]:
     """Return, per stream, the share of the work on its rows that would be done if there were time for all of it.
 
-    Left out are rows that nobody needs who is fed by their queries, and those of windows that are given up for want of
-    memory: more time, or more workers, would not change that. Windows that are dropped for want of time count.
+    Rows that no network downstream needs do not count, nor do windows that are dropped for memory: more time or workers
+    would not bring them back. Windows that are dropped for time count.
 
     Args:
         work: The work.
@@ -188,10 +190,12 @@ def uniform_spread(work: ComingWork, sampling_codes: Mapping[str, int]) -> Query
         for stream in dict.fromkeys(of_query)
     }
     codes = {stream: max(code, code_of(useful.get(stream, 1.0))) for stream, code in sampling_codes.items()}
-    found = _query_rates(work, [codes[stream] for stream in of_query])
+    query_rates = _query_rates(work, [codes[stream] for stream in of_query])
     upcoming = replace(work.upcoming, drops=work.upcoming.drops.all_back)
     windows = kept_whole(replace(work, upcoming=upcoming)).windows
-    return replace(found, windows=windows, work_shares={name: sampling_rate_of(code) for name, code in codes.items()})
+    return replace(
+        query_rates, windows=windows, work_shares={name: sampling_rate_of(code) for name, code in codes.items()}
+    )
 
 
 def _rounded(wanted: Vector, fits: Callable[[Vector], bool], largest: Vector) -> list[int]:

@@ -33,14 +33,14 @@ def uniform_rates(tree: WorkTree, demands: Sequence[Demand], budget_seconds: flo
         >>> uniform_rates(tree, [Demand(query=name, coefficient=0.01) for name in ("cheap", "dear")], 1.5).tolist()
         [0.25, 0.25]
     """
-    kept = {
+    whole_queries = {
         query
         for below, node in zip(tree.queries_below, tree.nodes, strict=True)
         if node.parent is None and any(demands[query].is_protected for query in below)
         for query in below
     }
     alike = [
-        Demand(query=demand.query, coefficient=1.0, is_protected=number in kept)
+        Demand(query=demand.query, coefficient=1.0, is_protected=number in whole_queries)
         for number, demand in enumerate(demands)
     ]
 
@@ -85,6 +85,6 @@ def rate_policy_named(name: str, hoeffding: HoeffdingSettings = PAPERS_BOUND) ->
         streamshed.errors.InvalidNetworkError: unknown policy "hoefding", known are: ... (did you mean "hoeffding"?)
     """
     if name not in RATE_POLICIES:
-        known = ", ".join(RATE_POLICIES)
-        raise InvalidNetworkError(f'unknown policy "{name}", known are: {known}{near_miss(name, RATE_POLICIES)}')
+        names = ", ".join(RATE_POLICIES)
+        raise InvalidNetworkError(f'unknown policy "{name}", known are: {names}{near_miss(name, RATE_POLICIES)}')
     return partial(hoeffding_rates, settings=hoeffding) if name == HOEFFDING else RATE_POLICIES[name]

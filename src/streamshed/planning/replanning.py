@@ -63,8 +63,8 @@ class RatePlanner:
         if np.isinf(scale):
             return np.ones(len(self._slopes))
         with np.errstate(invalid="ignore"):
-            found: Vector = np.where(np.isinf(self._slopes), 1.0, np.minimum(1.0, scale * self._slopes))
-        return found
+            query_rates: Vector = np.where(np.isinf(self._slopes), 1.0, np.minimum(1.0, scale * self._slopes))
+        return query_rates
 
     @cached_property
     def _scales(self) -> TightScale | None:

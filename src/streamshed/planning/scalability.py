@@ -75,8 +75,8 @@ def protected_streams(network: QueryNetwork) -> dict[str, tuple[str, ...]]:
 def least_shares(network: QueryNetwork, statistics: Statistics) -> dict[str, float]:
     """Return the share of the work on each stream's rows that nothing may shed: 1 where none of it may be."""
     if statistics.least_shares is None:
-        kept = protected_streams(network)
-        return {stream.name: float(stream.name in kept) for stream in network.streams}
+        protected = protected_streams(network)
+        return {stream.name: float(stream.name in protected) for stream in network.streams}
     return {stream.name: statistics.least_shares.get(stream.name, 0.0) for stream in network.streams}
 
 

@@ -46,9 +46,9 @@ class ShedWork:
             tree: What rows cost.
             demands: The queries, in the tree's order.
         """
-        kept = {name for name, (query, share) in self.windows.items() if share > 0 and not query.is_by_group}
+        whole_queries = {name for name, (query, share) in self.windows.items() if share > 0 and not query.is_by_group}
         done = [
-            1.0 if any(demands[query].query in kept for query in below) else share
+            1.0 if any(demands[query].query in whole_queries for query in below) else share
             for below, share in zip(tree.queries_below, self.done.tolist(), strict=True)
         ]
         return float(tree.node_seconds @ np.array(done))
@@ -108,21 +108,21 @@ def _done_beside(tolerant: TolerantWork, needed: Vector, rates: Vector) -> Vecto
 
 
 def decided_before(
-    network: QueryNetwork, asked: NetworkLoad, sampling_rates: Mapping[str, float], kept_shares: Mapping[str, float]
+    network: QueryNetwork, load: NetworkLoad, sampling_rates: Mapping[str, float], kept_shares: Mapping[str, float]
 ) -> ShedWork:
     """Return what was shed by rates and shares that were decided on.
 
     Args:
         network: The network.
-        asked: The load.
+        load: The load.
         sampling_rates: The effective sampling rate of every query.
         kept_shares: Per query whose windows were dropped, the share of them that it kept.
     """
-    rates = np.array([sampling_rates[demand.query] for demand in asked.demands])
+    rates = np.array([sampling_rates[demand.query] for demand in load.demands])
     droppable = {one.query: one for one in droppable_queries(network) if one.query in kept_shares}
     if not droppable:
-        return ShedWork(rates, _done(asked.tree, rates))
-    tolerant = TolerantWork(asked.tree, asked.demands, droppable)
-    needed = tolerant.expected_needs(np.array([kept_shares.get(demand.query, 1.0) for demand in asked.demands]))
+        return ShedWork(rates, _done(load.tree, rates))
+    tolerant = TolerantWork(load.tree, load.demands, droppable)
+    needed = tolerant.expected_needs(np.array([kept_shares.get(demand.query, 1.0) for demand in load.demands]))
     windows = {name: (one, kept_shares[name]) for name, one in droppable.items()}
     return ShedWork(rates, _done_beside(tolerant, needed, rates), needed, windows)

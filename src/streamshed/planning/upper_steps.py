@@ -23,17 +23,17 @@ def with_upper_steps(steps: Sequence[Step], queries: Sequence[Query]) -> tuple[S
         queries: The queries that are planned for: those below nested aggregates stand for the ones over their answers.
     """
     nested = {query.name: query for query in queries if isinstance(query, Foundation)}
-    found: list[Step] = []
+    upper_steps: list[Step] = []
     waiting: list[Step] = []
     for step in steps:
         if waiting and step.depth < waiting[0].depth:
-            found += waiting
+            upper_steps += waiting
             waiting = []
         query = nested.get(step.name) if step.address is None else None
         if query is None or query.asked is None:
-            found.append(step)
+            upper_steps.append(step)
             continue
-        found.append(replace(step, name=str(query.node), address=query.node.address))
+        upper_steps.append(replace(step, name=str(query.node), address=query.node.address))
         path = query.asked.rows.path
         upper = path[path.index(query.node) + 1 :]
         names = [*((str(node), node.address) for node in upper), (query.name, None)]
@@ -41,4 +41,4 @@ def with_upper_steps(steps: Sequence[Step], queries: Sequence[Query]) -> tuple[S
             replace(step, name=name, address=address, depth=step.depth + further, seconds=None, sampling_rate=None)
             for further, (name, address) in enumerate(names, 1)
         ]
-    return (*found, *waiting)
+    return (*upper_steps, *waiting)

@@ -39,8 +39,8 @@ def useful_rates(rates_of: Callable[[float], Vector], largest: Vector, tree: Wor
     """
 
     def cut(seconds: float) -> Vector:
-        found: Vector = np.minimum(rates_of(seconds), largest)
-        return found
+        cut_rates: Vector = np.minimum(rates_of(seconds), largest)
+        return cut_rates
 
     if tree.load_seconds(largest) <= budget_seconds * (1 + _ROUNDING):
         return largest
@@ -50,9 +50,9 @@ def useful_rates(rates_of: Callable[[float], Vector], largest: Vector, tree: Wor
         return best
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        found = cut(middle)
-        if tree.load_seconds(found) <= budget_seconds:
-            low, best = middle, found
+        cut_rates = cut(middle)
+        if tree.load_seconds(cut_rates) <= budget_seconds:
+            low, best = middle, cut_rates
         else:
             high = middle
     return best

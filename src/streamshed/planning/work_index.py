@@ -52,13 +52,13 @@ class WorkIndex:
         sums = np.bincount(self._number, weights=of_nodes, minlength=len(self._streams))
         return dict(zip(self._streams, sums.tolist(), strict=True))
 
-    def of_demands(self, known: Mapping[str, float], otherwise: float) -> Vector:
+    def of_demands(self, by_query: Mapping[str, float], otherwise: float) -> Vector:
         """Return what is known of demands in their order, and something else of the others."""
-        found = np.full(len(self._coefficients), otherwise)
-        for query, value in known.items():
+        of_all = np.full(len(self._coefficients), otherwise)
+        for query, value in by_query.items():
             if query in self._places:
-                found[self._places[query]] = value
-        return found
+                of_all[self._places[query]] = value
+        return of_all
 
     def squared_errors(self, rates: Vector, factor: float) -> Vector:
         """Return the square of `Demand.relative_error` of each demand.
@@ -72,6 +72,6 @@ class WorkIndex:
 
     def of_queries(self, of_demands: Vector) -> Vector:
         """Return what each query has, with what the counting of its rows has, in the order of the queries."""
-        found: Vector = of_demands[: len(self.queries)].copy()
-        np.add.at(found, self._hosts, of_demands[len(self.queries) :])
-        return found
+        per_query: Vector = of_demands[: len(self.queries)].copy()
+        np.add.at(per_query, self._hosts, of_demands[len(self.queries) :])
+        return per_query

@@ -84,8 +84,8 @@ class WorkTree:
     @cached_property
     def query_nodes(self) -> tuple[int, ...]:
         """Per query, its node."""
-        found = {node.query: index for index, node in enumerate(self.nodes) if node.query is not None}
-        return tuple(found[query] for query in range(len(found)))
+        node_of_query = {node.query: index for index, node in enumerate(self.nodes) if node.query is not None}
+        return tuple(node_of_query[query] for query in range(len(node_of_query)))
 
     @cached_property
     def queries_below(self) -> tuple[tuple[int, ...], ...]:
@@ -100,11 +100,11 @@ class WorkTree:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Per node, the nodes that take its rows."""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        children: list[list[int]] = [[] for _ in self.nodes]
         for index, node in enumerate(self.nodes):
             if node.parent is not None:
-                found[node.parent].append(index)
-        return tuple(map(tuple, found))
+                children[node.parent].append(index)
+        return tuple(map(tuple, children))
 
     @cached_property
     def parents(self) -> npt.NDArray[np.int64]:
@@ -124,17 +124,17 @@ class WorkTree:
     def node_rates(self, query_rates: Vector) -> Vector:
         """Return P_x of every node: the largest of the queries' rates at it and below."""
         places, starts = self._flat
-        found: Vector = np.maximum.reduceat(query_rates[places], starts)
-        return found
+        node_rates: Vector = np.maximum.reduceat(query_rates[places], starts)
+        return node_rates
 
     def shares(self, node_rates: Vector) -> Vector:
         """Return the share of its work that each node does at its rate: fewer rows meet almost as many groups."""
-        found = node_rates.copy()
+        shares = node_rates.copy()
         for index in self.grouped_nodes:
             groups = self.nodes[index].groups
             if groups is not None:
-                found[index] = groups.share_met(float(node_rates[index]))
-        return found
+                shares[index] = groups.share_met(float(node_rates[index]))
+        return shares
 
     def load_seconds(self, query_rates: Vector) -> float:
         """Return what all nodes take at these effective sampling rates of the queries."""

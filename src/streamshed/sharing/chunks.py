@@ -1,4 +1,4 @@
-"""Which selections share a mask: as many as can be told apart by few different masks."""
+"""Which selections of rows share a mask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_BITS = 32
 
 
 def chunks(selections: Sequence[Selection], dimensions: Mapping[str, str], most_masks: int) -> list[list[Selection]]:
-    """Divide selections into chunks, each to be told by one mask.
+    """Divide selections into chunks, each with a mask of its own.
 
     A row updates one partial aggregate per chunk that wants it, so few chunks are good; a slice holds one partial per
     mask that occurs, so few masks are good. Selections over the same values go together: thresholds on one value
@@ -22,7 +22,7 @@ def chunks(selections: Sequence[Selection], dimensions: Mapping[str, str], most_
     Args:
         selections: The selections, each once.
         dimensions: What each condition looks at (see `dimension`); those that are missing count alone.
-        most_masks: Most masks a chunk may have, as far as can be told beforehand.
+        most_masks: Most masks that a chunk may have, by estimate.
 
     Returns:
         The chunks, and the selections in them, in an order that does not depend on that of `selections`.
@@ -31,15 +31,15 @@ def chunks(selections: Sequence[Selection], dimensions: Mapping[str, str], most_
     for selection in sorted(selections):
         looked_at = frozenset(dimensions.get(condition, condition) for condition in selection)
         families.setdefault(looked_at, []).append(selection)
-    found: list[_Chunk] = []
+    packed_chunks: list[_Chunk] = []
     for _, family in sorted(families.items(), key=lambda item: (-len(item[1]), sorted(item[0]))):
         for part in _parts(family, dimensions, most_masks):
-            host = next((chunk for chunk in found if chunk.has_room_for(part, most_masks)), None)
+            host = next((chunk for chunk in packed_chunks if chunk.has_room_for(part, most_masks)), None)
             if host is None:
-                found.append(part)
+                packed_chunks.append(part)
             else:
                 host.add(part)
-    return [sorted(chunk.selections) for chunk in found]
+    return [sorted(chunk.selections) for chunk in packed_chunks]
 
 
 def mask_count(selections: Sequence[Selection], dimensions: Mapping[str, str]) -> int:
@@ -52,7 +52,7 @@ def mask_count(selections: Sequence[Selection], dimensions: Mapping[str, str]) -
 
 
 class _Chunk:
-    """Selections that are told by one mask, and the conditions that make its values, by what these look at."""
+    """Selections that share a mask, and the conditions that set its bits, by the value that these look at."""
 
     def __init__(self, selections: Sequence[Selection], dimensions: Mapping[str, str]) -> None:
         self.selections = list(selections)
@@ -67,8 +67,8 @@ class _Chunk:
             return False
         masks = self.mask_count
         for dimension, conditions in other._conditions.items():
-            known = self._conditions.get(dimension, set())
-            masks = masks // (len(known) + 1) * (len(known | conditions) + 1)
+            present = self._conditions.get(dimension, set())
+            masks = masks // (len(present) + 1) * (len(present | conditions) + 1)
         return masks <= most_masks
 
     def add(self, other: _Chunk) -> None:
@@ -79,7 +79,7 @@ class _Chunk:
 
 
 def _parts(family: Sequence[Selection], dimensions: Mapping[str, str], most_masks: int) -> list[_Chunk]:
-    """A family in pieces that fit; a selection that alone has too many masks stands alone."""
+    """Split a family into parts that fit; a selection that has too many masks by itself is a part of its own."""
     parts: list[_Chunk] = []
     for selection in family:
         alone = _Chunk([selection], dimensions)

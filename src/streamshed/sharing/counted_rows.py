@@ -1,8 +1,7 @@
-"""Rows that are only counted: of queries below a function, how many came to it and how many of them are in the sample.
+"""Rows that are only counted, for queries below a user's function.
 
-What a function costs is saved for rows that are not in the sample of the queries below it; to count those rows costs
-little. Where it is known how many came to the function, what is in the sample tells by how much it is too many or too
-few, see `answering/known_rows.py`.
+A sample saves calls of the function; counting the rows that come to it costs little. Both are counted: all rows that
+come, and those in the sample. Their ratio corrects the answers of the sample, see `answering/known_rows.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from streamshed.sharing.probes import is_probe
 
 
 class Role(IntEnum):
-    """What rows are to a query's value."""
+    """Why rows are counted for a value of a query."""
 
     VALUES = 0
     COUNTED = 1
@@ -39,7 +38,7 @@ SCALED = frozenset({AggregateKind.COUNT, AggregateKind.SUM})
 
 
 def slot_of(slot: int, role: Role) -> int:
-    """Return where rows of a role are found in state, beside the value that they are counted for.
+    """Return the slot in state of the rows of a role; they are counted for the value in the given slot.
 
     >>> slot_of(2, Role.COUNTED), role_of(1002), value_slot(1002)
     (1002, <Role.COUNTED: 1>, 2)
@@ -48,17 +47,17 @@ def slot_of(slot: int, role: Role) -> int:
 
 
 def role_of(slot: int) -> Role:
-    """Return what the rows are that are found there; those of a probe are treated as a query's own."""
+    """Return the role of the rows in a slot; a probe's rows have that of a query's own."""
     return Role.VALUES if is_probe(slot) else Role(slot // _APART)
 
 
 def value_slot(slot: int) -> int:
-    """Return the slot of the value that they are for; a probe has its own."""
+    """Return the slot of the value for which the rows of a slot are counted; a probe has its own."""
     return slot if is_probe(slot) else slot % _APART
 
 
 def counted_node(query: Query) -> Node | None:
-    """Return what the rows come from that go to the first function above a query; None: they are not counted.
+    """Return the node above the first function on a query's path; None: its rows are not counted.
 
     They are for queries that count or sum. Queries by groups are left out: state would hold each group once more for
     the rows that are counted, and for those in the sample.
@@ -73,7 +72,7 @@ def counted_node(query: Query) -> Node | None:
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Rows that are counted for a value of a query: those that come to a function, or those of them in its sample.
+    """Rows that are counted for a value of a query: those that come to a function, or those of them in the sample.
 
     Attributes:
         query: The query.
@@ -110,6 +109,6 @@ def counted_rows(query: Query, slots: Mapping[str, int]) -> tuple[CountedRows, .
 
 
 def with_counted(program: StreamProgram, counted: Sequence[CountedRows]) -> StreamProgram:
-    """Return a straight line with the tests that rows which are counted pass."""
+    """Return a straight line with one more test for each kind of counted rows."""
     names = dict.fromkeys(rows.test for rows in counted)
     return replace(program, instructions=(*program.instructions, *(Test(name, ALWAYS, ()) for name in names)))

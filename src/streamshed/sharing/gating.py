@@ -52,7 +52,7 @@ class Gating:
         return sum(map(len, self.classes)) + len(self.row_queries)
 
     def instruction_codes(self, intake_codes: Sequence[int]) -> tuple[int, ...]:
-        """Return the code of the gate before each instruction: of the largest rate that is asked for behind it."""
+        """Return the code of the gate before each instruction: that of the largest rate below it."""
         stream = min(intake_codes, default=0)
         return tuple(min((intake_codes[intake] for intake in users), default=stream) for users in self.instructions)
 
@@ -101,14 +101,14 @@ def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] =
     Example:
         Two bits of a class; one instruction that the second alone asks for.
 
-        >>> found = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32))
-        >>> found.streams, found.codes, found.passes[0][31:33]
+        >>> row_gates = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32))
+        >>> row_gates.streams, row_gates.codes, row_gates.passes[0][31:33]
         ((0,), ('000020',), ((1, 0), (3, 1)))
 
         The second chooses by size: a row four steps larger is ten times likelier to be kept, i.e. surely.
 
-        >>> found = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32), {1})
-        >>> found.codes, found.passes[3][7:9]
+        >>> row_gates = gates(Gating(((0, 1),), {}, ((1,),)), (0, 32), {1})
+        >>> row_gates.codes, row_gates.passes[3][7:9]
         (('000020', '000018', '000010', '000008', '000000'), ((1, 0), (3, 1)))
     """
     idle = {i for i, code in enumerate(intake_codes) if code == NEVER and gating.is_counting(i)}
@@ -121,18 +121,18 @@ def gates(gating: Gating, intake_codes: Sequence[int], sized: AbstractSet[int] =
         for size in range(1 - largest // -STEP)
     ]
     streams = tuple(min(of_size, default=0) for of_size in by_size)
-    told = [code for intake, code in enumerate(intake_codes) if intake not in idle]
-    if not any(told):
+    active_codes = [code for intake, code in enumerate(intake_codes) if intake not in idle]
+    if not any(active_codes):
         return Gates(streams, None, None)
     codes = tuple(_written((stream, *of_size)) for stream, of_size in zip(streams, by_size, strict=True))
     counts = any(gating.is_counting(intake) for intake in range(len(intake_codes)) if intake not in idle)
-    if not sized and not counts and max(told) == streams[0]:
+    if not sized and not counts and max(active_codes) == streams[0]:
         return Gates(streams, codes, None)
     return Gates(streams, codes, tuple(_passes(gating, of_size) for of_size in by_size))
 
 
 def words_of(gating: Gating, wanted: Sequence[bool]) -> tuple[int, ...]:
-    """Return the words of what a row passes that just some intakes want; see `Gates.passes`.
+    """Return the words of `Gates.passes` for a row that only some intakes want.
 
     Args:
         gating: Where the intakes are.

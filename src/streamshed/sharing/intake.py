@@ -57,7 +57,7 @@ def instruction_users(program: StreamProgram, intakes: Sequence[Intake]) -> tupl
     for index, intake in enumerate(intakes):
         for name in intake.needs:
             users.setdefault(name, set()).add(index)
-    found: list[tuple[int, ...]] = []
+    users_backwards: list[tuple[int, ...]] = []
     types = dict(program.stream.columns)
     for instruction in reversed(program.instructions):
         asking = set().union(*(users.get(name, set()) for name in _outputs(instruction)))
@@ -66,8 +66,8 @@ def instruction_users(program: StreamProgram, intakes: Sequence[Intake]) -> tupl
         is_cheap = isinstance(instruction, Define | Test) and (
             instruction.column == PROBED or is_total(instruction.sql, types)
         )
-        found.append(() if is_cheap else tuple(sorted(asking)))
-    return tuple(reversed(found))
+        users_backwards.append(() if is_cheap else tuple(sorted(asking)))
+    return tuple(reversed(users_backwards))
 
 
 def needed_columns(conditions: Sequence[str], *sqls: str | None) -> frozenset[str]:

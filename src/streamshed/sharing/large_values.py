@@ -1,4 +1,4 @@
-"""Whose rows may be chosen by their size: queries over values that are there before a row is sampled."""
+"""Queries whose rows may be sampled by size: their value is known before a row is sampled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 @dataclass(frozen=True)
 class SizedQueries:
-    """Queries that take the same rows in, and whose rows can be told large from small.
+    """Queries that take in the same rows, which can be told apart by size.
 
     Attributes:
         stream: Name of their stream.
@@ -61,20 +61,20 @@ def _is_delivered_parsed(stream: Stream) -> bool:
 
 
 def _together(intakes: Sequence[Intake]) -> list[list[Intake]]:
-    """Intakes by the queries that they have in common."""
-    found: list[tuple[set[str], list[Intake]]] = []
+    """Group intakes that have queries in common."""
+    groups: list[tuple[set[str], list[Intake]]] = []
     for intake in intakes:
         names, members = set(intake.queries), [intake]
-        for group in [group for group in found if group[0] & names]:
+        for group in [group for group in groups if group[0] & names]:
             names |= group[0]
             members = [*group[1], *members]
-            found.remove(group)
-        found.append((names, members))
-    return [members for _, members in found]
+            groups.remove(group)
+        groups.append((names, members))
+    return [members for _, members in groups]
 
 
 def _column(work: StreamWork, intake: Intake) -> str | None:
-    """The column whose value its rows bring; None: they are only counted; empty: it is no column, or none that does."""
+    """The column that an intake aggregates; None: its rows are only counted; empty: the source has no such column."""
     if intake.class_index is None:
         return ""
     sharing_class = work.classes[intake.class_index]

@@ -1,4 +1,4 @@
-"""Instructions in layers: what depends on nothing of its own layer is computed side by side, in one projection."""
+"""Instructions in layers: those of a layer do not depend on one another, so one projection computes them."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def inputs(instruction: Instruction) -> frozenset[str]:
 
 def mentioned(sql: str) -> Iterable[str]:
     """Return the computed columns in an expression, and perhaps words that look like one."""
-    found: list[str] = _COMPUTED.findall(sql)
-    return found
+    columns: list[str] = _COMPUTED.findall(sql)
+    return columns

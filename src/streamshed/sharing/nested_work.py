@@ -1,4 +1,4 @@
-"""What is done with answers that are rows of further aggregates, level by level."""
+"""Aggregates over answers of other aggregates, level by level."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Nesting:
 
 @dataclass(frozen=True)
 class Level:
-    """What is done with answers of all aggregates that have as many others below them.
+    """The operators and aggregates over answers of one depth.
 
     Attributes:
         programs: Per stream, the operators over these answers.
@@ -74,8 +74,8 @@ def nested_levels(queries: Sequence[Query], streams: Sequence[Stream]) -> tuple[
         queries: Of a network.
         streams: Those of a time domain; queries over others are passed over.
     """
-    own = [chain for chain in chains(queries) if chain[-1].stream in streams]
-    return tuple(_level(own, depth) for depth in range(1, max(map(len, own), default=1)))
+    domain_chains = [chain for chain in chains(queries) if chain[-1].stream in streams]
+    return tuple(_level(domain_chains, depth) for depth in range(1, max(map(len, domain_chains), default=1)))
 
 
 def aggregate_of(query: Query) -> Aggregate:
@@ -85,8 +85,8 @@ def aggregate_of(query: Query) -> Aggregate:
     return query.aggregate
 
 
-def _level(own: Sequence[tuple[Query, ...]], depth: int) -> Level:
-    pairs = [(chain[depth - 1], chain[depth], chain[-1].name) for chain in own if len(chain) > depth]
+def _level(domain_chains: Sequence[tuple[Query, ...]], depth: int) -> Level:
+    pairs = [(chain[depth - 1], chain[depth], chain[-1].name) for chain in domain_chains if len(chain) > depth]
     streams = {taker.stream.name: taker.stream for _, taker, _ in pairs}
     programs = {
         name: resolve_answers(
@@ -99,14 +99,14 @@ def _level(own: Sequence[tuple[Query, ...]], depth: int) -> Level:
     nestings: dict[int, Nesting] = {}
     for feed, taker, asker in pairs:
         place = programs[taker.stream.name].places[taker.rows]
-        known = nestings.get(taker.definition_id)
-        of_taker = () if known is None or not _is_asked(taker) else known.slots
+        nesting = nestings.get(taker.definition_id)
+        of_taker = () if nesting is None or not _is_asked(taker) else nesting.slots
         nestings[taker.definition_id] = Nesting(
             feed=feed,
-            taker=taker if known is None else known.taker,
+            taker=taker if nesting is None else nesting.taker,
             slots=(*of_taker, *_slots(taker, place)),
             conditions=place.conditions,
-            askers=(*(() if known is None else known.askers), asker),
+            askers=(*(() if nesting is None else nesting.askers), asker),
         )
     return Level(tuple(programs.values()), tuple(nestings.values()))
 

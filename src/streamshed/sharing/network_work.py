@@ -86,7 +86,7 @@ class StreamWork:
 
     @property
     def cohort_keys(self) -> tuple[tuple[str, ...], ...]:
-        """What queries group by whose windows may be dropped by group, each once: SQL over the stream's own columns."""
+        """The keys of queries whose windows may be dropped by group, each once: SQL over the stream's columns."""
         return tuple(dict.fromkeys(slot.keys for slot in self._by_group))
 
     @property
@@ -146,10 +146,10 @@ class StreamWork:
     def _of_rows(self, definition_id: int) -> Intake:
         alike = [query for query in self.row_queries if query.definition_id == definition_id]
         place = self.program.places[alike[0].rows]
-        own = [slot for slot in self.count_slots if slot.query.definition_id == definition_id]
+        query_slots = [slot for slot in self.count_slots if slot.query.definition_id == definition_id]
         needs = (
-            needed_columns(place.conditions, *(text for slot in own for text in (*slot.keys, slot.value)))
-            if own
+            needed_columns(place.conditions, *(text for slot in query_slots for text in (*slot.keys, slot.value)))
+            if query_slots
             else frozenset((*place.conditions, *place.columns.values()))
         )
         return Intake(None, 0, tuple(query.name for query in alike), ((definition_id, 0),), needs)
@@ -160,14 +160,16 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
 
     Queries with one definition are computed once. Queries over other streams are passed over.
     """
-    own = [query for query in queries if query.stream == stream]
-    apart = any(query.gap_windows > 0 for query in own) and any(query.gap_windows == 0 for query in own)
-    program = resolve_stream(stream, [query.rows for query in own])
+    stream_queries = [query for query in queries if query.stream == stream]
+    apart = any(query.gap_windows > 0 for query in stream_queries) and any(
+        query.gap_windows == 0 for query in stream_queries
+    )
+    program = resolve_stream(stream, [query.rows for query in stream_queries])
     slots: list[AggregateSlot] = []
     count_slots: list[AggregateSlot] = []
     counted: list[CountedRows] = []
     shares: dict[tuple[int, int], Share] = {}
-    for query in own:
+    for query in stream_queries:
         if query.aggregate is None:
             continue
         place = program.places[query.rows]
@@ -179,14 +181,14 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
         for slot in of_query:
             is_apart = apart and query.gap_windows > 0
             share = _share(slot, query.aggregate, place, is_apart=is_apart)
-            known = shares.setdefault((query.definition_id, slot.slot), share)
+            earlier_share = shares.setdefault((query.definition_id, slot.slot), share)
             if share.is_collected:
-                shares[query.definition_id, slot.slot] = replace(known, is_collected=True)
+                shares[query.definition_id, slot.slot] = replace(earlier_share, is_collected=True)
         for rows in counted_rows(query, {slot.aggregate: slot.slot for slot in of_query}):
             counted.append(rows)
             shares[query.definition_id, rows.slot] = _counted_share(rows, query.aggregate, program.places[rows.node])
-    row_queries = tuple(query for query in own if query.aggregate is None or query.is_by_count)
-    probed = probes(own)
+    row_queries = tuple(query for query in stream_queries if query.aggregate is None or query.is_by_count)
+    probed = probes(stream_queries)
     for probe in probed:
         shares[probe.query.definition_id, probe.slot] = _probe_share(probe, program)
     program = with_probed(with_counted(program, counted), probed)
@@ -197,13 +199,13 @@ def stream_work(stream: Stream, queries: Sequence[Query]) -> StreamWork:
 
 
 def call_addresses(work: StreamWork) -> dict[str, tuple[str, ...]]:
-    """Return, by the column that a call of a user function adds, the operators that it is the work of."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the addresses of the operators that call a user's function, by the column that the call adds."""
+    addresses: dict[str, tuple[str, ...]] = {}
     for node, place in work.program.places.items():
         if isinstance(node, Apply):
             column = place.columns[next(name for name in place.columns if name.lower() == node.into.lower())]
-            found[column] = (*found.get(column, ()), node.address)
-    return found
+            addresses[column] = (*addresses.get(column, ()), node.address)
+    return addresses
 
 
 def _dimensions(program: StreamProgram) -> dict[str, str]:
@@ -256,7 +258,7 @@ def _probe_share(probe: Probe, program: StreamProgram) -> Share:
 
 
 def _slot_of_query(slot: int) -> int:
-    """A slot that every query has stands for those of probes."""
+    """Return the slot of a query that holds its probes: one that every query has."""
     return 0 if is_probe(slot) else value_slot(slot)
 
 

@@ -30,7 +30,7 @@ _CASTS = {
 def never_fails(sql: str, types: Mapping[str, str]) -> bool:
     """Tell whether an expression gives the same value of a row at every evaluation, and an error for none.
 
-    What is not known to be so is not: arithmetic on whole numbers may overflow under ANSI SQL.
+    Whatever is not known to be safe is not: arithmetic on whole numbers may overflow under ANSI SQL.
 
     Args:
         sql: The expression over columns of the straight line.
@@ -78,7 +78,7 @@ def _of_operands(tree: exp.Expr, kinds: list[str | None]) -> str | None:
 
 
 def _of_numbers(tree: exp.Binary, left: str | None, right: str | None) -> str | None:
-    """What divides has to be a number other than 0; whole numbers but for remainders and quotients may overflow."""
+    """The kind of an operation on numbers; None: it may divide by 0, or overflow as sums of whole numbers do."""
     if isinstance(tree, (exp.Div, exp.Mod)) and not _is_positive(tree.right):
         return None
     if left == "whole" and _is_whole(tree.right) and isinstance(tree, (exp.Div, exp.Mod)):
@@ -97,10 +97,10 @@ def _is_whole(tree: exp.Expr) -> bool:
 
 
 def _common(kinds: list[str | None]) -> str | None:
-    """The kind that all of some are."""
-    found = set(kinds)
-    if None in found or not found:
+    """The kind that several values have in common."""
+    distinct_kinds = set(kinds)
+    if None in distinct_kinds or not distinct_kinds:
         return None
-    if found <= _NUMBERS:
-        return next(one for one in ("real", "whole", "literal") if one in found)
-    return found.pop() if len(found) == 1 else None
+    if distinct_kinds <= _NUMBERS:
+        return next(kind for kind in ("real", "whole", "literal") if kind in distinct_kinds)
+    return distinct_kinds.pop() if len(distinct_kinds) == 1 else None

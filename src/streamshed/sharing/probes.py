@@ -1,8 +1,8 @@
-"""Probes: how many rows come out of operators from which no query takes any, told by a few of them.
+"""Probes: how many rows pass operators that nothing else counts.
 
-Of operators whose rows a query takes in, or a user function, it is known anyway how many these are. Of others, one row
-in 256 has a bit more in the mask of a query further down: so what an operator passes is counted where that query's
-rows are, in the same state, with the same sampling rate, and no row is looked at twice.
+Rows that a query or a user's function takes in are counted anyway. For other operators one row in 256 sets one more bit
+in the mask of a query further down. So the rows that an operator passes are counted with that query's rows: in the same
+state, at the same sampling rate, and without looking at a row twice.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def probes(queries: Sequence[Query]) -> tuple[Probe, ...]:
 
 
 def with_probed(program: StreamProgram, wanted: Iterable[Probe]) -> StreamProgram:
-    """Return a straight line that begins with the test which says what rows are probed, where any are."""
+    """Return a straight line that begins with the test for probed rows; the same one where there are no probes."""
     if not tuple(wanted):
         return program
     return replace(program, instructions=(Test(PROBED, TEST, ()), *program.instructions))

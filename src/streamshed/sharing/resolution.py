@@ -1,4 +1,4 @@
-"""From the operators above the queries to one straight line of instructions per stream: equal ones only once."""
+"""Lays out the operators above the queries as one straight line of instructions per stream, equal ones once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamshed.sharing.totality import is_total
 
 
 def resolve_stream(stream: Stream, nodes: Iterable[Node]) -> StreamProgram:
-    """Lay the operators that lie between a stream and some of its nodes out as one straight line.
+    """Lay out the operators between a stream and some of its nodes as one straight line.
 
     A column is named after what defines it, so that two operators that say the same share their column, wherever
     they stand. What might fail, or costs, is guarded by what its rows have passed.
@@ -34,7 +34,7 @@ def resolve_stream(stream: Stream, nodes: Iterable[Node]) -> StreamProgram:
 
 
 def resolve_answers(stream: Stream, aggregates: Iterable[Aggregate], nodes: Iterable[Node]) -> StreamProgram:
-    """Lay the operators over answers of aggregates of a stream out, as `resolve_stream` does those over its rows.
+    """Lay out the operators over answers of a stream's aggregates, as `resolve_stream` does those over its rows.
 
     An answer comes in columns named after the aggregate, and after each of its columns: `answer_place` tells them.
 
@@ -139,14 +139,14 @@ class _Line:
         return Place(columns, _extended(place.conditions, condition))
 
     def _match(self, match: Match) -> None:
-        """Lookups in one relation by the same columns are one join: it brings what any wants, for rows that any wants.
+        """Join a relation once for all lookups in it by the same columns: with all their columns, for all their rows.
 
         A guard never asks for what depends on its own lookup: it holds only what lies above all of them.
         """
-        known = self.instructions.get(match.matched)
-        if isinstance(known, Match):
-            outputs = dict((*known.outputs, *match.outputs))
-            guard = tuple(condition for condition in known.guard if condition in match.guard)
+        earlier_match = self.instructions.get(match.matched)
+        if isinstance(earlier_match, Match):
+            outputs = dict((*earlier_match.outputs, *match.outputs))
+            guard = tuple(condition for condition in earlier_match.guard if condition in match.guard)
             match = replace(match, outputs=tuple(outputs.items()), guard=guard)
         self.instructions[match.matched] = match
 
@@ -164,8 +164,10 @@ def _extended(conditions: Sequence[str], condition: str) -> tuple[str, ...]:
 
 def _with_column(columns: dict[str, str], logical: str, name: str) -> dict[str, str]:
     """Add or replace a column, names compared as Spark does, whatever their case."""
-    kept = {known: column for known, column in columns.items() if known.lower() != logical.lower()}
-    return {**kept, logical: name}
+    other_columns = {
+        column_name: column for column_name, column in columns.items() if column_name.lower() != logical.lower()
+    }
+    return {**other_columns, logical: name}
 
 
 def _physical_name(place: Place, logical: str) -> str:

@@ -78,7 +78,7 @@ class SharingClass:
 
     @property
     def key_mask(self) -> int:
-        """The bits whose rows have keys; one that an operator further up passes may have none that can be evaluated."""
+        """The bits whose rows have keys; rows that only pass an operator further up may have none."""
         return sum({1 << member.bit for member in self.members if not is_probe(member.slot)})
 
     @property
@@ -146,7 +146,7 @@ def _place(family: _Family) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
 
 
 def _board_counters(families: dict[_Family, list[Share]]) -> None:
-    """Move shares that only count to the first family of their key that aggregates a value, and takes their rows."""
+    """Move shares that only count rows to the first family with their key that aggregates a value of those rows."""
     for family in sorted(families, key=repr):
         keys, value, _ = family
         if value is not None:
@@ -162,17 +162,17 @@ def _nested(family: list[Share]) -> Iterator[list[Share]]:
     """Split a family into groups whose windows nest: the finest one's slices serve all of its group."""
     grids: list[tuple[SliceGrid, list[Share]]] = []
     for share in sorted(family, key=lambda share: (-SliceGrid.of([share.window]).slices_per_second, repr(share))):
-        own = SliceGrid.of([share.window])
-        host = next((group for grid, group in grids if grid.merged(own) == grid), None)
+        share_grid = SliceGrid.of([share.window])
+        host = next((group for grid, group in grids if grid.merged(share_grid) == grid), None)
         if host is None:
-            grids.append((own, [share]))
+            grids.append((share_grid, [share]))
         else:
             host.append(share)
     return (group for _, group in grids)
 
 
 def _chunks(shares: list[Share], dimensions: Mapping[str, str], most_masks: int) -> Iterator[list[Share]]:
-    """Split shares so that each part can be told by one mask; probes, of few rows, are beside their query's."""
+    """Split shares into parts that have one mask each; probes stay with their query."""
     queries = [share for share in shares if not is_probe(share.slot)]
     probes = [share for share in shares if is_probe(share.slot)]
     parts = [

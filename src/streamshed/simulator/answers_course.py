@@ -23,7 +23,7 @@ class AnswersCourse:
         count = len(self._queries)
         self._seconds, self._shed_seconds = 0.0, np.zeros(count)
         self._errors, self._worst = np.zeros(count), np.zeros(count)
-        self._least, self._kept = np.ones(count), np.ones(count)
+        self._least, self._kept_shares = np.ones(count), np.ones(count)
 
     def add(self, decision: Decision, seconds: float) -> tuple[float, float]:
         """Take in a decision that held for so long.
@@ -36,15 +36,15 @@ class AnswersCourse:
             return 0.0, 0.0
         codes = np.array([decision.query_codes.get(query, WHOLE) for query in self._queries])
         errors = np.array([decision.expected_errors.get(query, 0.0) for query in self._queries])
-        kept = np.array([decision.kept_shares.get(query, 1.0) for query in self._queries])
+        kept_shares = np.array([decision.kept_shares.get(query, 1.0) for query in self._queries])
         rates = sampling_rates_of(codes)
-        shed = (rates < 1) | (kept < 1)
+        shed = (rates < 1) | (kept_shares < 1)
         self._shed_seconds += seconds * shed
         self._errors += seconds * shed * errors
         np.maximum(self._worst, errors, out=self._worst)
         np.minimum(self._least, rates, out=self._least)
-        np.minimum(self._kept, kept, out=self._kept)
-        return float((1 - rates * kept).mean()), float(errors.max())
+        np.minimum(self._kept_shares, kept_shares, out=self._kept_shares)
+        return float((1 - rates * kept_shares).mean()), float(errors.max())
 
     def courses(self) -> list[QueryCourse]:
         """Return what became of each query."""
@@ -56,7 +56,7 @@ class AnswersCourse:
                 least_rate=float(self._least[place]),
                 worst_error=float(self._worst[place]),
                 mean_error=float(min(self._worst[place], self._errors[place] / shed[place])),
-                kept_windows_share=float(self._kept[place]),
+                kept_windows_share=float(self._kept_shares[place]),
             )
             for place, query in enumerate(self._queries)
         ]

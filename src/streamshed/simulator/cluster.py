@@ -187,7 +187,7 @@ class VirtualCluster:
         return fixed_seconds + ends + moving + starting
 
     def _helped(self, busiest_seconds: float, shared_seconds: float) -> float:
-        """When the work is done that takes the busiest worker so long, with those that come before it is."""
+        """When the work is done, with the help of workers that come before the busiest one is done."""
         coming = [
             at - self._now_seconds
             for at, count in self._starting
@@ -250,10 +250,10 @@ class VirtualCluster:
         self._leaving = 0
 
     def _fail(self, elapsed_seconds: float, now_seconds: float) -> None:
-        rate = self._settings.failures_per_worker_day * self._running * elapsed_seconds / _DAY
-        if rate <= 0:
+        expected_failures = self._settings.failures_per_worker_day * self._running * elapsed_seconds / _DAY
+        if expected_failures <= 0:
             return
-        dead = min(int(self._nature.poisson(rate)), self._running - self._leaving - 1)
+        dead = min(int(self._nature.poisson(expected_failures)), self._running - self._leaving - 1)
         if dead:
             self._running -= dead
             self._failures += dead
@@ -323,7 +323,7 @@ def ended(begins: NDArray[np.float64], pieces: NDArray[np.float64]) -> float:
 
 
 def shared_out(begins: NDArray[np.float64], seconds: float) -> float:
-    """Return the same where work can be shared out in any way.
+    """Return when work is done that can be shared out in any way, by workers that come one after the other.
 
     Args:
         begins: When each worker is there, ascending.
@@ -335,17 +335,17 @@ def shared_out(begins: NDArray[np.float64], seconds: float) -> float:
     """
     counts = np.arange(1, len(begins) + 1)
     ends = (seconds + np.cumsum(begins)) / counts
-    # With as many as are there before they are done; who comes later finds nothing to do.
+    # Only workers that come before the work is done share it.
     return float(ends.min())
 
 
 def _busy_until(begins: NDArray[np.float64], pieces: NDArray[np.float64]) -> NDArray[np.float64]:
     """When each worker is done, if pieces go to whoever is free first."""
-    found = begins.astype(np.float64)
-    free = [(begun, worker) for worker, begun in enumerate(found.tolist())]
+    done_at = begins.astype(np.float64)
+    free = [(begun, worker) for worker, begun in enumerate(done_at.tolist())]
     heapq.heapify(free)
     for piece in pieces.tolist():
         free_at, worker = free[0]
-        found[worker] = free_at + piece
+        done_at[worker] = free_at + piece
         heapq.heapreplace(free, (free_at + piece, worker))
-    return found
+    return done_at

@@ -1,11 +1,11 @@
-"""A micro-batch engine in virtual time: what Spark does to the control loop, without Spark."""
+"""A micro-batch engine in virtual time: it calls the control loop as Spark does."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -109,7 +109,7 @@ def simulated_micro_batches(
     settings: EngineSettings,
     joins: VirtualJoins = NOTHING_JOINED,
 ) -> Iterator[SimulatedMicroBatch]:
-    """Go on for as long as one asks, keeping nothing; see `simulate`."""
+    """Yield micro-batches without end, keeping none; see `simulate`."""
     nature = np.random.default_rng(settings.seed)
     interval = settings.trigger_interval_seconds
     queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}
@@ -121,15 +121,10 @@ def simulated_micro_batches(
         joined = joins.work(last_cut_seconds, now_seconds, upcoming.offered_rows)
         decision = controller.plan(replace(upcoming.seen, work_per_row=joined.work_per_row))
         windows.decided(decision.drops, now_seconds)
-        processing_seconds = costs.seconds(
-            micro_batch_id,
-            upcoming.offered_rows,
-            decision.work_shares,
-            now_seconds,
-            nature,
-            join_seconds=joined.seconds(decision.work_shares),
-        )
-        outcome = _outcome(decision, upcoming.offered_rows, processing_seconds, interval)
+        rows, shares = upcoming.offered_rows, decision.work_shares
+        join_seconds = joined.seconds(shares)
+        processing_seconds = costs.seconds(micro_batch_id, rows, shares, now_seconds, nature, join_seconds=join_seconds)
+        outcome = _outcome(decision, rows, processing_seconds, interval)
         undelivered.append(replace(outcome, work_per_row=joined.work_per_row))
         while len(undelivered) > settings.outcomes_late_by:
             controller.record(undelivered.popleft())
@@ -137,16 +132,19 @@ def simulated_micro_batches(
         yield SimulatedMicroBatch(
             micro_batch_id=micro_batch_id,
             started_at_seconds=now_seconds,
-            offered_rows=upcoming.offered_rows,
+            offered_rows=rows,
             decision=decision,
             processing_seconds=processing_seconds,
             utilization=processing_seconds / interval,
             latency_seconds=end_seconds - oldest_seconds,
-            backlog_rows=sum(
-                queue.waiting_rows + queue.arriving(now_seconds + interval, end_seconds) for queue in queues.values()
-            ),
+            backlog_rows=_backlog_rows(queues.values(), now_seconds + interval, end_seconds),
         )
         last_cut_seconds, now_seconds = now_seconds, max(_next_boundary(now_seconds, interval), end_seconds)
+
+
+def _backlog_rows(queues: Iterable[ArrivalQueue], due_seconds: float, end_seconds: float) -> int:
+    """Rows that wait at the end of a micro-batch: those that it left, and those that came since the next was due."""
+    return sum(queue.waiting_rows + queue.arriving(due_seconds, end_seconds) for queue in queues)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +178,12 @@ def _upcoming(
 def _outcome(
     decision: Decision, offered_rows: Mapping[str, int], processing_seconds: float, interval: float
 ) -> MicroBatchOutcome:
-    kept = decision.work_shares
+    work_shares = decision.work_shares
     return MicroBatchOutcome(
         micro_batch_id=decision.micro_batch_id,
         offered_rows=offered_rows,
-        admitted_rows={stream: rows * kept[stream] for stream, rows in offered_rows.items()},
-        sampling_rates=kept,
+        admitted_rows={stream: rows * work_shares[stream] for stream, rows in offered_rows.items()},
+        sampling_rates=work_shares,
         processing_seconds=processing_seconds,
         trigger_interval_seconds=interval,
         started_at_seconds=decision.now_seconds,

@@ -13,17 +13,21 @@ _LEAST_SECONDS = 1e-12
 
 
 def network_costs(
-    network: QueryNetwork, known: NetworkStatistics, *, trigger_interval_seconds: float, noise_deviation: float = 0.0
+    network: QueryNetwork,
+    statistics: NetworkStatistics,
+    *,
+    trigger_interval_seconds: float,
+    noise_deviation: float = 0.0,
 ) -> TrueCosts:
     """Return what statistics say that a micro-batch costs on the machine that they are of, which is one worker.
 
     Args:
         network: The network.
-        known: Its statistics, of all streams.
+        statistics: Its statistics, of all streams.
         trigger_interval_seconds: How long rows gather: what groups cost depends on it.
         noise_deviation: Standard deviation of ln(duration).
     """
-    load = network_load(network, known, trigger_interval_seconds=trigger_interval_seconds)
+    load = network_load(network, statistics, trigger_interval_seconds=trigger_interval_seconds)
     work = dict.fromkeys((stream.name for stream in network.streams), 0.0)
     streams: list[str] = []
     for node, address in zip(load.tree.nodes, load.addresses, strict=True):
@@ -31,11 +35,11 @@ def network_costs(
     for stream, seconds in zip(streams, load.tree.node_seconds.tolist(), strict=True):
         work[stream] += seconds
     return TrueCosts(
-        fixed_seconds=known.fixed_seconds,
+        fixed_seconds=statistics.fixed_seconds,
         rows={
             stream: RowCost(
-                read_seconds=known.stream(stream).read_seconds_per_row,
-                work_seconds=seconds / max(1.0, known.stream(stream).rows_per_second * trigger_interval_seconds),
+                read_seconds=statistics.stream(stream).read_seconds_per_row,
+                work_seconds=seconds / max(1.0, statistics.stream(stream).rows_per_second * trigger_interval_seconds),
             )
             for stream, seconds in work.items()
         },

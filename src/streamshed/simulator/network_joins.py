@@ -45,38 +45,40 @@ class UsualJoin:
 
 
 def network_joins(
-    network: QueryNetwork, known: NetworkStatistics, costs: TrueCosts, *, factors: LoadProfile, times: float = 1.0
+    network: QueryNetwork, statistics: NetworkStatistics, costs: TrueCosts, *, factors: LoadProfile, times: float = 1.0
 ) -> VirtualJoins:
     """Return the joins of a network under a load.
 
     Args:
         network: The network.
-        known: Its statistics; of sides, what is not known is guessed.
+        statistics: Its statistics; of sides, what is not known is guessed.
         costs: What all else truly costs.
         factors: The load, times that at 1×.
         times: Rows per second at 1× ÷ those that statistics tell.
     """
-    outlooks = join_outlooks(network, known)
+    outlooks = join_outlooks(network, statistics)
     return VirtualJoins(
-        joins=tuple(_virtual_join(one, scaled(factors, times), known.join(one.join)) for one in outlooks),
-        row_seconds={one.join: costs.rows[one.join].whole_seconds for one in outlooks},
+        joins=tuple(
+            _virtual_join(outlook, scaled(factors, times), statistics.join(outlook.join)) for outlook in outlooks
+        ),
+        row_seconds={outlook.join: costs.rows[outlook.join].whole_seconds for outlook in outlooks},
         unit_seconds=usual_row_seconds(costs),
     )
 
 
 def usual_joins(
-    network: QueryNetwork, known: NetworkStatistics, costs: TrueCosts, *, times: float, interval_seconds: float
+    network: QueryNetwork, statistics: NetworkStatistics, costs: TrueCosts, *, times: float, interval_seconds: float
 ) -> tuple[UsualJoin, ...]:
     """Tell what joins take at 1×.
 
     Args:
         network: As in `network_joins`.
-        known: Likewise.
+        statistics: Likewise.
         costs: Likewise.
         times: Likewise.
         interval_seconds: How often a micro-batch starts.
     """
-    joins = network_joins(network, known, costs, factors=constant(1.0), times=times).joins
+    joins = network_joins(network, statistics, costs, factors=constant(1.0), times=times).joins
     return tuple(_usual(join, interval_seconds) for join in joins)
 
 
@@ -93,7 +95,7 @@ def _usual(join: VirtualJoin, interval_seconds: float) -> UsualJoin:
     )
 
 
-def _virtual_join(outlook: JoinOutlook, load: LoadProfile, known: JoinStatistics) -> VirtualJoin:
+def _virtual_join(outlook: JoinOutlook, load: LoadProfile, statistics: JoinStatistics) -> VirtualJoin:
     speed = outlook.event_seconds_per_second
     return VirtualJoin(
         stream=outlook.join,
@@ -103,5 +105,5 @@ def _virtual_join(outlook: JoinOutlook, load: LoadProfile, known: JoinStatistics
         right_window_seconds=outlook.right_window_seconds / speed,
         basic_windows=outlook.left_basic_windows + outlook.right_basic_windows,
         is_sheddable=outlook.is_sheddable,
-        known=known,
+        statistics=statistics,
     )

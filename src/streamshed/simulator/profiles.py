@@ -164,7 +164,7 @@ def from_rates(rows_per_second: Sequence[float], *, seconds_each: float = 1.0) -
 
 
 def in_lumps(profile: LoadProfile, *, every_seconds: float, until_seconds: float, within_seconds: float) -> LoadProfile:
-    """Return a load of which all that comes in an interval comes together at its end, as in files.
+    """Return a load whose rows of an interval come together at its end, as in files.
 
     Args:
         profile: When rows would come by themselves.

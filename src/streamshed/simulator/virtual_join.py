@@ -1,4 +1,4 @@
-"""What a join takes in virtual time: rows that come are compared with those that wait, which are more as well."""
+"""What a join takes in virtual time: comparisons grow with the square of the load, as more rows come and wait."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class VirtualJoin:
         right_window_seconds: w2, how long right ones do.
         basic_windows: How many both windows have, n1 + n2; all are read in every micro-batch.
         is_sheddable: Whether it may be done in part.
-        known: What its work takes.
+        statistics: What its work takes.
 
     Example:
         >>> from streamshed.simulator.profiles import constant, scaled
         >>> once = VirtualJoin(
         ...     stream="pairs", left=constant(10.0), right=constant(4.0), left_window_seconds=20.0,
-        ...     right_window_seconds=5.0, basic_windows=27, is_sheddable=True, known=JoinStatistics(),
+        ...     right_window_seconds=5.0, basic_windows=27, is_sheddable=True, statistics=JoinStatistics(),
         ... )
         >>> [round(once.comparisons(60.0, until)) for until in (61.0, 62.0)]
         [1000, 2000]
@@ -81,7 +81,7 @@ class VirtualJoin:
     right_window_seconds: float
     basic_windows: int
     is_sheddable: bool
-    known: JoinStatistics
+    statistics: JoinStatistics
 
     def comparisons(self, since_seconds: float, until_seconds: float) -> float:
         """Return how many comparisons the full join makes for the rows that come between two times."""
@@ -90,7 +90,7 @@ class VirtualJoin:
         for start, end in pairwise(points):
             middle, half = (start + end) / 2, (end - start) / 2
             total += half * sum(self._comparisons_per_second(middle + half * at) for at in _GAUSS)
-        return self.known.compared_share * total
+        return self.statistics.compared_share * total
 
     def seconds(self, since_seconds: float, until_seconds: float, *, micro_batches: float = 1.0) -> JoinSeconds:
         """Return what the full join takes for the rows that come between two times.
@@ -101,10 +101,10 @@ class VirtualJoin:
             micro_batches: In how many they are taken.
         """
         rows = sum(_rows(side, since_seconds, until_seconds) for side in (self.left, self.right))
-        each = self.known.overhead_seconds(rows=rows / micro_batches, basic_windows=self.basic_windows)
+        each = self.statistics.overhead_seconds(rows=rows / micro_batches, basic_windows=self.basic_windows)
         return JoinSeconds(
             overhead=each * micro_batches,
-            comparing=self.known.comparing_seconds(self.comparisons(since_seconds, until_seconds)),
+            comparing=self.statistics.comparing_seconds(self.comparisons(since_seconds, until_seconds)),
         )
 
     def _comparisons_per_second(self, at: float) -> float:
@@ -113,14 +113,14 @@ class VirtualJoin:
         return self.left.load_at(at) * waiting_right + self.right.load_at(at) * waiting_left
 
     def _bends(self, since: float, until: float) -> list[float]:
-        """Where comparisons per second are no polynomial: where loads bend, and where that leaves a window."""
-        found = {self.left_window_seconds, self.right_window_seconds}
+        """The times between which comparisons per second are a polynomial: where loads bend, and a window later."""
+        bends = {self.left_window_seconds, self.right_window_seconds}
         for profile, window in ((self.left, self.left_window_seconds), (self.right, self.right_window_seconds)):
             for shift in (0.0, window):
                 first = bisect_right(profile.times, since - shift)
                 last = bisect_left(profile.times, until - shift)
-                found.update(time + shift for time in profile.times[first:last])
-        return sorted(time for time in found if since < time < until)
+                bends.update(time + shift for time in profile.times[first:last])
+        return sorted(time for time in bends if since < time < until)
 
 
 def _rows(profile: LoadProfile, since: float, until: float) -> float:

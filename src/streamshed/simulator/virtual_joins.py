@@ -1,4 +1,4 @@
-"""The joins of a network in virtual time: what they add to micro-batches, and what the control loop is told of it."""
+"""The joins of a network in virtual time: what they add to micro-batches, and to the reports on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class JoinedWork:
     work_per_row: Mapping[str, float]
 
     def seconds(self, work_shares: Mapping[str, float]) -> float:
-        """Return what they take on one worker at some shares of the work on the rows of their streams."""
+        """Return what the joins take on one worker, by the shares of work that are done on their streams."""
         in_part = sum(one.at(work_shares[stream]) for stream, one in self.sheddable.items())
         return in_part + sum(one.full for one in self.whole.values())
 
@@ -56,11 +56,11 @@ class VirtualJoins:
         full = {join.stream: join.seconds(since_seconds, until_seconds) for join in self.joins}
         sheddable = {join.stream for join in self.joins if join.is_sheddable}
         return JoinedWork(
-            sheddable={stream: one for stream, one in full.items() if stream in sheddable},
-            whole={stream: one for stream, one in full.items() if stream not in sheddable},
+            sheddable={stream: join_seconds for stream, join_seconds in full.items() if stream in sheddable},
+            whole={stream: join_seconds for stream, join_seconds in full.items() if stream not in sheddable},
             work_per_row={
-                stream: (self.row_seconds[stream] + one.full / rows) / self.unit_seconds
-                for stream, one in full.items()
+                stream: (self.row_seconds[stream] + join_seconds.full / rows) / self.unit_seconds
+                for stream, join_seconds in full.items()
                 if (rows := offered_rows[stream]) > 0
             },
         )

@@ -1,4 +1,4 @@
-"""Windows in virtual time: rows are stamped as they arrive, and the watermark is where the last micro-batch came to."""
+"""Windows in virtual time: event times are arrival times; the watermark is the latest of the last micro-batch."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class CompiledNetwork:
         streams: Its streams.
         levels: What is done with answers that are rows of further aggregates.
         missing: `Query.definition_id` of queries that miss windows which are open, whether they tolerate gaps or not.
-        again: By stream whose rows are made once more for set-valued queries, those.
+        again: By name, the streams whose rows are computed a second time, for their set-valued queries.
     """
 
     streams: tuple[CompiledStream, ...]

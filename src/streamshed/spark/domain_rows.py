@@ -15,9 +15,9 @@ class DomainRows:
     Attributes:
         frames: Of each stream, in order: those of sources as they are, joined ones as results.
         summed: By joined stream, the sharing classes of which results may be summed up already.
-        again: By joined stream of answers of windows, its results made once more from the sources, for queries for
-            rows. Of one DataFrame that is used twice Spark would shuffle the rows of a side once, for the stages of
-            both copies; and below a shuffle that is reused it does not find the watermark, and evicts nothing.
+        again: By joined stream over answers of windows, a second copy of its results, for set-valued queries. One
+            DataFrame used twice would not do: Spark shuffles the rows of a side once for both uses, does not find the
+            watermark below the shuffle that it reuses, and evicts nothing.
     """
 
     frames: Sequence[DataFrame]

@@ -13,11 +13,11 @@ from streamshed.statistics.network_statistics import (
 )
 
 
-def are_alike(one: NetworkStatistics, other: NetworkStatistics, *, tolerance: float) -> bool:
+def are_alike(account: NetworkStatistics, other: NetworkStatistics, *, tolerance: float) -> bool:
     """Tell whether two accounts of a network differ by no more than a tolerance, but for how many rows arrive.
 
     Args:
-        one: An account.
+        account: An account.
         other: Another.
         tolerance: By which share of the larger any amount may differ: costs, selectivities, moments, how fast event
             time goes by. Sizes of groups are the same, or they are not.
@@ -28,50 +28,50 @@ def are_alike(one: NetworkStatistics, other: NetworkStatistics, *, tolerance: fl
         >>> [are_alike(costing(1e-6), costing(seconds), tolerance=0.05) for seconds in (1.04e-6, 1.1e-6)]
         [True, False]
     """
-    if one is other:
+    if account is other:
         return True
-    if not (_same_names(one, other) and _same_groups(one.queries, other.queries)):
+    if not (_same_names(account, other) and _same_groups(account.queries, other.queries)):
         return False
-    pairs = zip(_amounts(one), _amounts(other), strict=True)
+    pairs = zip(_amounts(account), _amounts(other), strict=True)
     return all(left == right or abs(left - right) <= tolerance * max(abs(left), abs(right)) for left, right in pairs)
 
 
-def _same_names(one: NetworkStatistics, other: NetworkStatistics) -> bool:
+def _same_names(account: NetworkStatistics, other: NetworkStatistics) -> bool:
     return (
-        one.streams.keys() == other.streams.keys()
-        and one.operators.keys() == other.operators.keys()
-        and one.queries.keys() == other.queries.keys()
-        and all(known.moments.keys() == other.queries[name].moments.keys() for name, known in one.queries.items())
+        account.streams.keys() == other.streams.keys()
+        and account.operators.keys() == other.operators.keys()
+        and account.queries.keys() == other.queries.keys()
+        and all(known.moments.keys() == other.queries[name].moments.keys() for name, known in account.queries.items())
     )
 
 
-def _same_groups(one: Mapping[str, QueryStatistics], other: Mapping[str, QueryStatistics]) -> bool:
-    return all(known.groups == other[name].groups for name, known in one.items())
+def _same_groups(account: Mapping[str, QueryStatistics], other: Mapping[str, QueryStatistics]) -> bool:
+    return all(known.groups == other[name].groups for name, known in account.items())
 
 
-def _amounts(known: NetworkStatistics) -> Iterator[float]:
-    for stream in sorted(known.streams):
-        yield from _of_stream(known.streams[stream])
-    for address in sorted(known.operators):
-        yield from _of_operator(known.operators[address])
-    for query in sorted(known.queries):
-        yield from _of_query(known.queries[query])
+def _amounts(statistics: NetworkStatistics) -> Iterator[float]:
+    for stream in sorted(statistics.streams):
+        yield from _of_stream(statistics.streams[stream])
+    for address in sorted(statistics.operators):
+        yield from _of_operator(statistics.operators[address])
+    for query in sorted(statistics.queries):
+        yield from _of_query(statistics.queries[query])
 
 
-def _of_stream(known: StreamStatistics) -> Iterator[float]:
-    yield from (known.read_seconds_per_row, known.parse_seconds_per_row)
-    yield from (known.event_seconds_per_second, known.rows_per_number)
+def _of_stream(stream: StreamStatistics) -> Iterator[float]:
+    yield from (stream.read_seconds_per_row, stream.parse_seconds_per_row)
+    yield from (stream.event_seconds_per_second, stream.rows_per_number)
 
 
-def _of_operator(known: OperatorStatistics) -> Iterator[float]:
-    yield from (known.selectivity, known.seconds_per_row)
+def _of_operator(operator: OperatorStatistics) -> Iterator[float]:
+    yield from (operator.selectivity, operator.seconds_per_row)
 
 
-def _of_query(known: QueryStatistics) -> Iterator[float]:
-    yield from (known.seconds_per_row, known.seconds_per_group)
-    for aggregate in sorted(known.moments):
-        yield from _of_moments(known.moments[aggregate])
+def _of_query(query: QueryStatistics) -> Iterator[float]:
+    yield from (query.seconds_per_row, query.seconds_per_group)
+    for aggregate in sorted(query.moments):
+        yield from _of_moments(query.moments[aggregate])
 
 
-def _of_moments(known: Moments) -> Iterator[float]:
-    yield from (known.mean, known.deviation, known.mean_size)
+def _of_moments(moments: Moments) -> Iterator[float]:
+    yield from (moments.mean, moments.deviation, moments.mean_size)

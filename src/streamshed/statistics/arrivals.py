@@ -47,9 +47,9 @@ class Arrivals:
         if elapsed <= 0:
             return Arrivals(self.rows_per_second, cut_seconds)
         latest = {stream: rows / elapsed for stream, rows in offered_rows.items()}
-        known = self.rows_per_second
+        earlier = self.rows_per_second
         return Arrivals(
-            {**known, **{stream: _averaged(known.get(stream), new) for stream, new in latest.items()}},
+            {**earlier, **{stream: _averaged(earlier.get(stream), new) for stream, new in latest.items()}},
             cut_seconds,
         )
 

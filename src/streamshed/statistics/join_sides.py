@@ -41,7 +41,7 @@ def with_sides(
     return replace(believed, streams=streams, operators=operators)
 
 
-def rows_per_second_of(node: Node, known: NetworkStatistics) -> float:
+def rows_per_second_of(node: Node, statistics: NetworkStatistics) -> float:
     """Return how many rows a second come out of a node: those of its stream, times the selectivities on the way.
 
     Of the answers of an aggregate that is answers per row. Where it is not known, each slide has one, or one for each
@@ -49,30 +49,30 @@ def rows_per_second_of(node: Node, known: NetworkStatistics) -> float:
 
     Args:
         node: A stream of rows from outside, or what operators and windows make of it.
-        known: What is known; what is not is guessed.
+        statistics: What is known; what is not is guessed.
 
     Example:
         >>> from streamshed.network.sources import rate
         >>> from streamshed.network.stream import stream
         >>> from streamshed.statistics.network_statistics import OperatorStatistics, StreamStatistics
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
-        >>> known = NetworkStatistics(streams={"ticks": StreamStatistics(rows_per_second=300.0)})
-        >>> rows_per_second_of(ticks, known)
+        >>> statistics = NetworkStatistics(streams={"ticks": StreamStatistics(rows_per_second=300.0)})
+        >>> rows_per_second_of(ticks, statistics)
         150.0
         >>> rare = {ticks.address: OperatorStatistics(selectivity=0.01)}
-        >>> rows_per_second_of(ticks, replace(known, operators=rare))
+        >>> rows_per_second_of(ticks, replace(statistics, operators=rare))
         3.0
         >>> minutes = ticks.window("1 minute", every="10 s")
-        >>> [rows_per_second_of(one.agg(n="count(*)"), known) for one in (minutes, minutes.by("value"))]
+        >>> [rows_per_second_of(one.agg(n="count(*)"), statistics) for one in (minutes, minutes.by("value"))]
         [0.1, 10.0]
     """
-    stream = known.streams.get(node.stream.name)
+    stream = statistics.streams.get(node.stream.name)
     rows = GUESSED_ROWS_PER_SECOND if stream is None else stream.rows_per_second
     for operator in node.path:
-        told = known.operators.get(operator.address)
-        if isinstance(operator, Aggregate) and told is None:
+        operator_statistics = statistics.operators.get(operator.address)
+        if isinstance(operator, Aggregate) and operator_statistics is None:
             over, groups = operator.over, GUESSED_GROUPS if operator.keys else 1
             rows = min(groups, rows * over.size_microseconds / 1e6) / (over.slide_microseconds / 1e6)
         elif isinstance(operator, Operator):
-            rows *= (told or guessed_operator(operator)).selectivity
+            rows *= (operator_statistics or guessed_operator(operator)).selectivity
     return rows

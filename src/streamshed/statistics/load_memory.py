@@ -59,12 +59,12 @@ def remembered(memory: Memory, newest: Observation) -> Memory:
         >>> [(observation.rows[0], observation.age) for observation in memory]
         [(100.0, 50), (900.0, 5), (900.0, 4), (900.0, 3), (900.0, 2), (900.0, 1), (900.0, 0)]
     """
-    known = (*aged(memory), newest)
-    kept = list(known[-RECENT:])
-    for older in reversed(known[:-RECENT]):
-        if any(older.rows) and not any(_alike(older, newer) for newer in kept):
-            kept.insert(0, older)
-    return tuple(kept[-CAPACITY:])
+    observations = (*aged(memory), newest)
+    recent = list(observations[-RECENT:])
+    for older in reversed(observations[:-RECENT]):
+        if any(older.rows) and not any(_alike(older, newer) for newer in recent):
+            recent.insert(0, older)
+    return tuple(recent[-CAPACITY:])
 
 
 def aged(memory: Memory) -> Memory:
@@ -96,24 +96,26 @@ def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory
 
     Example:
         >>> memory = (Observation((5.0, 0.0), (0.5, 1.0), 0.0), Observation((5.0, 7.0), (0.5, 1.0), 0.1))
-        >>> [known.rows for known in translated(memory, ["a", "b"], ["a", "c"])]
+        >>> [observation.rows for observation in translated(memory, ["a", "b"], ["a", "c"])]
         [(5.0, 0.0)]
     """
     gone = [place for place, stream in enumerate(old) if stream not in new]
     places = [old.index(stream) if stream in old else None for stream in new]
     return tuple(
         replace(
-            known,
-            rows=tuple(0.0 if place is None else known.rows[place] for place in places),
-            kept=tuple(1.0 if place is None else known.kept[place] for place in places),
+            observation,
+            rows=tuple(0.0 if place is None else observation.rows[place] for place in places),
+            kept=tuple(1.0 if place is None else observation.kept[place] for place in places),
         )
-        for known in memory
-        if not any(known.rows[place] for place in gone)
+        for observation in memory
+        if not any(observation.rows[place] for place in gone)
     )
 
 
-def _alike(one: Observation, other: Observation) -> bool:
+def _alike(observation: Observation, other: Observation) -> bool:
     return all(
-        abs(math.log((1 + rows) / (1 + other_rows))) < ALIKE and abs(math.log(kept / other_kept)) < ALIKE
-        for rows, other_rows, kept, other_kept in zip(one.rows, other.rows, one.kept, other.kept, strict=True)
+        abs(math.log((1 + rows) / (1 + other_rows))) < ALIKE and abs(math.log(share / other_share)) < ALIKE
+        for rows, other_rows, share, other_share in zip(
+            observation.rows, other.rows, observation.kept, other.kept, strict=True
+        )
     )

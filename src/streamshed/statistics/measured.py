@@ -142,7 +142,7 @@ def summed(some: Iterable[Mapping[tuple[int, int], WindowSums]]) -> dict[tuple[i
     5.0
     """
     total: dict[tuple[int, int], WindowSums] = {}
-    for told in some:
-        for share, sums in told.items():
+    for task_sums in some:
+        for share, sums in task_sums.items():
             total[share] = total.get(share, WindowSums()) + sums
     return total

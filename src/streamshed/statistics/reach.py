@@ -39,74 +39,74 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
         >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> both = first.filter("value < 9")
         >>> halves = dict.fromkeys((first.address, both.address), OperatorStatistics(selectivity=0.5))
-        >>> found = reach_between(network(both.query("rows")), {both: 0.01}, halves)
-        >>> [round(found[node], 3) for node in both.path]
+        >>> reach = reach_between(network(both.query("rows")), {both: 0.01}, halves)
+        >>> [round(reach[node], 3) for node in both.path]
         [1.0, 0.1, 0.01]
     """
-    known = _known(measured)
-    least = _least(network, known, believed)
+    known_reach = _reach_of_measured(measured)
+    least = _least(network, known_reach, believed)
     needed = {above for node in measured for above in node.path}
-    ways = _ways_down(known)
+    ways = _ways_down(known_reach)
     reach: dict[Node, float] = {}
     for node in network.row_nodes:
         if node not in needed:
             continue
-        if node in known:
-            reach[node] = known[node]
+        if node in known_reach:
+            reach[node] = known_reach[node]
         elif not may_drop(node):
             reach[node] = reach[node.path[-2]]
         else:
             above = reach[node.path[-2]]
-            asked = [_behind(way, above, known, believed) for way in ways.get(node, ())]
-            reach[node] = max(*asked, least.get(node, 0.0))
+            shares = [_behind(way, above, known_reach, believed) for way in ways.get(node, ())]
+            reach[node] = max(*shares, least.get(node, 0.0))
     return reach
 
 
-def _known(measured: _Reach) -> dict[Node, float]:
+def _reach_of_measured(measured: _Reach) -> dict[Node, float]:
     """What was measured, at the node that last could drop rows, no less than below; of streams all."""
-    found: dict[Node, float] = {node.stream: 1.0 for node in measured}
-    own: dict[Node, float] = {}
+    reach: dict[Node, float] = {node.stream: 1.0 for node in measured}
+    passed_shares: dict[Node, float] = {}
     for node, share in measured.items():
-        own[last_drop(node)] = max(own.get(last_drop(node), _LEAST), min(1.0, share))
-    for node, share in own.items():
+        passed_shares[last_drop(node)] = max(passed_shares.get(last_drop(node), _LEAST), min(1.0, share))
+    for node, share in passed_shares.items():
         for above in node.path:
-            if above in own:
-                found[above] = max(found.get(above, 0.0), share)
-    return found
+            if above in passed_shares:
+                reach[above] = max(reach.get(above, 0.0), share)
+    return reach
 
 
-def _least(network: QueryNetwork, known: _Reach, believed: _Believed) -> dict[Node, float]:
+def _least(network: QueryNetwork, known_reach: _Reach, believed: _Believed) -> dict[Node, float]:
     """What is believed of the nodes on the way from a known one to a query of which nothing is known."""
     least: dict[Node, float] = {}
     for query in network.queries:
-        if last_drop(query.rows) in known or query.stream not in known:
+        if last_drop(query.rows) in known_reach or query.stream not in known_reach:
             continue
         share = 1.0
         for node in query.rows.path:
-            share = known[node] if node in known else share * _selectivity(node, believed)
+            share = known_reach[node] if node in known_reach else share * _selectivity(node, believed)
             least[node] = max(share, least.get(node, 0.0))
     return least
 
 
-def _ways_down(known: _Reach) -> dict[Node, list[tuple[Node, ...]]]:
+def _ways_down(known_reach: _Reach) -> dict[Node, list[tuple[Node, ...]]]:
     """Per node, the operators that may drop rows from it down to each known one below with no other between them."""
     ways: dict[Node, list[tuple[Node, ...]]] = {}
-    for below in known:
+    for below in known_reach:
         way = (below,) if may_drop(below) else ()
         for node in reversed(below.path[:-1]):
-            if node in known:
+            if node in known_reach:
                 break
             way = (node, *way) if may_drop(node) else way
             ways.setdefault(node, []).append(way)
     return ways
 
 
-def _behind(way: tuple[Node, ...], above: float, known: _Reach, believed: _Believed) -> float:
+def _behind(way: tuple[Node, ...], above: float, known_reach: _Reach, believed: _Believed) -> float:
     """What the first operator of a way passes of a share, so that as much is left at its end as is known to be."""
     weights = [-math.log(max(_selectivity(node, believed), _LEAST)) for node in way]
     if not any(weights):
         weights = [1.0] * len(way)
-    left = math.log(known[way[-1]] / above)
+    left = math.log(known_reach[way[-1]] / above)
     return above * math.exp(left * weights[0] / sum(weights))
 
 

@@ -58,8 +58,8 @@ def _tables(files: list[Path], target: Path) -> Iterator[Path]:
             while some := list(itertools.islice(batches, next(sizes))):
                 piece = target / f"{next(numbers):06d}.parquet"
                 with parquet.ParquetWriter(piece, opened.schema_arrow) as writer:
-                    for batch in some:
-                        writer.write_batch(batch)
+                    for record_batch in some:
+                        writer.write_batch(record_batch)
                 yield piece
 
 

@@ -135,8 +135,8 @@ def _read(path: Path) -> pa.Table:
 def _check_time(schema: pa.Schema, time: str) -> None:
     if time not in schema.names:
         candidates = [field.name for field in schema if pa.types.is_timestamp(field.type)]
-        known = f"; its columns of times: {', '.join(candidates)}" if candidates else ""
-        raise InvalidTraceError(f"no column {time!r}{near_miss(time, schema.names)}{known}")
+        time_columns = f"; its columns of times: {', '.join(candidates)}" if candidates else ""
+        raise InvalidTraceError(f"no column {time!r}{near_miss(time, schema.names)}{time_columns}")
     if not pa.types.is_timestamp(schema.field(time).type):
         raise InvalidTraceError(f"column {time!r} must be a timestamp, got {schema.field(time).type}")
 

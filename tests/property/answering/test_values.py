@@ -59,8 +59,8 @@ def test_halves_are_put_together_exactly(high: int, low: int) -> None:
 def test_halves_of_decimals_are_put_together_exactly(unscaled: int, scale: int, towards_zero: bool) -> None:
     sign = -1 if unscaled < 0 and towards_zero else 1
     high, low = (sign * half for half in divmod(sign * unscaled, DECIMAL_HALF))
-    halves = (pa.array([Decimal(half), None], pa.decimal128(38, 0)) for half in (high, low))
-    text, nothing = decimal_halves_written(*halves, scale).to_pylist()
+    highs, lows = (pa.array([Decimal(half), None], pa.decimal128(38, 0)) for half in (high, low))
+    text, nothing = decimal_halves_written(highs, lows, scale).to_pylist()
     with localcontext(prec=60):
         assert Decimal(text) == Decimal(unscaled).scaleb(-scale)
     assert nothing is None

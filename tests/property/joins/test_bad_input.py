@@ -75,7 +75,7 @@ def test_a_stream_that_lags_hours_behind_is_late_and_counted(
         plan = JoinPlan(watermark_microseconds=number * SECOND)
         result = partition.join(rows(new[Side.LEFT]), rows(new[Side.RIGHT]), plan)
         found = {Side.LEFT: result.left_counts, Side.RIGHT: result.right_counts}
-        assert (found[lagging].late, found[lagging].kept) == (len(new[lagging]), 0)
+        assert (found[lagging].late, found[lagging].admitted) == (len(new[lagging]), 0)
         assert found[lagging.opposite].late == 0
         assert len(result) == 0
         assert result.state.rows <= 7 * 6
@@ -209,8 +209,8 @@ def test_rows_that_join_nothing_are_counted_and_take_no_room(case: str, chosen: 
                 asked = f"SELECT count(*) FROM rows WHERE t >= {one.watermark} AND ({joins_nothing})"
                 (expected,) = connection.execute(asked).fetchall()[0]
                 assert counts.unmatchable == expected
-                assert counts.received == counts.late + counts.without_time + counts.unmatchable + counts.kept
-                kept += counts.kept
+                assert counts.received == counts.late + counts.without_time + counts.unmatchable + counts.admitted
+                kept += counts.admitted
             assert result.state.rows <= kept
 
 

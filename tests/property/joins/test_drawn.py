@@ -128,8 +128,8 @@ def test_what_is_not_drawn_is_not_kept_and_what_is_stored_thins_at_once() -> Non
     first = partition.join(rows(2000), right.slice(0, 0))
     assert first.state.rows == 2000
     sampled = partition.join(rows(2000), right, JoinPlan(sampling_code=32))
-    assert sampled.state.rows == 2000 + sampled.left_counts.kept + 1000
-    assert 120 < sampled.left_counts.kept < 290
+    assert sampled.state.rows == 2000 + sampled.left_counts.admitted + 1000
+    assert 120 < sampled.left_counts.admitted < 290
     # Rows that had come at rate 1 take part at a tenth, too: the work is a tenth at once.
     assert 0.08 < sampled.cells.comparisons.sum() / (4000 * 1000) < 0.12
     assert len(sampled) == sampled.cells.comparisons.sum()
@@ -137,7 +137,7 @@ def test_what_is_not_drawn_is_not_kept_and_what_is_stored_thins_at_once() -> Non
         assert 0.8 < full < 1.2
     # And when there is time again, all that are still stored do.
     again = partition.join(nothing, right.slice(0, 1))
-    assert len(again) == 2000 + sampled.left_counts.kept
+    assert len(again) == 2000 + sampled.left_counts.admitted
     assert 0.85 < again.full.comparisons.sum() / 4000 < 1.15
     assert 0.8 < again.full.held.total / 5001 < 1.2
 

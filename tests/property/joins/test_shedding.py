@@ -61,7 +61,7 @@ def test_results_are_a_subset_each_once(
     assert found <= full_join(of, stream, "l.k = r.k")
     for one in results:
         for side in (one.left_counts, one.right_counts):
-            assert side.received == side.late + side.without_time + side.unmatchable + side.dropped + side.kept
+            assert side.received == side.late + side.without_time + side.unmatchable + side.dropped + side.admitted
 
 
 @examples(60)

@@ -41,7 +41,7 @@ def weighed_work(draw: st.DrawFn) -> CellWork:
     return CellWork(
         expected=expected,
         yields=Yields((SEEN,) * cells, tuple(worth)),
-        found=Yields((SEEN,) * cells, tuple(found)),
+        result_yields=Yields((SEEN,) * cells, tuple(found)),
         prices=Prices(comparison=draw(st.floats(0.1, 2)), result=draw(st.floats(0, 3))),
     )
 
@@ -50,7 +50,7 @@ def weighed_work(draw: st.DrawFn) -> CellWork:
 @given(work=weighed_work(), share=st.floats(0, 1))
 def test_no_choice_by_results_alone_gives_more_weight_for_the_same_cost(work: CellWork, share: float) -> None:
     budget = share * float(work.costs.sum())
-    by_results = greedy(replace(work, yields=work.found or work.yields), budget)
+    by_results = greedy(replace(work, yields=work.result_yields or work.yields), budget)
     by_weight = greedy(work, budget)
     weight = work.expected.comparisons * np.array(work.yields.per_comparison)
     given_by = [float((weight * chosen.fractions).sum()) for chosen in (by_weight, by_results)]
@@ -97,7 +97,7 @@ def _delivered(*, by_weight: bool) -> tuple[float, float]:
     weight = comparisons = 0.0
     for number, (left, right) in enumerate(_micro_batches()):
         expected = partition.expected_comparisons(left, right)
-        work = CellWork(expected=expected, yields=worth if by_weight else found, found=found)
+        work = CellWork(expected=expected, yields=worth if by_weight else found, result_yields=found)
         plan = JoinPlan(watermark_microseconds=number * 20, seed=number)
         plan = plan_within(join_policy_named("greedy"), work, 0.33 * expected.total, plan=plan)
         cells = partition.join(left, right, plan).cells

@@ -50,7 +50,7 @@ def virtual_join(left: LoadProfile, right: LoadProfile, w1: float, w2: float, *,
         right_window_seconds=w2,
         basic_windows=10,
         is_sheddable=sheddable,
-        known=PRICES,
+        statistics=PRICES,
     )
 
 

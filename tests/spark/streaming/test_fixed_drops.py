@@ -40,4 +40,4 @@ def test_what_is_delivered_is_exact(
     assert found.wrong == 0
     assert found.answers > 10
     (point,) = found.curve.points
-    assert point.kept == pytest.approx(0.4, abs=0.1)
+    assert point.kept_share == pytest.approx(0.4, abs=0.1)

@@ -27,7 +27,7 @@ from streamshed.bench.windows_sizes import FULL, QUICK
 from streamshed.planning.window_drop.droppable import droppable_queries
 
 SECOND = 1_000_000
-QUERY = WindowsQuery(name="q", size=10, slide=5, batch=2)
+QUERY = WindowsQuery(name="q", size=10, slide=5, gap_windows=2)
 
 
 def judged(**told: int) -> Delivered:
@@ -41,7 +41,7 @@ def course(ideal: float = 1.0, late: float = 0.5, **queries: Delivered) -> Cours
 
 def drop_run(saved_share: float) -> DropRun:
     """Drops save a share of the work."""
-    points = tuple(DropPoint(kept=kept, seconds=1 - saved_share * (1 - kept)) for kept in (1.0, 0.5, 0.25))
+    points = tuple(DropPoint(kept_share=kept, seconds=1 - saved_share * (1 - kept)) for kept in (1.0, 0.5, 0.25))
     return DropRun(curve=DropCurve(points, 10), wrong=0, answers=10)
 
 
@@ -62,7 +62,7 @@ def test_in_short_less_of_the_same_is_run() -> None:
 def test_all_queries_tolerate_gaps_and_share_one_delay(tmp_path: Path) -> None:
     asked = windows_network(tmp_path, MIXED)
     found = {one.query: one for one in droppable_queries(asked)}
-    assert {name: one.batch for name, one in found.items()} == {one.name: one.batch for one in MIXED}
+    assert {name: one.gap_windows for name, one in found.items()} == {one.name: one.gap_windows for one in MIXED}
     assert len({one.epoch for one in found.values()}) == 1
     assert len({query.rows for query in asked.queries}) == 1
     assert [one.size for one in UNLOADED] == [25, 50, 75, 100]

@@ -25,8 +25,8 @@ def queries(draw: st.DrawFn) -> list[WindowsQuery]:
     for number in range(draw(st.integers(1, 2))):
         slide = draw(st.sampled_from([1, 2, 3]))
         size = slide + draw(st.integers(0, 2))
-        found.append(WindowsQuery(name=f"q{number}", size=size, slide=slide, batch=draw(st.integers(1, 3))))
-    return [*found, WindowsQuery(name="cells", size=1, slide=1, batch=_CELLS)]
+        found.append(WindowsQuery(name=f"q{number}", size=size, slide=slide, gap_windows=draw(st.integers(1, 3))))
+    return [*found, WindowsQuery(name="cells", size=1, slide=1, gap_windows=_CELLS)]
 
 
 def of_pattern(asked: Sequence[WindowsQuery], pattern: Sequence[int]) -> float | None:
@@ -35,7 +35,7 @@ def of_pattern(asked: Sequence[WindowsQuery], pattern: Sequence[int]) -> float |
     for one in asked:
         starts = range(0, len(pattern) - one.size + 1, one.slide)
         whole = [all(pattern[start : start + one.size]) for start in starts]
-        if max(map(len, "".join("x" if delivered else "." for delivered in whole).split("x"))) > one.batch:
+        if max(map(len, "".join("x" if delivered else "." for delivered in whole).split("x"))) > one.gap_windows:
             return None
         shares.append(sum(whole) / max(1, len(whole)))
     return sum(shares) / len(shares)
@@ -61,7 +61,7 @@ def test_no_pattern_of_kept_rows_delivers_more_and_a_mixture_delivers_as_much(
 
 def test_windows_of_few_rows_come_cheaply() -> None:
     """A fifth of the rows is all of every other window: whoever drops only dear ones delivers more than that."""
-    one = WindowsQuery(name="q", size=5, slide=5, batch=10)
+    one = WindowsQuery(name="q", size=5, slide=5, gap_windows=10)
     assert most_delivered([one], [1.0, 4.0] * 50, 0.2) == pytest.approx(0.5, abs=1e-3)
     assert most_delivered([one], [1.0] * 100, 0.2) == pytest.approx(0.2, abs=1e-3)
 
@@ -74,6 +74,6 @@ def test_what_recordings_are_asked_cannot_be_delivered_as_rows_are_given() -> No
 @pytest.mark.parametrize(("rows", "expected"), [(0.2, 0.0), (0.4, 0.2), (0.6, 0.3), (2 / 3, 0.5)])
 def test_of_too_few_rows_for_all_bounds_some_queries_deliver_nothing(rows: float, expected: float) -> None:
     """Windows that overlap by a half, one in three of which is kept, need two thirds of the rows, others a third."""
-    alone = WindowsQuery(name="alone", size=1, slide=1, batch=2)
-    overlapping = WindowsQuery(name="overlapping", size=2, slide=1, batch=2)
+    alone = WindowsQuery(name="alone", size=1, slide=1, gap_windows=2)
+    overlapping = WindowsQuery(name="overlapping", size=2, slide=1, gap_windows=2)
     assert most_delivered([alone, overlapping], EVEN, rows) == pytest.approx(expected, abs=0.01)

@@ -27,7 +27,7 @@ def timeline() -> Timeline:
 
 
 def test_a_journal_becomes_courses_in_the_order_of_time(timeline: Timeline) -> None:
-    assert timeline.kept == ((0.0, 1.0), (2.0, 0.25), (6.0, 1.0))
+    assert timeline.sampling_rates == ((0.0, 1.0), (2.0, 0.25), (6.0, 1.0))
     assert timeline.trigger_interval_seconds == 2.0
 
 

@@ -29,7 +29,7 @@ def test_rows_are_counted_by_what_became_of_them() -> None:
         rows([5, 9, None, 10, 11], [1, 1, 1, None, 1]), NOTHING, JoinPlan(watermark_microseconds=9)
     )
     counts = found.left_counts
-    assert (counts.received, counts.late, counts.without_time, counts.unmatchable, counts.kept) == (5, 1, 1, 1, 2)
+    assert (counts.received, counts.late, counts.without_time, counts.unmatchable, counts.admitted) == (5, 1, 1, 1, 2)
 
 
 def test_only_basic_windows_that_are_probed_are_read() -> None:

@@ -54,7 +54,7 @@ def planned(events: EventBounds) -> DropPlan:
                 definition_id=1,
                 stream="rows",
                 window=WindowSpecification(2 * SECOND, SECOND),
-                batch=9,
+                gap_windows=9,
                 epoch=4 * SECOND,
                 weight=1.0,
             )

@@ -335,7 +335,7 @@ def test_weights_are_learned_beside_results_and_costs_go_by_results() -> None:
     directive, other = (one.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS) for one in (joins, plain))
     assert directive is not None
     assert other is not None
-    assert directive.found == other.yields
+    assert directive.result_yields == other.yields
     best = [one.yields.per_comparison.index(max(one.yields.per_comparison)) for one in (directive, other)]
     assert best == [2, 1]
     assert joins.work_per_row(ROWS) == plain.work_per_row(ROWS)
@@ -349,8 +349,8 @@ def test_weights_are_learned_beside_results_and_costs_go_by_results() -> None:
     directive = joins.directive(NAME, 0.4, micro_batch_id=1, rows=ROWS)
     assert back is not None
     assert directive is not None
-    assert back.yields == directive.found
-    assert back.found is None
+    assert back.yields == directive.result_yields
+    assert back.result_yields is None
 
 
 def test_what_was_measured_of_a_join_is_told_as_statistics_that_another_run_believes() -> None:

@@ -63,7 +63,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """An exact value, and the answer that was given; None: none was, and `is_dropped` whether it was said so."""
+    """An exact value and its answer; None: there is no answer, and `is_dropped` says whether a gap was reported."""
 
     truth: ExactValue
     answer: Answer | None
@@ -120,7 +120,7 @@ def paired(truths: Iterable[ExactValue], answers: Iterable[Answer], gaps: Iterab
 
 
 def window_errors(pairs: Iterable[Pair]) -> Iterator[WindowError]:
-    """Put the groups of each window together, so that large ones count more than small ones; not those it dropped."""
+    """Return one error per window over all its groups, large ones counting more; dropped groups are left out."""
     answerable = (pair for pair in pairs if not pair.is_dropped)
     for (query, aggregate, start), group in itertools.groupby(answerable, key=lambda pair: pair.truth.place[:3]):
         members = list(group)
@@ -138,9 +138,10 @@ def window_errors(pairs: Iterable[Pair]) -> Iterator[WindowError]:
 
 def errors_by_query(errors: Iterable[WindowError]) -> Mapping[str, dict[int, float]]:
     """Per query and end of a window, the mean error of its aggregates."""
-    found: dict[str, dict[int, list[float]]] = {}
+    errors_by_end: dict[str, dict[int, list[float]]] = {}
     for error in errors:
-        found.setdefault(error.query, {}).setdefault(error.end, []).append(error.error)
+        errors_by_end.setdefault(error.query, {}).setdefault(error.end, []).append(error.error)
     return {
-        query: {end: statistics.fmean(values) for end, values in sorted(ends.items())} for query, ends in found.items()
+        query: {end: statistics.fmean(values) for end, values in sorted(ends.items())}
+        for query, ends in errors_by_end.items()
     }

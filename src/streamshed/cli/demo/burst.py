@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from streamshed.cli.demo.answers import Answer, Gap
     from streamshed.dashboard.run_history import RunHistory
     from streamshed.network.network import QueryNetwork
+    from streamshed.spark.run import Run
     from streamshed.traces.manifest import StagedFeed
 
 
@@ -43,7 +44,7 @@ class BurstRun:
         event_start_seconds: The event time of that moment.
         drained: Whether all windows were answered.
         network: The network.
-        known: What had been learned of the network by then.
+        statistics: What had been learned of the network by then.
     """
 
     journal: pd.DataFrame
@@ -53,7 +54,7 @@ class BurstRun:
     event_start_seconds: float
     drained: bool
     network: QueryNetwork
-    known: NetworkStatistics
+    statistics: NetworkStatistics
 
 
 def run_burst(
@@ -90,21 +91,7 @@ def run_burst(
         start = aligned_start(max(event_start, time.time()), load.trigger_seconds)
         waits = patience(seconds_left() - (start - time.time()) - load.duration_seconds)
         feeder = Feeder(feed, watched, start_seconds=start)
-        feeder.start()
-
-        wait = waiting_until(start + load.duration_seconds + waits.catch_up_seconds)
-
-        def note(_history: RunHistory) -> str:
-            return _phase(load, time.time() - start)
-
-        def everything_is_taken(history: RunHistory) -> bool:
-            return feeder.report.finished and history.offered_rows >= feed.rows
-
-        try:
-            history = watch(run, view, wait=wait, note=note, until=everything_is_taken)
-        finally:
-            feeder.stop()
-        feeder.join()
+        history = _fed_through(feeder, run, view, feed, load, start, catch_up_seconds=waits.catch_up_seconds)
         if run.exception is not None:
             raise RunFailedError(failure_text(run.exception)) from run.exception
         view.show(history, note="the load is over: answering the windows that are open")
@@ -117,8 +104,29 @@ def run_burst(
         event_start_seconds=event_start,
         drained=drained,
         network=network,
-        known=run.statistics(),
+        statistics=run.statistics(),
     )
+
+
+def _fed_through(
+    feeder: Feeder, run: Run, view: View, feed: StagedFeed, load: DemoLoad, start: float, *, catch_up_seconds: float
+) -> RunHistory:
+    """Feed the load and show the run, until all rows are taken or the run is too far behind."""
+    wait = waiting_until(start + load.duration_seconds + catch_up_seconds)
+
+    def note(_history: RunHistory) -> str:
+        return _phase(load, time.time() - start)
+
+    def everything_is_taken(history: RunHistory) -> bool:
+        return feeder.report.finished and history.offered_rows >= feed.rows
+
+    feeder.start()
+    try:
+        history = watch(run, view, wait=wait, note=note, until=everything_is_taken)
+    finally:
+        feeder.stop()
+    feeder.join()
+    return history
 
 
 def _view() -> View:

@@ -52,9 +52,9 @@ class CollectedAnswers:
             "low",
             "CASE WHEN kind = 'gap' THEN value_text END AS missing",
         )
-        told = rows.collect()
-        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in told if row.kind == "answer"]
-        self._gaps[micro_batch_id] = [_gap(row) for row in told if row.kind == "gap"]
+        collected_rows = rows.collect()
+        self._by_micro_batch[micro_batch_id] = [_answer(row) for row in collected_rows if row.kind == "answer"]
+        self._gaps[micro_batch_id] = [_gap(row) for row in collected_rows if row.kind == "gap"]
 
 
 def exact_values(
@@ -88,24 +88,24 @@ def exact_values(
 
 
 def _values(query: str, row: Row) -> Iterator[ExactValue]:
-    found = row.asDict()
-    for aggregate, value in found.items():
+    fields = row.asDict()
+    for aggregate, value in fields.items():
         if aggregate not in _BESIDE_AGGREGATES and value is not None:
             yield ExactValue(
                 query=query,
                 aggregate=aggregate,
-                start=found["start"],
-                end=found["end"],
-                key=tuple(found["key"]),
+                start=fields["start"],
+                end=fields["end"],
+                key=tuple(fields["key"]),
                 value=float(value),
-                cohort=found.get("cohort"),
+                cohort=fields.get("cohort"),
             )
 
 
 def _answer(row: Row) -> Answer:
-    found = row.asDict()
-    found["key"] = tuple(found["key"] or ())
-    return Answer(**{name: value for name, value in found.items() if name not in {"kind", "missing"}})
+    fields = row.asDict()
+    fields["key"] = tuple(fields["key"] or ())
+    return Answer(**{name: value for name, value in fields.items() if name not in {"kind", "missing"}})
 
 
 def _gap(row: Row) -> Gap:

@@ -141,22 +141,15 @@ def _report(
     pairs: tuple[Pair, ...],
     seconds: float,
 ) -> None:
-    begin, end = load.burst_seconds
-    times = BurstTimes(
-        begin=run.start_seconds + begin,
-        end=run.start_seconds + end,
-        event_begin=run.event_start_seconds + begin,
-        event_end=run.event_start_seconds + end,
-    )
+    times = _burst_times(run, load)
     engine = micro_batch_figures(run.journal, times, trigger_interval_seconds=load.trigger_seconds)
     answers = answer_figures(pairs, times)
-    told = sentence(load, capacity, engine, answers)
-    picture, figures = request.out / "demo.png", request.out / "demo.json"
-    placement = request.out / "demo_network.png"
+    summary = sentence(load, capacity, engine, answers)
+    picture, placement, figures = (request.out / name for name in ("demo.png", "demo_network.png", "demo.json"))
     write_picture(_timeline(run, load, pairs), picture, title=headline(engine, answers))
     write_network_picture(placement_at_peak(run, load, capacity), placement)
     measured = {
-        "what_happened": told,
+        "what_happened": summary,
         "seconds": round(seconds, 1),
         "seed": request.seed,
         "cores": request.cores,
@@ -173,10 +166,20 @@ def _report(
         click.echo(json.dumps(measured, indent=2))
         return
     result_console().print(answer_table(pairs, times))
-    click.echo(told)
+    click.echo(summary)
     click.echo(
         f"\npicture: {picture}, samplers in the burst: {placement}, figures: {figures},"
         f" all of it took {seconds_text(seconds)}"
+    )
+
+
+def _burst_times(run: BurstRun, load: DemoLoad) -> BurstTimes:
+    begin, end = load.burst_seconds
+    return BurstTimes(
+        begin=run.start_seconds + begin,
+        end=run.start_seconds + end,
+        event_begin=run.event_start_seconds + begin,
+        event_end=run.event_start_seconds + end,
     )
 
 

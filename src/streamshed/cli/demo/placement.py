@@ -17,7 +17,7 @@ def placement_at_peak(run: BurstRun, load: DemoLoad, capacity: Capacity) -> Expl
     rows_per_second = float(peak["offered_rows"]) / load.trigger_seconds
     return explain_rates(
         run.network,
-        run.known,
+        run.statistics,
         dict(peak["effective_sampling_rates"]),
         policy=DEFAULT_POLICY,
         load_factor=rows_per_second / capacity.rows_per_second,

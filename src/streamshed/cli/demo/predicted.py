@@ -37,9 +37,9 @@ def prediction_figures(pairs: Sequence[Pair]) -> PredictionFigures:
     for groups in alike.values():
         values, truths = (np.stack([getattr(group, name) for group in groups]) for name in ("values", "truths"))
         numbers, missing = groups[0].numbers, groups[0].missing
-        found = predict_groups(numbers, values, missing, method=DEFAULT_PREDICTION_METHOD).values
+        predicted_values = predict_groups(numbers, values, missing, method=DEFAULT_PREDICTION_METHOD).values
         count += truths.size
-        deviation += float(np.abs(found - truths).sum())
+        deviation += float(np.abs(predicted_values - truths).sum())
         total += float(np.abs(truths).sum())
     return PredictionFigures(count, deviation / total if total else float(deviation > 0))
 
@@ -68,20 +68,20 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[_Group]:
 
 def _between(pairs: Sequence[Pair], first: int, slide: int) -> Iterator[_Group]:
     numbered = [((pair.truth.start - first) // slide, pair) for pair in pairs]
-    known = [
+    answered = [
         (number, pair.answer.value)
         for number, pair in numbered
         if pair.answer is not None and pair.answer.value is not None
     ]
-    if not known:
+    if not answered:
         return
     missing = [
         (number, pair.truth.value)
         for number, pair in numbered
-        if pair.is_dropped and known[0][0] < number < known[-1][0]
+        if pair.is_dropped and answered[0][0] < number < answered[-1][0]
     ]
     if missing:
-        (numbers, values), (places, truths) = (zip(*of, strict=True) for of in (known, missing))
+        (numbers, values), (places, truths) = (zip(*of, strict=True) for of in (answered, missing))
         yield _Group(
             np.array(numbers, np.int64),
             np.array(values, np.float64),

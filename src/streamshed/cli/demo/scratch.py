@@ -13,7 +13,7 @@ _PREFIX = ".streamshed-"
 
 @contextmanager
 def scratch(out: Path) -> Iterator[Path]:
-    """Make a folder of its own on the file system of the results; it, and nothing else, is removed at the end.
+    """Make a new folder on the file system of the results; at the end it is removed, and nothing else.
 
     Args:
         out: The folder of the results, created where it is missing.

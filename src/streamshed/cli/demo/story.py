@@ -1,4 +1,4 @@
-"""What happened in a demo: one sentence, and a table of answers beside the exact ones."""
+"""The story of a demo: one sentence, and a table of answers beside the exact ones."""
 
 from collections.abc import Sequence
 
@@ -21,12 +21,12 @@ from streamshed.dashboard.wording import count_text, share_text
 def sentence(load: DemoLoad, capacity: Capacity, engine: MicroBatchFigures, answers: AnswerFigures) -> str:
     """Tell in one sentence what happened."""
     overload = BURST_FACTOR * load.rows_per_second / capacity.rows_per_second
-    told = (
+    opening = (
         f"Load rose to {BURST_FACTOR}× for {load.phase_seconds} s, {overload:.2f} times what this machine"
         f" sustains: streamshed kept the 95th percentile of processing time at {engine.p95_utilization:.2f}"
         f" of the trigger interval by using {share_text(engine.burst_kept_share)} of the rows"
     )
-    return "; ".join((told, *_approximate(answers), *_dropped(answers), _outside(answers), *_wrong(answers))) + "."
+    return "; ".join((opening, *_approximate(answers), *_dropped(answers), _outside(answers), *_wrong(answers))) + "."
 
 
 def headline(engine: MicroBatchFigures, answers: AnswerFigures) -> str:
@@ -53,22 +53,21 @@ def _dropped(answers: AnswerFigures) -> list[str]:
         return []
     text = f"of {answers.subset_answers:,} answers that may be missing but never wrong {answers.dropped_answers:,} are"
     text += f", none more than {answers.longest_gap} times in a row"
-    if told := answers.predictions.predicted:
-        text += (
-            f" ({told:,} of them predicted from other windows, they are off by {share_text(answers.predictions.error)})"
-        )
+    if predicted_count := answers.predictions.predicted:
+        error = share_text(answers.predictions.error)
+        text += f" ({predicted_count:,} of them predicted from other windows, they are off by {error})"
     return [text]
 
 
 def _wrong(answers: AnswerFigures) -> list[str]:
-    told = []
+    clauses = []
     if unseen := answers.unseen_groups:
         groups = "1 group has" if unseen == 1 else f"{unseen:,} groups have"
-        told.append(f"{groups} no answer, as samples kept none of their rows")
+        clauses.append(f"{groups} no answer, as samples kept none of their rows")
     wrong, missing = answers.wrong_exact_answers, answers.missing_answers
     if wrong or missing:
-        told.append(f"{wrong} answers said to be exact are not, and {missing} are missing")
-    return told
+        clauses.append(f"{wrong} answers said to be exact are not, and {missing} are missing")
+    return clauses
 
 
 def _outside(answers: AnswerFigures) -> str:

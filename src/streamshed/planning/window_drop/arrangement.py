@@ -16,21 +16,21 @@ class DropWindows:
     Attributes:
         size: ω, ticks: all of these are kept when a window is kept.
         slide: δ, ticks: how far apart such windows start.
-        batch: B: as many may be dropped one after the other; 0: none may, each query is decided on by itself.
+        gap_windows: B: as many may be dropped one after the other; 0: none may, each query is decided on by itself.
     """
 
     size: int
     slide: int
-    batch: int
+    gap_windows: int
 
 
-def of_query(window: WindowSpecification, batch: int) -> DropWindows:
+def of_query(window: WindowSpecification, gap_windows: int) -> DropWindows:
     """Return the windows of a query that tolerates gaps of so many windows.
 
     >>> of_query(WindowSpecification(3, 2), 10)
-    DropWindows(size=3, slide=2, batch=10)
+    DropWindows(size=3, slide=2, gap_windows=10)
     """
-    return DropWindows(window.size_microseconds, window.slide_microseconds, batch)
+    return DropWindows(window.size_microseconds, window.slide_microseconds, gap_windows)
 
 
 def pipeline(first: WindowSpecification, then: DropWindows) -> DropWindows:
@@ -40,9 +40,9 @@ def pipeline(first: WindowSpecification, then: DropWindows) -> DropWindows:
     ω1 − 1 ticks further ([T06] §3.2, pipeline arrangement).
 
     >>> pipeline(WindowSpecification(3, 2), DropWindows(3, 3, 4))
-    DropWindows(size=5, slide=3, batch=4)
+    DropWindows(size=5, slide=3, gap_windows=4)
     """
-    return DropWindows(first.size_microseconds + then.size - 1, then.slide, then.batch)
+    return DropWindows(first.size_microseconds + then.size - 1, then.slide, then.gap_windows)
 
 
 def fan_out(siblings: Sequence[DropWindows]) -> DropWindows:
@@ -53,13 +53,13 @@ def fan_out(siblings: Sequence[DropWindows]) -> DropWindows:
 
     >>> both = fan_out([DropWindows(3, 2, 6), DropWindows(3, 3, 6)])
     >>> both, pipeline(WindowSpecification(4, 1), both)
-    (DropWindows(size=7, slide=6, batch=2), DropWindows(size=10, slide=6, batch=2))
-    >>> fan_out([DropWindows(3, 2, 2), DropWindows(3, 3, 9)]).batch
+    (DropWindows(size=7, slide=6, gap_windows=2), DropWindows(size=10, slide=6, gap_windows=2))
+    >>> fan_out([DropWindows(3, 2, 2), DropWindows(3, 3, 9)]).gap_windows
     0
     """
     slide = math.lcm(*(one.slide for one in siblings))
     return DropWindows(
         size=slide + max(one.size - one.slide for one in siblings),
         slide=slide,
-        batch=min(one.batch // (slide // one.slide) for one in siblings),
+        gap_windows=min(one.gap_windows // (slide // one.slide) for one in siblings),
     )

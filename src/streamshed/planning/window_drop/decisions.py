@@ -50,16 +50,16 @@ class UpcomingWindows:
     def seconds_for(self, queries: Iterable[DroppableQuery], budget_seconds: float) -> float:
         """Return what may be filled with work while windows are chosen.
 
-        Where epochs are longer than micro-batches, one that is kept makes these late, and the next that is dropped lets
-        them catch up: how many are dropped follows from the long run. Else it follows from each micro-batch, as it does
-        where gaps are by group: of the cohorts as many are dropped in every epoch.
+        Where epochs are longer than micro-batches, an epoch that is kept makes these late, and a dropped one lets them
+        catch up: then the time in the long run counts. Otherwise the time of the micro-batch counts; so it does where
+        gaps are by group, as every epoch drops equally many cohorts.
         """
         if self.steady_seconds is None:
             return budget_seconds
         spans = [
-            (one.epoch, times.last + 1 - times.first)
-            for one in queries
-            if (times := self.event_times.get(one.stream)) is not None and not one.is_by_group
+            (query.epoch, times.last + 1 - times.first)
+            for query in queries
+            if (times := self.event_times.get(query.stream)) is not None and not query.is_by_group
         ]
         are_short = all(2 * epoch <= span for epoch, span in spans)
         return budget_seconds if are_short else max(budget_seconds, self.steady_seconds)
@@ -80,25 +80,25 @@ def advanced_drops(
     for name, share in kept_shares.items():
         definition = queries[name].definition_id
         of_definition[definition] = max(share, of_definition.get(definition, 0.0))
-    parts = {name: part for one in queries.values() for name, part in one.parts.items()}
+    parts = {name: part for query in queries.values() for name, part in query.parts.items()}
     decided = _kept_in_mind(upcoming, parts)
-    known = dict(decided)
+    decided_before = dict(decided)
     running: dict[str, dict[str, _Running]] = {}
     for name, part in parts.items():
         times = upcoming.event_times.get(part.stream)
         if times is None or part.definition_id not in of_definition:
             continue
-        before = _begun(part, _known_of(name, part, known), times)
+        before = _begun(part, _known_of(name, part, decided_before), times)
         if before is None:
             continue
-        kept = of_definition[part.definition_id]
+        kept_share = of_definition[part.definition_id]
         for_state = upcoming.drops.pressure is not Pressure.NONE
-        if kept <= 0:
+        if kept_share <= 0:
             decided[name] = before.shut_down(times, for_state=for_state)
-        elif not part.is_by_group and before.runner(kept).spares_rows:
-            running.setdefault(part.stream, {})[name] = _Running(part, before.back(), kept)
+        elif not part.is_by_group and before.runner(kept_share).spares_rows:
+            running.setdefault(part.stream, {})[name] = _Running(part, before.back(), kept_share)
         else:
-            decided[name] = before.back().advanced(times, drop_share=1 - kept, for_state=for_state)
+            decided[name] = before.back().advanced(times, drop_share=1 - kept_share, for_state=for_state)
     for stream, members in running.items():
         decide = _in_runs if _are_alike(members.values()) else _by_coins
         decided |= decide(members, upcoming.event_times[stream], upcoming.drops.pressure)
@@ -129,28 +129,28 @@ def _are_alike(members: Iterable[_Running]) -> bool:
 
 def _by_coins(members: Mapping[str, _Running], times: EventTimes, pressure: Pressure) -> dict[str, QueryDrops]:
     return {
-        name: one.before.advanced(times, drop_share=1 - one.kept_share, for_state=pressure is not Pressure.NONE)
-        for name, one in members.items()
+        name: member.before.advanced(times, drop_share=1 - member.kept_share, for_state=pressure is not Pressure.NONE)
+        for name, member in members.items()
     }
 
 
 def _in_runs(members: Mapping[str, _Running], times: EventTimes, pressure: Pressure) -> dict[str, QueryDrops]:
     """Decide on the windows of all queries of a stream that miss whole windows, together."""
     first = next(iter(members.values())).query
-    runners = {name: one.before.runner(one.kept_share) for name, one in members.items()}
+    runners = {name: member.before.runner(member.kept_share) for name, member in members.items()}
     grid = RunGrid.of(
-        [one.slide for one in runners.values()],
+        [member.slide for member in runners.values()],
         first.epoch,
         span=times.last + 1 - times.first,
-        longest=min(one.longest_gap for one in runners.values()),
+        longest=min(member.longest_gap for member in runners.values()),
         offset=common_offset(runners.values()),
     )
     laid = lay_runs(runners, grid, times.first, times.decided_until)
     return {
-        name: one.before.advanced_in_runs(
-            times, laid[name], drop_share=1 - one.kept_share, for_state=pressure is not Pressure.NONE
+        name: member.before.advanced_in_runs(
+            times, laid[name], drop_share=1 - member.kept_share, for_state=pressure is not Pressure.NONE
         )
-        for name, one in members.items()
+        for name, member in members.items()
     }
 
 
@@ -164,26 +164,26 @@ def still_dropped(upcoming: UpcomingWindows) -> WindowDrops:
     return WindowDrops(queries=_kept_in_mind(upcoming, {}))
 
 
-def _kept_in_mind(upcoming: UpcomingWindows, known: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
-    """What was decided; of parts that are gone, as long as windows of theirs may be open."""
+def _kept_in_mind(upcoming: UpcomingWindows, parts: Mapping[str, DroppableQuery]) -> dict[str, QueryDrops]:
+    """The decisions so far; those of parts that are gone as long as windows of theirs may be open."""
     opened = min((times.opened for times in upcoming.event_times.values()), default=None)
     return {
-        part: one
-        for part, one in upcoming.drops.queries.items()
-        if part in known or opened is None or one.is_open_at(opened)
+        part: drops
+        for part, drops in upcoming.drops.queries.items()
+        if part in parts or opened is None or drops.is_open_at(opened)
     }
 
 
 def _known_of(name: str, part: DroppableQuery, decided: Mapping[str, QueryDrops]) -> QueryDrops | None:
-    """What was decided of a part, or of other parts of the query since."""
-    own = decided.get(name)
-    until = _ALWAYS if own is None else own.coin.next_window
+    """The decisions on a part's windows, or later ones on other parts of the query."""
+    part_drops = decided.get(name)
+    until = _ALWAYS if part_drops is None else part_drops.coin.next_window
     others = [
-        one
-        for other, one in decided.items()
-        if other != name and part_of(other)[0] == part.definition_id and one.coin.next_window > until
+        drops
+        for other, drops in decided.items()
+        if other != name and part_of(other)[0] == part.definition_id and drops.coin.next_window > until
     ]
-    return following(own, others) if others else own
+    return following(part_drops, others) if others else part_drops
 
 
 def _begun(query: DroppableQuery, before: QueryDrops | None, times: EventTimes) -> QueryDrops | None:

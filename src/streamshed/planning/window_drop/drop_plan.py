@@ -96,10 +96,10 @@ def _runs(work: TolerantWork, shut: AbstractSet[str]) -> Truths:
 
 
 def _still_shut(work: TolerantWork, drops: WindowDrops, steady_seconds: float | None) -> tuple[set[str], WindowDrops]:
-    """Who is shut down, now that there is another micro-batch, and what is to be remembered of it.
+    """The queries that stay shut down in this micro-batch, and the drops that remember it.
 
-    One with too much to do may come between others that have time: what counts is whether all would have fitted into
-    the time of some in a row together.
+    Light and heavy micro-batches may alternate: what counts is whether everything fits into the time of several in a
+    row.
 
     Args:
         work: The work.
@@ -121,10 +121,10 @@ def _still_shut(work: TolerantWork, drops: WindowDrops, steady_seconds: float | 
 
 
 def _pressed(drops: WindowDrops, short_seconds: float) -> WindowDrops:
-    """Remember how much more time than there is the least takes that bounds of gaps allow.
+    """Remember by how much the least work that the bounds of gaps allow exceeds the time.
 
-    A micro-batch that has time for it may come between others that have not, as a short one follows a long one: what
-    counts is whether there was time for it in some in a row together.
+    Light and heavy micro-batches may alternate, as a short one follows a long one: what counts is the time of several
+    in a row.
 
     Args:
         drops: What was decided before.
@@ -157,110 +157,117 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     shut, drops = _still_shut(work, before, _steady(upcoming, budget_seconds))
     if pressure is Pressure.FULL:
         shut |= _largest(work, upcoming, shut)
-    asked = _window_demands(work, frozenset(shut))
-    least = least_kept(work, asked)
+    window_demands = _window_demands(work, frozenset(shut))
+    least = least_kept(work, window_demands)
     utmost_seconds = _utmost(upcoming, budget_seconds)
     fits = least.fits(long_run_seconds)
     short_seconds = least.seconds - utmost_seconds
     drops = _pressed(drops, min(short_seconds, utmost_seconds))
     needed = None
     if fits:
-        kept = split_shares(work, asked, long_run_seconds, rates_of)
+        kept_shares = split_shares(work, window_demands, long_run_seconds, rates_of)
     elif drops.pressed >= PATIENCE and short_seconds > 0:
         lasting_seconds = max(utmost_seconds, least.seconds - drops.pressed_seconds / drops.pressed)
-        kept, needed = _lasting(work, asked, least, lasting_seconds)
+        kept_shares, needed = _lasting(work, window_demands, least, lasting_seconds)
         drops = replace(drops, pressed=0, pressed_seconds=0.0)
     else:
-        kept, needed = least.kept, least.needed
+        kept_shares, needed = least.kept_shares, least.needed
     if pressure is not Pressure.NONE:
-        kept, needed = np.minimum(kept, least_shares_kept(asked) * running(work, asked)), None
-    return _decided(work, kept, replace(upcoming, drops=drops), needed)
+        kept_shares, needed = (
+            np.minimum(kept_shares, least_shares_kept(window_demands) * running(work, window_demands)),
+            None,
+        )
+    return _decided(work, kept_shares, replace(upcoming, drops=drops), needed)
 
 
 def _lasting(
-    work: TolerantWork, asked: Sequence[WindowDemand], least: LeastKept, lasting_seconds: float
+    work: TolerantWork, window_demands: Sequence[WindowDemand], least: LeastKept, lasting_seconds: float
 ) -> tuple[Vector, Vector | None]:
     """The shares of windows where some queries are shut down, so that what the others keep lasts.
 
-    Who costs most the model of shares says, which takes each of them to need rows of its own. Where windows of one lie
-    within those that others keep in any case, nothing is saved by its being shut down, and it is not.
+    The model of shares says who costs most; it assumes that each query needs rows of its own. Where a query's windows
+    lie within windows that others keep in any case, shutting it down saves nothing, and it runs.
 
     Returns:
         The shares, and what they need; None: what the model says.
     """
-    kept = window_shares(work.tree, rare(work, asked), least.modelled(lasting_seconds))
-    kept = kept * np.array([one.query not in work.queries or one.sampling_rate is None for one in asked])
-    shut = {one.query for one, share in zip(asked, kept.tolist(), strict=True) if share <= 0}
-    in_vain = sorted(
-        (one for one in asked if one.query in shut and one.sampling_rate is None),
-        key=lambda one: (-one.priority, -one.weight, one.query),
+    kept_shares = window_shares(work.tree, rare(work, window_demands), least.modelled(lasting_seconds))
+    kept_shares = kept_shares * np.array(
+        [demand.query not in work.queries or demand.sampling_rate is None for demand in window_demands]
     )
-    found = least_kept(work, _window_demands(work, frozenset(shut)))
+    shut = {demand.query for demand, share in zip(window_demands, kept_shares.tolist(), strict=True) if share <= 0}
+    in_vain = sorted(
+        (demand for demand in window_demands if demand.query in shut and demand.sampling_rate is None),
+        key=lambda demand: (-demand.priority, -demand.weight, demand.query),
+    )
+    least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
     needed = None
-    for one in in_vain:
-        with_it = least_kept(work, _window_demands(work, frozenset(shut - {one.query})))
-        if with_it.seconds <= max(lasting_seconds, found.seconds * (1 + _ROUNDING)):
-            shut, found = shut - {one.query}, with_it
-            kept, needed = with_it.kept, with_it.needed
-    return kept, needed
+    for demand in in_vain:
+        with_it = least_kept(work, _window_demands(work, frozenset(shut - {demand.query})))
+        if with_it.seconds <= max(lasting_seconds, least_so_far.seconds * (1 + _ROUNDING)):
+            shut, least_so_far = shut - {demand.query}, with_it
+            kept_shares, needed = with_it.kept_shares, with_it.needed
+    return kept_shares, needed
 
 
 def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDemand]:
-    """Those that are shut down, and those that are answered from samples, take nothing of what windows may take."""
-    found = []
+    """What each query asks of windows: nothing where it is shut down, or answered from samples."""
+    window_demands = []
     for demand in work.demands:
         tolerant = work.queries.get(demand.query)
         if tolerant is None or demand.query in shut:
             needs_all = tolerant is None and demand.is_protected
-            found.append(WindowDemand(query=demand.query, sampling_rate=float(needs_all), priority=demand.priority))
+            window_demands.append(
+                WindowDemand(query=demand.query, sampling_rate=float(needs_all), priority=demand.priority)
+            )
         else:
-            found.append(
+            window_demands.append(
                 WindowDemand(
                     query=demand.query,
                     weight=demand.weight,
-                    batch=tolerant.batch,
+                    gap_windows=tolerant.gap_windows,
                     early_share=tolerant.early_share,
                     lone_epochs=tolerant.lone_epochs,
                     drops_with=tolerant.drops_with,
                     priority=demand.priority,
                 )
             )
-    return found
+    return window_demands
 
 
 def _largest(work: TolerantWork, upcoming: UpcomingWindows, shut: AbstractSet[str]) -> set[str]:
-    """Of those of the lowest priority that run, the definition that holds most groups; of equal ones the lightest.
+    """The queries to shut down for memory, of one definition: of the lowest priority, with the most groups.
 
-    What two queries ask has the priority of the higher one.
+    A definition that several queries share has their highest priority.
     """
-    running = [one for one in work.queries.values() if one.query not in shut]
+    running = [query for query in work.queries.values() if query.query not in shut]
     if not running:
         return set()
     priorities = {demand.query: demand.priority for demand in work.demands}
     highest: dict[int, int] = {}
-    for one in running:
-        own = priorities[one.query]
-        highest[one.definition_id] = max(own, highest.get(one.definition_id, own))
+    for query in running:
+        priority = priorities[query.query]
+        highest[query.definition_id] = max(priority, highest.get(query.definition_id, priority))
 
-    def held(one: DroppableQuery) -> tuple[float, float, float, int]:
-        entries = upcoming.state_entries.get(one.query, 1.0)
-        return -highest[one.definition_id], entries, -one.weight, one.definition_id
+    def held(query: DroppableQuery) -> tuple[float, float, float, int]:
+        entries = upcoming.state_entries.get(query.query, 1.0)
+        return -highest[query.definition_id], entries, -query.weight, query.definition_id
 
     largest = max(running, key=held).definition_id
-    return {one.query for one in running if one.definition_id == largest}
+    return {query.query for query in running if query.definition_id == largest}
 
 
 def _is_shut_down(query: DroppableQuery, drops: WindowDrops) -> bool:
-    known = [drops.queries.get(name) for name in query.parts]
-    return all(one is not None and one.is_shut_down for one in known)
+    drops_of_parts = [drops.queries.get(name) for name in query.parts]
+    return all(part_drops is not None and part_drops.is_shut_down for part_drops in drops_of_parts)
 
 
 def _decided(
-    work: TolerantWork, kept: Vector, upcoming: UpcomingWindows, needed_in_the_long_run: Vector | None = None
+    work: TolerantWork, kept_shares: Vector, upcoming: UpcomingWindows, needed_in_the_long_run: Vector | None = None
 ) -> DropPlan:
     shares = {
         demand.query: float(share)
-        for demand, share in zip(work.demands, kept.tolist(), strict=True)
+        for demand, share in zip(work.demands, kept_shares.tolist(), strict=True)
         if demand.query in work.queries
     }
     drops = advanced_drops(work.queries, shares, upcoming)
@@ -268,5 +275,7 @@ def _decided(
         drops=drops,
         kept_shares=shares,
         needed=work.needs(drops, upcoming.event_times),
-        needed_in_the_long_run=work.expected_needs(kept) if needed_in_the_long_run is None else needed_in_the_long_run,
+        needed_in_the_long_run=work.expected_needs(kept_shares)
+        if needed_in_the_long_run is None
+        else needed_in_the_long_run,
     )

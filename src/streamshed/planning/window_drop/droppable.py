@@ -35,7 +35,7 @@ class DroppableQuery:
         stream: Name of its stream.
         window: Of it.
         below: The windows of the aggregates whose answers it aggregates, the one next to the stream first.
-        batch: B: the most windows that may be dropped one after the other.
+        gap_windows: B: the most windows that may be dropped one after the other.
         epoch: How long the windows that are decided on together begin, microseconds.
         weight: What each of its windows is worth.
         work: Whose rows its windows are of, and what they are grouped by: queries with the same do the same for a row.
@@ -49,7 +49,7 @@ class DroppableQuery:
     definition_id: int
     stream: str
     window: WindowSpecification
-    batch: int
+    gap_windows: int
     epoch: int
     weight: float
     below: tuple[WindowSpecification, ...] = ()
@@ -85,7 +85,7 @@ class DroppableQuery:
     @property
     def early_share(self) -> float:
         """The share of a dropped epoch whose rows belong to dropped windows only, where its neighbors are kept."""
-        return early_share_of_epoch(self.reach, self.batch, self.epoch)
+        return early_share_of_epoch(self.reach, self.gap_windows, self.epoch)
 
     @property
     def reach(self) -> WindowSpecification:
@@ -109,7 +109,8 @@ class DroppableQuery:
         p is more than a half, each of which takes (E + ω − δ)/E epochs. Longer than B·δ no gap is in any case.
 
         >>> sliding = DroppableQuery(
-        ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), batch=24, epoch=60, weight=1
+        ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), gap_windows=24, epoch=60,
+        ...     weight=1,
         ... )
         >>> sliding.early_share_at(0.4), sliding.early_share_at(0.8)
         (0.75, 0.9375)
@@ -130,21 +131,21 @@ class DroppableQuery:
     @property
     def spares_rows_when_rare(self) -> bool:
         """Whether rows are spared where epochs that are dropped follow one another, as few being kept as may be."""
-        return self.may_follow and self.lone_epochs < self.batch + 1
+        return self.may_follow and self.lone_epochs < self.gap_windows + 1
 
     @property
     def may_follow(self) -> bool:
         """Whether an epoch that is dropped may follow another one."""
-        return 2 * self.epoch <= self.batch * self.window.slide_microseconds
+        return 2 * self.epoch <= self.gap_windows * self.window.slide_microseconds
 
     @property
     def coin(self) -> GapCoin:
         """The coin that decides on its windows, before it has decided anything."""
         turn = 0.0 if self.cohort is None else self.cohort / COHORTS
-        return GapCoin(SEED, self.batch, self.window, self.epoch, turn=turn)
+        return GapCoin(SEED, self.gap_windows, self.window, self.epoch, turn=turn)
 
 
-def early_share_of_epoch(window: WindowSpecification, batch: int, epoch: int) -> float:
+def early_share_of_epoch(window: WindowSpecification, gap_windows: int, epoch: int) -> float:
     """Return which share of a dropped epoch belongs to dropped windows only: 1 − (ω − δ)/E, at least 0.
 
     The last window before it reaches ω − δ into it. In an epoch longer than B·δ every (B+1)-th window is kept, and of
@@ -155,8 +156,8 @@ def early_share_of_epoch(window: WindowSpecification, batch: int, epoch: int) ->
     """
     slide = window.slide_microseconds
     overlap = window.size_microseconds - slide
-    if epoch > batch * slide:
-        return max(0.0, (batch * slide - overlap) / ((batch + 1) * slide))
+    if epoch > gap_windows * slide:
+        return max(0.0, (gap_windows * slide - overlap) / ((gap_windows + 1) * slide))
     return max(0.0, 1 - overlap / epoch)
 
 
@@ -200,7 +201,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
     whole = {one.stream for one in network.queries if one.is_joined and one.gap_windows == 0}
     for query in network.queries:
         tolerant.setdefault(query.asked_definition_id, []).append(query)
-    found = [
+    tolerant_queries = [
         _droppable(
             query,
             min(other.gap_windows for other in alike),
@@ -210,10 +211,10 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
         if all(query.gap_windows > 0 and query.stream not in whole for query in alike)
         for query in alike
     ]
-    return tuple(_in_common_epochs(found))
+    return tuple(_in_common_epochs(tolerant_queries))
 
 
-def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery:
+def _droppable(query: Query, gap_windows: int, *, is_by_group: bool) -> DroppableQuery:
     *below, window = query.asked_windows
     keys = () if query.aggregate is None else query.aggregate.keys
     sides = side_reaches(query.stream, query.asked_windows)
@@ -222,8 +223,8 @@ def _droppable(query: Query, batch: int, *, is_by_group: bool) -> DroppableQuery
         definition_id=query.asked_definition_id,
         stream=query.stream.name,
         window=window,
-        batch=batch,
-        epoch=_epoch(reach_of(query.asked_windows, sides), batch),
+        gap_windows=gap_windows,
+        epoch=_epoch(reach_of(query.asked_windows, sides), gap_windows),
         weight=query.weight,
         below=tuple(below),
         work=(query.rows.address, *[str(key.expression) for key in keys]),
@@ -239,13 +240,13 @@ def _innermost_calls(query: Query) -> Sequence[NamedCall]:
     return () if innermost is None else innermost.calls
 
 
-def _epoch(window: WindowSpecification, batch: int) -> int:
+def _epoch(window: WindowSpecification, gap_windows: int) -> int:
     slide = window.slide_microseconds
-    longest = batch * slide
+    longest = gap_windows * slide
     overlap = window.size_microseconds - slide
     if overlap == 0:
         return slide
-    enough = overlap / (1 - AS_GOOD * early_share_of_epoch(window, batch, longest))
+    enough = overlap / (1 - AS_GOOD * early_share_of_epoch(window, gap_windows, longest))
     return min(longest, math.ceil(enough / slide) * slide)
 
 
@@ -256,20 +257,22 @@ def _in_common_epochs(queries: Sequence[DroppableQuery]) -> list[DroppableQuery]
     equally well, the shortest in which each query begins a window: in others, the windows of one would lie across those
     that another one drops.
     """
-    found = []
-    for stream in dict.fromkeys(one.stream for one in queries):
-        own = [one for one in queries if one.stream == stream]
-        longest_slide = max(one.window.slide_microseconds for one in own)
+    aligned = []
+    for stream in dict.fromkeys(query.stream for query in queries):
+        of_stream = [query for query in queries if query.stream == stream]
+        longest_slide = max(query.window.slide_microseconds for query in of_stream)
 
-        def serves(epoch: int, own: Sequence[DroppableQuery] = own, least: int = longest_slide) -> tuple[float, bool]:
-            return round(min(_served(one, epoch) for one in own), 9), epoch >= least
+        def serves(
+            epoch: int, of_stream: Sequence[DroppableQuery] = of_stream, least: int = longest_slide
+        ) -> tuple[float, bool]:
+            return round(min(_served(query, epoch) for query in of_stream), 9), epoch >= least
 
-        common = max(sorted({one.epoch for one in own}), key=serves)
-        found += [replace(one, epoch=common) for one in own]
-    return found
+        common = max(sorted({query.epoch for query in of_stream}), key=serves)
+        aligned += [replace(query, epoch=common) for query in of_stream]
+    return aligned
 
 
 def _served(query: DroppableQuery, epoch: int) -> float:
     """What an epoch saves a query, as a share of what its own would."""
     most = query.early_share
-    return 1.0 if most <= 0 else early_share_of_epoch(query.reach, query.batch, epoch) / most
+    return 1.0 if most <= 0 else early_share_of_epoch(query.reach, query.gap_windows, epoch) / most

@@ -101,7 +101,7 @@ class GapCoin:
         return ((start // self.epoch * _GOLDEN + shift + int(self.turn * 2**64)) % 2**64) * _UNIT
 
 
-def may_abandon(dropped: AbstractSet[int], window: int, batch: int) -> bool:
+def may_abandon(dropped: AbstractSet[int], window: int, gap_windows: int) -> bool:
     """Tell whether a window that was kept may be dropped after all: no gap becomes longer than allowed.
 
     >>> may_abandon({3, 5}, 4, 3), may_abandon({3, 5}, 4, 2)
@@ -112,4 +112,4 @@ def may_abandon(dropped: AbstractSet[int], window: int, batch: int) -> bool:
         other = window + step
         while other in dropped:
             length, other = length + 1, other + step
-    return window not in dropped and length <= batch
+    return window not in dropped and length <= gap_windows

@@ -68,7 +68,7 @@ class Runner:
         kept_share: r, in (0, 1]: the share of its windows that it keeps.
         slide: δ, microseconds.
         reach: How much time one of its windows needs.
-        batch: B.
+        gap_windows: B.
         run: What was laid for it.
         decided: Where its first window begins that is not decided on; the debt is of that time.
         offset: Where one of its windows begins.
@@ -77,7 +77,7 @@ class Runner:
     kept_share: float
     slide: int
     reach: int
-    batch: int
+    gap_windows: int
     run: KeptRun
     decided: int = ALWAYS
     offset: int = 0
@@ -85,7 +85,7 @@ class Runner:
     def lead(self, instant: int) -> int:
         """Return how long after an instant its first window begins.
 
-        >>> Runner(kept_share=1.0, slide=10, reach=10, batch=8, run=EVERYTHING, offset=3).lead(20)
+        >>> Runner(kept_share=1.0, slide=10, reach=10, gap_windows=8, run=EVERYTHING, offset=3).lead(20)
         3
         """
         return (self.offset - instant) % self.slide
@@ -101,7 +101,7 @@ class Runner:
     @property
     def longest_gap(self) -> int:
         """G: for so long windows may be dropped one after the other; 0: no row can be spared by that."""
-        return max(0, (self.batch + 1) * self.slide - self.reach)
+        return max(0, (self.gap_windows + 1) * self.slide - self.reach)
 
     @property
     def spares_rows(self) -> bool:
@@ -118,7 +118,7 @@ def common_offset(runners: Collection[Runner]) -> int:
     """Return where runs of some queries best begin: where one begins a window, and the others do not long after it.
 
     >>> early, late = (
-    ...     Runner(kept_share=1.0, slide=10, reach=reach, batch=8, run=EVERYTHING, offset=offset)
+    ...     Runner(kept_share=1.0, slide=10, reach=reach, gap_windows=8, run=EVERYTHING, offset=offset)
     ...     for offset, reach in ((0, 10), (2, 20))
     ... )
     >>> common_offset([early, late])
@@ -196,7 +196,7 @@ def lay_runs(runners: Mapping[str, Runner], grid: RunGrid, first: int, last: int
     Example:
         Of a quarter of the windows that may miss 8 in a row, two are kept after six.
 
-        >>> quarter = Runner(kept_share=0.25, slide=10, reach=10, batch=8, run=KeptRun(until=0, laid=0))
+        >>> quarter = Runner(kept_share=0.25, slide=10, reach=10, gap_windows=8, run=KeptRun(until=0, laid=0))
         >>> lay_runs({"q": quarter}, RunGrid(10, 20), 0, 239)["q"].runs[1:]
         ((60, 80), (140, 160), (220, 240))
     """
@@ -239,9 +239,9 @@ class _Track:
         """X: for how long nothing is to be kept."""
         if self._dropped_share <= 0:
             return math.inf
-        kept = self._runner.kept_share
+        kept_share = self._runner.kept_share
         longest = self._runner.longest_gap_at(self._grid.offset)
-        return min(longest, self._grid.epoch * max(1.0, self._dropped_share / kept))
+        return min(longest, self._grid.epoch * max(1.0, self._dropped_share / kept_share))
 
     def must_begin(self, cell: float) -> bool:
         """Tell whether no more may be missed by then."""

@@ -26,13 +26,13 @@ class LeastKept:
     """The least that queries keep.
 
     Attributes:
-        kept: Per demand, the share of its windows.
+        kept_shares: Per demand, the share of its windows.
         needed: Per node of the work tree, which share of its rows that needs; None: as `expected_needs` has it.
         seconds: What everything takes then.
         modelled_seconds: What it takes if rows are spared wherever the query that keeps most spares them.
     """
 
-    kept: Vector
+    kept_shares: Vector
     needed: Vector | None
     seconds: float
     modelled_seconds: float
@@ -46,47 +46,51 @@ class LeastKept:
         return budget_seconds * min(1.0, self.modelled_seconds / self.seconds) if self.seconds > 0 else budget_seconds
 
 
-def least_kept(work: TolerantWork, asked: Sequence[WindowDemand]) -> LeastKept:
+def least_kept(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> LeastKept:
     """Return the least that may be kept.
 
     Args:
         work: The work.
-        asked: What each query asks; one whose windows may be dropped asks for no rows where it is shut down.
+        window_demands: What each query asks; one whose windows may be dropped asks for no rows where it is shut down.
     """
-    modelled = min(least_seconds(work.tree, one) for one in (asked, rare(work, asked)))
-    is_shut = np.array([one.query in work.queries and one.sampling_rate is not None for one in asked])
-    kept = np.where(is_shut, 0.0, least_shares_kept(asked))
-    runs = [queries for queries in work.running_by_stream(kept).values() if _may_run_together(work, queries, kept)]
+    modelled = min(least_seconds(work.tree, one) for one in (window_demands, rare(work, window_demands)))
+    is_shut = np.array([one.query in work.queries and one.sampling_rate is not None for one in window_demands])
+    kept_shares = np.where(is_shut, 0.0, least_shares_kept(window_demands))
+    runs = [
+        queries
+        for queries in work.running_by_stream(kept_shares).values()
+        if _may_run_together(work, queries, kept_shares)
+    ]
     if not runs:
-        return LeastKept(kept, None, modelled, modelled)
+        return LeastKept(kept_shares, None, modelled, modelled)
 
-    needed = rehearsed_needs(work, kept)
+    needed = rehearsed_needs(work, kept_shares)
     for queries in runs:
-        together = kept.copy()
-        together[queries] = kept[queries].min()
+        together = kept_shares.copy()
+        together[queries] = kept_shares[queries].min()
         needed_together = rehearsed_needs(work, together)
         if work.tree.node_seconds @ needed_together <= work.tree.node_seconds @ needed:
-            kept, needed = together, needed_together
-    return LeastKept(kept, needed, float(work.tree.node_seconds @ needed), modelled)
+            kept_shares, needed = together, needed_together
+    return LeastKept(kept_shares, needed, float(work.tree.node_seconds @ needed), modelled)
 
 
-def rare(work: TolerantWork, asked: Sequence[WindowDemand]) -> list[WindowDemand]:
+def rare(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> list[WindowDemand]:
     """Return what queries ask where no more than half of the windows are kept.
 
     Args:
         work: The work.
-        asked: What they ask.
+        window_demands: What they ask.
     """
     return [
-        replace(one, is_rare=True)
-        if one.sampling_rate is None and work.queries[one.query].spares_rows_when_rare
-        else one
-        for one in asked
+        replace(demand, is_rare=True)
+        if demand.sampling_rate is None and work.queries[demand.query].spares_rows_when_rare
+        else demand
+        for demand in window_demands
     ]
 
 
-def _may_run_together(work: TolerantWork, queries: Sequence[int], kept: Vector) -> bool:
-    """Whether there are common runs, and they are another way to keep as few windows as may be."""
-    shares = [float(kept[query]) for query in queries]
-    own = [work.queries[work.demands[query].query] for query in queries]
-    return not have_one_share(shares) and RunNeeds.of(own) is not None
+def _may_run_together(work: TolerantWork, queries: Sequence[int], kept_shares: Vector) -> bool:
+    """Whether queries with different least shares could keep their windows in common runs."""
+    shares = [float(kept_shares[query]) for query in queries]
+    droppable = [work.queries[work.demands[query].query] for query in queries]
+    return not have_one_share(shares) and RunNeeds.of(droppable) is not None

@@ -48,11 +48,11 @@ class MixedFamilies:
         starts = [least, *(self._with_most_of(family) for family in range(len(self.program.names)))]
         shares = max((self._better(least, near=start) for start in starts), key=self._worth)
         for _ in range(MOST_ROUNDS):
-            found = self._better(shares, near=shares)
-            gain = self._worth(found) - self._worth(shares)
+            candidate = self._better(shares, near=shares)
+            gain = self._worth(candidate) - self._worth(shares)
             if gain <= 0:
                 break
-            shares = found
+            shares = candidate
             if gain <= ENOUGH * self._worth(shares):
                 break
         return shares
@@ -62,13 +62,13 @@ class MixedFamilies:
         slopes = self.program.slopes(near)
         linear = (slopes * self.program.largest(near)).sum(axis=0)
         beside = float(self.saving @ (self.program.needed_by_any(near) - linear))
-        found = self.program.best(self.windows, slopes * self.saving, self.budget_seconds - self.constant - beside)
-        return shares if found is None else _as_far_as_fits(self._fits, shares, found)
+        candidate = self.program.best(self.windows, slopes * self.saving, self.budget_seconds - self.constant - beside)
+        return shares if candidate is None else _as_far_as_fits(self._fits, shares, candidate)
 
     def _with_most_of(self, family: int) -> Vector:
-        own = {query for query, name in self.program.families.items() if name == self.program.names[family]}
-        kept = [most if n in own else least for n, (least, most) in enumerate(self._limits)]
-        return np.array(kept)
+        members = {query for query, name in self.program.families.items() if name == self.program.names[family]}
+        shares = [most if n in members else least for n, (least, most) in enumerate(self._limits)]
+        return np.array(shares)
 
     @property
     def _limits(self) -> list[tuple[float, float]]:

@@ -33,13 +33,13 @@ def without_unneeded(
     Returns:
         What is decided, with no fewer windows dropped.
     """
-    found = dict(decided)
+    drops_by_part = dict(decided)
     for name, part in parts.items():
-        times, known = event_times.get(part.stream), decided.get(name)
+        times, part_drops = event_times.get(part.stream), decided.get(name)
         intervals = unneeded.get(part.definition_id, ())
-        if intervals and known is not None and times is not None and not known.is_shut_down:
-            found[name] = known.dropped_besides(times, partial(_lies_in, intervals))
-    return found
+        if intervals and part_drops is not None and times is not None and not part_drops.is_shut_down:
+            drops_by_part[name] = part_drops.dropped_besides(times, partial(_lies_in, intervals))
+    return drops_by_part
 
 
 def unneeded_rows(query: DroppableQuery, unneeded: Times, event_times: EventTimes) -> list[NeededRows]:

@@ -110,11 +110,11 @@ class QueryDrops:
             drop_share: p.
             for_state: Whether p is what it is because of state's limit.
         """
-        kept = replace(self.coin, owed=0) if drop_share <= 0 else self.coin
+        coin_in_force = replace(self.coin, owed=0) if drop_share <= 0 else self.coin
         coin, abandoned, has_risen = self._until_now(
             times, drop_share, lambda number: self._says_now(number, drop_share)
         )
-        owed = replace(coin, owed=kept.owed)
+        owed = replace(coin, owed=coin_in_force.owed)
         decided, more = owed.through(last_until(coin.window, times.decided_until), drop_share=drop_share)
         after = self._with(decided, abandoned | set(more), set(), times.opened, for_state=for_state)
         share = drop_share if has_risen else min(drop_share, self.drop_share)
@@ -158,7 +158,7 @@ class QueryDrops:
             kept_share=kept_share,
             slide=self.coin.window.slide_microseconds,
             reach=self._reach,
-            batch=self.coin.batch,
+            gap_windows=self.coin.batch,
             run=self.run,
             decided=self._start(self.coin.next_window),
             offset=self.coin.window.offset_microseconds,
@@ -295,18 +295,25 @@ class QueryDrops:
         new = dropped - set(self.numbers()) if for_state else set()
         before = (set(numbers_in(some)) for some in (self.shut, self.for_state, self.elsewhere))
         of_shut, of_state, elsewhere = before
-        known = (dropped, shut | of_shut, new | of_state, elsewhere)
-        kept = [runs_of(number for number in some if number >= oldest) for some in known]
-        return replace(self, coin=coin, dropped=kept[0], shut=kept[1], for_state=kept[2], elsewhere=kept[3])
+        window_sets = (dropped, shut | of_shut, new | of_state, elsewhere)
+        recent_runs = [runs_of(number for number in some if number >= oldest) for some in window_sets]
+        return replace(
+            self,
+            coin=coin,
+            dropped=recent_runs[0],
+            shut=recent_runs[1],
+            for_state=recent_runs[2],
+            elsewhere=recent_runs[3],
+        )
 
 
-def following(own: QueryDrops | None, others: Sequence[QueryDrops]) -> QueryDrops:
-    """Go on where other parts of a query decided on its windows so far, as it drops by group now, or no longer does.
+def following(part_drops: QueryDrops | None, others: Sequence[QueryDrops]) -> QueryDrops:
+    """Go on where other parts of a query have decided so far: it has begun, or ceased, to drop by group.
 
     The first window of its own is kept, and stays so: whatever gap was before it, it ends there.
 
     Args:
-        own: What it decided itself before that, and may still be open.
+        part_drops: What it decided itself before that, and may still be open.
         others: Those parts; at least one.
     """
     latest = max(others, key=lambda one: one.coin.next_window)
@@ -319,9 +326,15 @@ def following(own: QueryDrops | None, others: Sequence[QueryDrops]) -> QueryDrop
         elsewhere=(),
         since=latest.coin.next_window + 1,
     )
-    if own is None:
+    if part_drops is None:
         return begun
-    return replace(begun, dropped=own.dropped, shut=own.shut, for_state=own.for_state, elsewhere=own.elsewhere)
+    return replace(
+        begun,
+        dropped=part_drops.dropped,
+        shut=part_drops.shut,
+        for_state=part_drops.for_state,
+        elsewhere=part_drops.elsewhere,
+    )
 
 
 def gap_before(number: int, dropped: set[int]) -> int:

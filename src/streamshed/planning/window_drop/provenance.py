@@ -50,7 +50,7 @@ def needed_rows(windows: Sequence[WindowSpecification], start: int) -> NeededRow
     last = end - 1 - (end - 1 - phase) % period
     if first > last:
         return None
-    needs = [found for stamp in (first, last) if (found := needed_rows(below, stamp)) is not None]
+    needs = [inner_rows for stamp in (first, last) if (inner_rows := needed_rows(below, stamp)) is not None]
     if len(needs) < 2:
         return _between(below, first, last, period)
     return NeededRows(needs[0].start, needs[-1].end)
@@ -99,5 +99,7 @@ def extent(windows: Sequence[WindowSpecification]) -> Extent:
 
 def _between(below: Sequence[WindowSpecification], first: int, last: int, period: int) -> NeededRows | None:
     """The same where the first or the last answer is made of nothing, and need not be the first or last that is not."""
-    needs = [found for stamp in range(first, last + 1, period) if (found := needed_rows(below, stamp)) is not None]
+    needs = [
+        inner_rows for stamp in range(first, last + 1, period) if (inner_rows := needed_rows(below, stamp)) is not None
+    ]
     return NeededRows(needs[0].start, needs[-1].end) if needs else None

@@ -28,39 +28,39 @@ _REMEMBERED = 64
 _Rehearsed = tuple[tuple[WindowDrops, EventTimes], ...]
 
 
-def rehearsed_needs(work: TolerantWork, kept: Vector) -> Vector:
+def rehearsed_needs(work: TolerantWork, kept_shares: Vector) -> Vector:
     """Return which share of the rows that reach a node is needed in the long run.
 
     Args:
         work: Which queries there are.
-        kept: Per demand, the share of its windows that is kept.
+        kept_shares: Per demand, the share of its windows that is kept.
     """
-    shares = {demand.query: float(share) for demand, share in zip(work.demands, kept.tolist(), strict=True)}
+    shares = {demand.query: float(share) for demand, share in zip(work.demands, kept_shares.tolist(), strict=True)}
     queries = tuple(work.queries.values())
-    rehearsed = _rehearsed(queries, tuple(shares[one.query] for one in queries))
-    found = [work.needs(drops, {one.stream: times for one in queries}) for drops, times in rehearsed]
-    return np.asarray(np.mean(found, axis=0))
+    rehearsed = _rehearsed(queries, tuple(shares[query.query] for query in queries))
+    needs = [work.needs(drops, {query.stream: times for query in queries}) for drops, times in rehearsed]
+    return np.asarray(np.mean(needs, axis=0))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _rehearsed(queries: tuple[DroppableQuery, ...], kept_shares: tuple[float, ...]) -> _Rehearsed:
     """Decide step by step; the first one, before which nothing was dropped, does not count."""
-    by_name = {one.query: one for one in queries}
+    by_name = {query.query: query for query in queries}
     shares = dict(zip(by_name, kept_shares, strict=True))
     span = _span(queries)
-    longest = max(one.reach.size_microseconds for one in queries)
-    known, found = UpcomingWindows(), []
+    longest = max(query.reach.size_microseconds for query in queries)
+    upcoming, rehearsals = UpcomingWindows(), []
     for step in range(_STEPS):
         first = step * span
         times = EventTimes(opened=first - longest, carried_since=0, first=first, last=first + span - 1)
-        known = UpcomingWindows(event_times={one.stream: times for one in queries}, drops=known.drops)
-        known = UpcomingWindows(event_times=known.event_times, drops=advanced_drops(by_name, shares, known))
-        found.append((known.drops, times))
-    return tuple(found[1:])
+        upcoming = UpcomingWindows(event_times={query.stream: times for query in queries}, drops=upcoming.drops)
+        upcoming = UpcomingWindows(event_times=upcoming.event_times, drops=advanced_drops(by_name, shares, upcoming))
+        rehearsals.append((upcoming.drops, times))
+    return tuple(rehearsals[1:])
 
 
 def _span(queries: Sequence[DroppableQuery]) -> int:
     """How much time is decided on in a step."""
-    longest = max((one.batch + 1) * one.window.slide_microseconds for one in queries)
+    longest = max((one.gap_windows + 1) * one.window.slide_microseconds for one in queries)
     most = MOST_DECIDED * min(one.window.slide_microseconds for one in queries)
     return max(1, min(math.ceil(_LONGEST_GAPS * longest / _STEPS), most))

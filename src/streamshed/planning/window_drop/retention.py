@@ -39,13 +39,13 @@ def unneeded_times(windows: Sequence[WindowSpecification], dropped: Collection[i
         >>> unneeded_times([WindowSpecification(5, 2)], [3, 4, 5, 9])
         [NeededRows(start=9, end=12)]
     """
-    found: dict[NeededRows, None] = {}
+    unneeded: dict[NeededRows, None] = {}
     without = frozenset(dropped)
     for first, last in runs_of(dropped):
         before, after = (_next_needed(windows, *way, without) for way in ((first - 1, -1), (last + 1, 1)))
         if before is not None and after is not None and before.end < after.start:
-            found[NeededRows(before.end, after.start)] = None
-    return list(found)
+            unneeded[NeededRows(before.end, after.start)] = None
+    return list(unneeded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ def retention_table(unneeded: Sequence[Sequence[NeededRows]], most_slots: int = 
         >>> table.base, table.step, table.needed
         (4, 2, ((False, True), (False, False), (True, False)))
     """
-    bounds = sorted({bound for intervals in unneeded for one in intervals for bound in (one.start, one.end)})
+    bounds = sorted(
+        {bound for intervals in unneeded for interval in intervals for bound in (interval.start, interval.end)}
+    )
     if not bounds:
         return RetentionTable(0, 1, ())
     base, length = bounds[0], bounds[-1] - bounds[0]
@@ -95,8 +97,8 @@ def retention_table(unneeded: Sequence[Sequence[NeededRows]], most_slots: int = 
     count = -(-length // step)
     needed = [[True] * len(unneeded) for _ in range(count)]
     for query, intervals in enumerate(unneeded):
-        for one in intervals:
-            first, after = -(-(one.start - base) // step), (one.end - base) // step
+        for interval in intervals:
+            first, after = -(-(interval.start - base) // step), (interval.end - base) // step
             for slot in range(first, after):
                 needed[slot][query] = False
     return RetentionTable(base, step, tuple(map(tuple, needed)))
@@ -110,8 +112,8 @@ def _next_needed(
     for further in range(_FURTHEST):
         index = number + further * step
         start = outermost.offset_microseconds + index * outermost.slide_microseconds
-        if index not in dropped and (found := needed_rows(windows, start)) is not None:
-            return found
+        if index not in dropped and (rows := needed_rows(windows, start)) is not None:
+            return rows
     return None
 
 
@@ -146,8 +148,8 @@ def in_all(several: Sequence[Sequence[NeededRows]]) -> list[NeededRows]:
     for intervals in several[1:]:
         common = [
             NeededRows(start, end)
-            for one in common
+            for interval in common
             for other in intervals
-            if (start := max(one.start, other.start)) < (end := min(one.end, other.end))
+            if (start := max(interval.start, other.start)) < (end := min(interval.end, other.end))
         ]
     return common

@@ -33,16 +33,16 @@ def with_riders(
     Returns:
         What is decided now, with fewer windows dropped.
     """
-    found = dict(decided)
+    drops_by_part = dict(decided)
     for beside in _beside_each_other(queries, decided):
         new = {name: _dropped_now(decided[name], before.get(name)) for name in beside}
         starts = [_start(decided[name], first) for name in beside for first, _ in new[name]]
         if not starts:
             continue
-        needed = united(one for name in beside for one in _needed_since(decided[name], min(starts)))
+        needed = united(interval for name in beside for interval in _needed_since(decided[name], min(starts)))
         for name in beside:
-            found[name] = _without(decided[name], _within(decided[name], new[name], needed))
-    return found
+            drops_by_part[name] = _without(decided[name], _within(decided[name], new[name], needed))
+    return drops_by_part
 
 
 def united(intervals: Iterable[NeededRows]) -> list[NeededRows]:
@@ -51,22 +51,22 @@ def united(intervals: Iterable[NeededRows]) -> list[NeededRows]:
     >>> united([NeededRows(4, 8), NeededRows(0, 2), NeededRows(8, 9), NeededRows(5, 6)])
     [NeededRows(start=0, end=2), NeededRows(start=4, end=9)]
     """
-    found: list[NeededRows] = []
-    for one in sorted(intervals, key=lambda interval: interval.start):
-        if found and one.start <= found[-1].end:
-            found[-1] = NeededRows(found[-1].start, max(found[-1].end, one.end))
+    union: list[NeededRows] = []
+    for interval in sorted(intervals, key=lambda interval: interval.start):
+        if union and interval.start <= union[-1].end:
+            union[-1] = NeededRows(union[-1].start, max(union[-1].end, interval.end))
         else:
-            found.append(one)
-    return found
+            union.append(interval)
+    return union
 
 
 def _beside_each_other(
     queries: Mapping[str, DroppableQuery], decided: Mapping[str, QueryDrops]
 ) -> Iterator[Sequence[str]]:
     places: dict[tuple[str, ...], list[str]] = {}
-    for name, one in queries.items():
-        if name in decided and not (one.below or decided[name].is_shut_down):
-            places.setdefault(one.work_of_part, []).append(name)
+    for name, query in queries.items():
+        if name in decided and not (query.below or decided[name].is_shut_down):
+            places.setdefault(query.work_of_part, []).append(name)
     yield from places.values()
 
 
@@ -78,38 +78,41 @@ def _dropped_now(now: QueryDrops, before: QueryDrops | None) -> Runs:
     return tuple((max(first, since), last) for first, last in now.dropped if last >= since)
 
 
-def _needed_since(one: QueryDrops, since: int) -> Iterator[NeededRows]:
+def _needed_since(drops: QueryDrops, since: int) -> Iterator[NeededRows]:
     """What windows need that are decided on, are kept, and end after an instant."""
-    window = one.coin.window
+    window = drops.coin.window
     at = (since - window.size_microseconds - window.offset_microseconds) // window.slide_microseconds + 1
-    end = one.coin.next_window
-    for first, last in (*one.dropped, (end, end)):
+    end = drops.coin.next_window
+    for first, last in (*drops.dropped, (end, end)):
         if at < min(first, end):
-            until = _start(one, min(first, end) - 1) + window.size_microseconds
-            yield NeededRows(_start(one, at), until)
+            until = _start(drops, min(first, end) - 1) + window.size_microseconds
+            yield NeededRows(_start(drops, at), until)
         at = max(at, last + 1)
 
 
-def _within(one: QueryDrops, windows: Runs, needed: Sequence[NeededRows]) -> set[int]:
+def _within(drops: QueryDrops, windows: Runs, needed: Sequence[NeededRows]) -> set[int]:
     """Those of some windows that lie within what is needed."""
-    window, found = one.coin.window, set[int]()
+    window, numbers = drops.coin.window, set[int]()
     for first, last in windows:
         for interval in needed:
             from_start = -(-(interval.start - window.offset_microseconds) // window.slide_microseconds)
             to_end = interval.end - window.size_microseconds - window.offset_microseconds
-            found |= set(range(max(first, from_start), min(last, to_end // window.slide_microseconds) + 1))
-    return found
+            numbers |= set(range(max(first, from_start), min(last, to_end // window.slide_microseconds) + 1))
+    return numbers
 
 
-def _without(one: QueryDrops, kept: set[int]) -> QueryDrops:
-    if not kept:
-        return one
-    dropped = set(numbers_in(one.dropped)) - kept
-    coin = replace(one.coin, gap=gap_before(one.coin.next_window, dropped))
+def _without(drops: QueryDrops, kept_windows: set[int]) -> QueryDrops:
+    if not kept_windows:
+        return drops
+    dropped = set(numbers_in(drops.dropped)) - kept_windows
+    coin = replace(drops.coin, gap=gap_before(drops.coin.next_window, dropped))
     return replace(
-        one, coin=coin, dropped=runs_of(dropped), run=one.run.paid(len(kept) * coin.window.slide_microseconds)
+        drops,
+        coin=coin,
+        dropped=runs_of(dropped),
+        run=drops.run.paid(len(kept_windows) * coin.window.slide_microseconds),
     )
 
 
-def _start(one: QueryDrops, number: int) -> int:
-    return one.coin.window.offset_microseconds + number * one.coin.window.slide_microseconds
+def _start(drops: QueryDrops, number: int) -> int:
+    return drops.coin.window.offset_microseconds + number * drops.coin.window.slide_microseconds

@@ -88,7 +88,7 @@ def _runner(query: DroppableQuery) -> Runner:
         kept_share=1.0,
         slide=query.window.slide_microseconds,
         reach=query.reach.size_microseconds,
-        batch=query.batch,
+        gap_windows=query.gap_windows,
         run=EVERYTHING,
         offset=query.window.offset_microseconds,
     )

@@ -14,13 +14,13 @@ def runs_of(numbers: Iterable[int]) -> Runs:
     >>> runs_of([3, 9, 4, 5])
     ((3, 5), (9, 9))
     """
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
         else:
-            found.append((number, number))
-    return tuple(found)
+            runs.append((number, number))
+    return tuple(runs)
 
 
 def numbers_in(runs: Sequence[tuple[int, int]]) -> list[int]:

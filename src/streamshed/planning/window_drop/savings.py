@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamshed.network.window import WindowSpecification
 
 
-def early_share(window: WindowSpecification, batch: int) -> float:
+def early_share(window: WindowSpecification, gap_windows: int) -> float:
     """Return which share of the rows of a dropped batch of windows belongs to no other window.
 
     That is ((B+1)·δ − ω) / ((B−1)·δ + ω), where all of a batch's windows are dropped and the windows beside it are
@@ -17,16 +17,16 @@ def early_share(window: WindowSpecification, batch: int) -> float:
     (1.0, 0.0, 0.5384615384615384)
     """
     size, slide = window.size_microseconds, window.slide_microseconds
-    return max(0.0, ((batch + 1) * slide - size) / ((batch - 1) * slide + size))
+    return max(0.0, ((gap_windows + 1) * slide - size) / ((gap_windows - 1) * slide + size))
 
 
-def kept_share(window: WindowSpecification, batch: int, drop_share: float) -> float:
+def kept_share(window: WindowSpecification, gap_windows: int, drop_share: float) -> float:
     """Return sel_w1, the share of rows that are not dropped early: 1 − p · `early_share`."""
-    return 1 - drop_share * early_share(window, batch)
+    return 1 - drop_share * early_share(window, gap_windows)
 
 
 def drop_share_for(
-    window: WindowSpecification, batch: int, *, excess: float, above_seconds: float, below_seconds: float
+    window: WindowSpecification, gap_windows: int, *, excess: float, above_seconds: float, below_seconds: float
 ) -> float:
     """Return p, the share of windows to drop at an excess load so that the rest is what can be done.
 
@@ -36,7 +36,7 @@ def drop_share_for(
 
     Args:
         window: ω and δ.
-        batch: B.
+        gap_windows: B.
         excess: x: the load is 1 + x times what can be done.
         above_seconds: a, per row.
         below_seconds: b, per row.
@@ -54,7 +54,7 @@ def drop_share_for(
         >>> round(drop_share_for(WindowSpecification(20, 1), 10, below_seconds=5e-3, **figure), 3)
         0.4
     """
-    saved = early_share(window, batch) * above_seconds + below_seconds
+    saved = early_share(window, gap_windows) * above_seconds + below_seconds
     wanted = (above_seconds + below_seconds) * excess / (1 + excess)
     if wanted <= 0:
         return 0.0

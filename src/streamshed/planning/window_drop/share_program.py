@@ -37,11 +37,11 @@ class ShareProgram:
 
     def largest(self, shares: Vector) -> Vector:
         """Return m: per family and node, the largest share at it and below."""
-        own = np.zeros((len(self.names), len(shares)))
+        family_shares = np.zeros((len(self.names), len(shares)))
         for query, family in self.families.items():
-            own[self.names.index(family), query] = shares[query]
-        found = [self.tree.node_rates(of_family) for of_family in own]
-        return np.array(found).reshape(len(self.names), len(self.tree.nodes))
+            family_shares[self.names.index(family), query] = shares[query]
+        largest_shares = [self.tree.node_rates(of_family) for of_family in family_shares]
+        return np.array(largest_shares).reshape(len(self.names), len(self.tree.nodes))
 
     def needed_by_any(self, shares: Vector) -> Vector:
         """Return, per node, the share of epochs that some query keeps: 1 − Π_f (1 − m_xf)."""

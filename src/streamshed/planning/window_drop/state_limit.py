@@ -90,13 +90,13 @@ NOTHING_HELD = StateUse()
 
 
 def state_entries(
-    queries: Mapping[str, DroppableQuery], known: NetworkStatistics, window_rows: Mapping[str, float]
+    queries: Mapping[str, DroppableQuery], statistics: NetworkStatistics, window_rows: Mapping[str, float]
 ) -> dict[str, float]:
     """Return about how many entries each query holds in state: groups of a window, in each slice of one, and rows.
 
     Args:
         queries: Those whose windows may be dropped, by name.
-        known: How many groups they have.
+        statistics: How many groups they have.
         window_rows: By query, how many rows a window needs; those that collect rows hold so many.
 
     Example:
@@ -105,16 +105,17 @@ def state_entries(
         >>> from streamshed.statistics.group_sizes import GroupSizes
         >>> from streamshed.statistics.network_statistics import QueryStatistics
         >>> sliding = DroppableQuery(
-        ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), batch=4, epoch=20, weight=1
+        ...     query="q", definition_id=1, stream="s", window=WindowSpecification(20, 5), gap_windows=4, epoch=20,
+        ...     weight=1,
         ... )
-        >>> known = NetworkStatistics(queries={"q": QueryStatistics(groups=GroupSizes(((10.0, 100.0),)))})
-        >>> state_entries({"q": sliding}, known, {"q": 1000.0})
+        >>> statistics = NetworkStatistics(queries={"q": QueryStatistics(groups=GroupSizes(((10.0, 100.0),)))})
+        >>> state_entries({"q": sliding}, statistics, {"q": 1000.0})
         {'q': 400.0}
-        >>> state_entries({"q": replace(sliding, collects_rows=True)}, known, {"q": 1000.0})
+        >>> state_entries({"q": replace(sliding, collects_rows=True)}, statistics, {"q": 1000.0})
         {'q': 1400.0}
     """
     return {
-        name: _slices(query) * _groups(name, known) + (window_rows.get(name, 0.0) if query.collects_rows else 0.0)
+        name: _slices(query) * _groups(name, statistics) + (window_rows.get(name, 0.0) if query.collects_rows else 0.0)
         for name, query in queries.items()
     }
 
@@ -125,6 +126,6 @@ def _slices(query: DroppableQuery) -> int:
     return size // math.gcd(first.size_microseconds, slide)
 
 
-def _groups(query: str, known: NetworkStatistics) -> float:
-    about = known.queries.get(query)
+def _groups(query: str, statistics: NetworkStatistics) -> float:
+    about = statistics.queries.get(query)
     return 1.0 if about is None or about.groups is None else max(1.0, about.groups.groups)

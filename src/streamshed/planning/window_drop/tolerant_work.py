@@ -43,7 +43,7 @@ class TolerantWork:
         """Those."""
         return [self.demands[number] for number in self.sampled]
 
-    def expected_needs(self, kept: Vector) -> Vector:
+    def expected_needs(self, kept_shares: Vector) -> Vector:
         """Return which share of the rows that reach a node is needed in the long run: 1 − e·(1 − m).
 
         It is none for nodes that only samples ask for, and all where a query needs every row. Of several families of
@@ -51,16 +51,16 @@ class TolerantWork:
         common runs need, `RunNeeds` tells.
 
         Args:
-            kept: Per demand, the share of its windows that is kept.
+            kept_shares: Per demand, the share of its windows that is kept.
         """
-        running_by_stream = self.running_by_stream(kept)
+        running_by_stream = self.running_by_stream(kept_shares)
         in_runs = {
-            stream: runs.needed(float(kept[running_by_stream[stream][0]]))
-            for stream, runs in self.common_runs(kept).items()
+            stream: runs.needed(float(kept_shares[running_by_stream[stream][0]]))
+            for stream, runs in self.common_runs(kept_shares).items()
         }
 
         def needed(tolerant: Sequence[int]) -> float:
-            running = {query: float(kept[query]) for query in tolerant if kept[query] > 0}
+            running = {query: float(kept_shares[query]) for query in tolerant if kept_shares[query] > 0}
             stream = self._droppable(tolerant[0]).stream
             if running and stream in in_runs:
                 return in_runs[stream]
@@ -85,18 +85,19 @@ class TolerantWork:
             drops: Which.
             event_times: What is known of the rows' times, by stream.
         """
-        unneeded = {part: known.unneeded_rows for part, known in drops.queries.items()}
+        unneeded = {part: part_drops.unneeded_rows for part, part_drops in drops.queries.items()}
         known_shares: dict[frozenset[str], float] = {}
 
         def needed(tolerant: Sequence[int]) -> float:
-            own = [self._droppable(query) for query in tolerant]
-            times = event_times.get(own[0].stream)
+            queries = [self._droppable(query) for query in tolerant]
+            times = event_times.get(queries[0].stream)
             first, last = (0, 0) if times is None else (times.first, max(times.first, times.last))
-            families = list(dict.fromkeys(one.drops_with for one in own if one.is_by_group))
+            families = list(dict.fromkeys(query.drops_with for query in queries if query.is_by_group))
             shares = []
             for cohorts in cohorts_of_rows(len(families)):
                 names = frozenset(
-                    one.part_beside(cohorts[families.index(one.drops_with)] if one.is_by_group else 0) for one in own
+                    query.part_beside(cohorts[families.index(query.drops_with)] if query.is_by_group else 0)
+                    for query in queries
                 )
                 if names not in known_shares:
                     known_shares[names] = needed_share([unneeded.get(name, []) for name in sorted(names)], first, last)
@@ -130,41 +131,41 @@ class TolerantWork:
                 )
         return WorkTree(tuple(nodes)), tuple(places)
 
-    def common_runs(self, kept: Vector) -> dict[str, RunNeeds]:
+    def common_runs(self, kept_shares: Vector) -> dict[str, RunNeeds]:
         """Return by stream whose queries have common runs what these need.
 
         Args:
-            kept: Per demand, the share of its windows that is kept.
+            kept_shares: Per demand, the share of its windows that is kept.
         """
-        found = {}
-        for stream, queries in self.running_by_stream(kept).items():
+        runs_by_stream = {}
+        for stream, queries in self.running_by_stream(kept_shares).items():
             runs = RunNeeds.of([self._droppable(query) for query in queries])
-            if runs is not None and have_one_share([float(kept[query]) for query in queries]):
-                found[stream] = runs
-        return found
+            if runs is not None and have_one_share([float(kept_shares[query]) for query in queries]):
+                runs_by_stream[stream] = runs
+        return runs_by_stream
 
-    def running_by_stream(self, kept: Vector) -> dict[str, list[int]]:
+    def running_by_stream(self, kept_shares: Vector) -> dict[str, list[int]]:
         """Return by stream the numbers of its queries whose windows may be dropped, but for those that are shut down.
 
         Args:
-            kept: Per demand, the share of its windows that is kept.
+            kept_shares: Per demand, the share of its windows that is kept.
         """
-        found: dict[str, list[int]] = {}
+        running: dict[str, list[int]] = {}
         for number, demand in enumerate(self.demands):
-            if demand.query in self.queries and kept[number] > 0:
-                found.setdefault(self.queries[demand.query].stream, []).append(number)
-        return found
+            if demand.query in self.queries and kept_shares[number] > 0:
+                running.setdefault(self.queries[demand.query].stream, []).append(number)
+        return running
 
     def _of_nodes(self, needed: Callable[[Sequence[int]], float]) -> Vector:
         """Per node, what those below it need whose windows may be dropped; all, where one needs every row."""
-        found = np.zeros(len(self.tree.nodes))
+        needs = np.zeros(len(self.tree.nodes))
         for node, below in enumerate(self.tree.queries_below):
             tolerant = [query for query in below if self.demands[query].query in self.queries]
             if any(self.demands[query].is_protected and query not in tolerant for query in below):
-                found[node] = 1.0
+                needs[node] = 1.0
             elif tolerant:
-                found[node] = needed(tolerant)
-        return found
+                needs[node] = needed(tolerant)
+        return needs
 
     def _droppable(self, query: int) -> DroppableQuery:
         return self.queries[self.demands[query].query]

@@ -12,7 +12,7 @@ class WindowDemand:
     Args:
         query: Its name.
         weight: w: what each of its windows is worth.
-        batch: B: windows that may be dropped one after the other; 0: none.
+        gap_windows: B: windows that may be dropped one after the other; 0: none.
         early_share: e: the share of a dropped epoch whose rows belong to dropped windows only.
         is_rare: Whether no more than half of its windows are kept: then dropped epochs follow one another, and each
             that is kept takes l epochs of rows.
@@ -28,7 +28,7 @@ class WindowDemand:
 
     query: str
     weight: float = 1.0
-    batch: int = 0
+    gap_windows: int = 0
     early_share: float = 0.0
     is_rare: bool = False
     lone_epochs: float = 1.0
@@ -46,7 +46,7 @@ class WindowDemand:
     @property
     def least_kept(self) -> float:
         """The least share of its windows that it keeps unless it is shut down: 1/(B+1)."""
-        return 1 / (self.batch + 1)
+        return 1 / (self.gap_windows + 1)
 
     @property
     def most_kept(self) -> float:
@@ -58,7 +58,7 @@ class WindowDemand:
     @property
     def exact(self) -> WindowDemand:
         """What it asks where none of its windows is dropped; of one that is answered from samples, the same."""
-        return self if self.sampling_rate is not None else replace(self, batch=0)
+        return self if self.sampling_rate is not None else replace(self, gap_windows=0)
 
     @property
     def shut_down(self) -> WindowDemand:

@@ -60,11 +60,11 @@ class WindowDrops:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> WindowDrops:
         """Read what JSON kept of `to_document`."""
-        queries = {name: _query_drops(told) for name, told in document["queries"].items()}
+        queries = {name: _query_drops(entry) for name, entry in document["queries"].items()}
         pressure = Pressure(document.get("pressure", Pressure.NONE))
         elsewhere = {
-            int(definition): tuple((start, end) for start, end in told)
-            for definition, told in document.get("elsewhere", {}).items()
+            int(definition): tuple((start, end) for start, end in entry)
+            for definition, entry in document.get("elsewhere", {}).items()
         }
         return cls(
             queries=queries,
@@ -80,21 +80,21 @@ class WindowDrops:
 NOTHING_DROPPED = WindowDrops(queries={})
 
 
-def _query_drops(told: Mapping[str, Any]) -> QueryDrops:
-    window = WindowSpecification(**told["coin"]["window"])
+def _query_drops(document: Mapping[str, Any]) -> QueryDrops:
+    window = WindowSpecification(**document["coin"]["window"])
     return QueryDrops(
-        coin=GapCoin(**{**told["coin"], "window": window}),
-        dropped=tuple((first, last) for first, last in told["dropped"]),
-        drop_share=told["drop_share"],
-        shut=tuple((first, last) for first, last in told["shut"]),
-        is_shut_down=told["is_shut_down"],
-        below=tuple(WindowSpecification(**window) for window in told["below"]),
-        for_state=tuple((first, last) for first, last in told.get("for_state", ())),
-        elsewhere=tuple((first, last) for first, last in told.get("elsewhere", ())),
-        since=told.get("since", ALWAYS),
-        run=KeptRun(**told["run"]) if "run" in told else EVERYTHING,
+        coin=GapCoin(**{**document["coin"], "window": window}),
+        dropped=tuple((first, last) for first, last in document["dropped"]),
+        drop_share=document["drop_share"],
+        shut=tuple((first, last) for first, last in document["shut"]),
+        is_shut_down=document["is_shut_down"],
+        below=tuple(WindowSpecification(**window) for window in document["below"]),
+        for_state=tuple((first, last) for first, last in document.get("for_state", ())),
+        elsewhere=tuple((first, last) for first, last in document.get("elsewhere", ())),
+        since=document.get("since", ALWAYS),
+        run=KeptRun(**document["run"]) if "run" in document else EVERYTHING,
         sides=tuple(
             SideReach(tuple(WindowSpecification(**window) for window in side["windows"]), side["ahead"])
-            for side in told.get("sides", ())
+            for side in document.get("sides", ())
         ),
     )

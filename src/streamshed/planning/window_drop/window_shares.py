@@ -61,7 +61,7 @@ def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_second
         ...     WorkNode(name="one", parent=0, seconds=0.1, query=0),
         ...     WorkNode(name="other", parent=0, seconds=0.1, query=1),
         ... ))
-        >>> alike = [WindowDemand(query=name, batch=9, early_share=1.0) for name in ("one", "other")]
+        >>> alike = [WindowDemand(query=name, gap_windows=9, early_share=1.0) for name in ("one", "other")]
         >>> window_shares(tree, alike, 0.6).round(3).tolist(), window_shares(tree, alike, 0.115).round(3).tolist()
         ([0.5, 0.5], [0.105, 0.0])
     """
@@ -71,8 +71,8 @@ def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_second
         limited = limited_to(demands, demands[members[0]].priority)
         if all(limited[query].least_kept >= limited[query].most_kept for query in members):
             return shares
-        found = _kept_by(tree, limited, running, budget_seconds)
-        return shares if found is None else found
+        raised_shares = _kept_by(tree, limited, running, budget_seconds)
+        return shares if raised_shares is None else raised_shares
 
     return by_priority(
         {query: demands[query].priority for query in sorted(running)},
@@ -83,15 +83,19 @@ def window_shares(tree: WorkTree, demands: Sequence[WindowDemand], budget_second
 
 
 def limited_to(demands: Sequence[WindowDemand], priority: int) -> list[WindowDemand]:
-    """Return what queries ask when those of one priority are served: of the higher ones nothing is dropped any more.
+    """Return what queries ask while those of one priority are served: those of higher ones keep all of their windows.
 
     Args:
         demands: What they ask.
         priority: Whose turn it is; those of a lower one keep no more than they must.
     """
     return [
-        one if one.priority == priority else replace(one, is_least=True) if one.priority < priority else one.exact
-        for one in demands
+        demand
+        if demand.priority == priority
+        else replace(demand, is_least=True)
+        if demand.priority < priority
+        else demand.exact
+        for demand in demands
     ]
 
 
@@ -123,12 +127,12 @@ def _best_set(
 ) -> frozenset[int]:
     """Add those of one priority that are worth most together, beside the least shares of those that run already."""
 
-    def demand_of(query: int, demand: WindowDemand) -> WindowDemand:
+    def beside_running(query: int, demand: WindowDemand) -> WindowDemand:
         if query in running:
             return replace(demand, weight=0.0, is_least=True)
         return demand if query in members or demand.sampling_rate is not None else demand.shut_down
 
-    alone = [demand_of(query, demand) for query, demand in enumerate(demands)]
+    alone = [beside_running(query, demand) for query, demand in enumerate(demands)]
 
     def worth(some: frozenset[int]) -> float:
         shares = _kept_by(tree, alone, some, budget_seconds)
@@ -158,8 +162,8 @@ def _kept_by(
     if not running:
         return _nobody(demands)
     if len(program.names) == 1:
-        found = program.best(windows, saving[None, :], budget_seconds - constant)
-        return None if found is None else _complete(demands, found)
+        shares = program.best(windows, saving[None, :], budget_seconds - constant)
+        return None if shares is None else _complete(demands, shares)
     return _complete(demands, MixedFamilies(program, saving, windows, constant, budget_seconds).best())
 
 
@@ -181,11 +185,13 @@ def _node_costs(tree: WorkTree, demands: Sequence[WindowDemand], running: frozen
     constant = 0.0
     for node, below in enumerate(tree.queries_below):
         seconds = float(tree.node_seconds[node])
-        own = [demands[query] for query in below if query in running]
+        running_demands = [demands[query] for query in below if query in running]
         sampled = max((demands[query].sampling_rate or 0.0 for query in below), default=0.0)
-        early = min((one.early_share for one in own), default=1.0)
-        is_rare = bool(own) and all(one.is_rare for one in own)
-        always, per_window = (0.0, max(one.epochs_per_kept for one in own)) if is_rare else (1 - early, early)
+        early = min((demand.early_share for demand in running_demands), default=1.0)
+        is_rare = bool(running_demands) and all(demand.is_rare for demand in running_demands)
+        always, per_window = (
+            (0.0, max(demand.epochs_per_kept for demand in running_demands)) if is_rare else (1 - early, early)
+        )
         saving[node] = seconds * (1 - sampled) * per_window
         constant += seconds * (sampled + (1 - sampled) * always)
     return saving, constant

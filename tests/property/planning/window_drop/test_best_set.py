@@ -36,7 +36,7 @@ def networks(draw: st.DrawFn) -> tuple[WorkTree, list[WindowDemand]]:
             WindowDemand(
                 query=f"q{query}",
                 weight=draw(st.floats(0.5, 4)),
-                batch=draw(st.integers(1, 9)),
+                gap_windows=draw(st.integers(1, 9)),
                 early_share=draw(st.floats(0, 1)),
                 window_seconds=draw(st.one_of(st.just(0.0), st.floats(0, 0.5))),
                 is_rare=draw(st.booleans()),
@@ -111,7 +111,9 @@ def test_of_many_queries_none_could_be_exchanged_for_more(families: int, share: 
         nodes.append(WorkNode(name=f"q{query}", parent=1 + query % 3, seconds=seconds, query=query))
         family = FAMILIES[query % families]
         demands.append(
-            WindowDemand(query=f"q{query}", weight=weight, batch=3 + query % 3, early_share=early, drops_with=family)
+            WindowDemand(
+                query=f"q{query}", weight=weight, gap_windows=3 + query % 3, early_share=early, drops_with=family
+            )
         )
     tree = WorkTree(tuple(nodes))
     budget = share * least_seconds(tree, demands)

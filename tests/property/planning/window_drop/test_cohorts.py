@@ -72,7 +72,7 @@ def test_no_cohort_has_a_gap_that_is_too_long(queries: QueryNetwork, told: Steps
             gap = 0
             for number in range(found[-1].queries[name].coin.next_window):
                 gap = gap + 1 if number in dropped else 0
-                assert gap <= one.batch
+                assert gap <= one.gap_windows
 
 
 @given(st.integers(2, 9), st.floats(0.0, 0.5), st.integers(1, 60))

@@ -134,7 +134,7 @@ def test_no_gap_is_too_long_however_shares_change(
         course.step(length, {name: max((one, other)[number % 2], 1e-9) for number, name in enumerate(course.queries)})
     for name, query in course.queries.items():
         kept = [-1, *course.kept(name)]
-        assert all(b - a - 1 <= query.batch for a, b in pairwise(kept))
+        assert all(b - a - 1 <= query.gap_windows for a, b in pairwise(kept))
 
 
 @given(st.lists(st.tuples(st.integers(5, 60), st.floats(0.05, 0.9)), min_size=3, max_size=10), st.integers(40, 90))
@@ -171,7 +171,7 @@ def test_nearly_as_much_is_delivered_as_any_policy_could_from_as_many_rows(
 ) -> None:
     course = steady(windows, kept_share)
     delivered = sum(course.share(name) for name in course.queries) / len(windows)
-    asked = [WindowsQuery(name=str(w), size=w[0], slide=w[1], batch=w[2]) for w in windows]
+    asked = [WindowsQuery(name=str(w), size=w[0], slide=w[1], gap_windows=w[2]) for w in windows]
     assert delivered >= 0.93 * most_delivered(asked, [1.0] * 400, course.needed())
 
 

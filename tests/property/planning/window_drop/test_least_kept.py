@@ -41,7 +41,7 @@ def _work(course: Course) -> TolerantWork:
 
 def _asked(course: Course) -> list[WindowDemand]:
     return [
-        WindowDemand(query=name, batch=one.batch, early_share=one.early_share, lone_epochs=one.lone_epochs)
+        WindowDemand(query=name, gap_windows=one.gap_windows, early_share=one.early_share, lone_epochs=one.lone_epochs)
         for name, one in course.queries.items()
     ]
 
@@ -49,7 +49,7 @@ def _asked(course: Course) -> list[WindowDemand]:
 def _through(course: Course, least: LeastKept) -> Course:
     course.restarts_every = 10
     for _ in range(300):
-        course.step(40, dict(zip(course.queries, least.kept.tolist(), strict=True)))
+        course.step(40, dict(zip(course.queries, least.kept_shares.tolist(), strict=True)))
     return course
 
 
@@ -58,7 +58,7 @@ def test_in_common_runs_the_least_delivers_what_any_policy_could(windows: Window
     course = course_of(*windows)
     _through(course, least_kept(_work(course), _asked(course)))
     delivered = sum(course.share(name) for name in course.queries) / len(windows)
-    asked = [WindowsQuery(name=str(w), size=w[0], slide=w[1], batch=w[2]) for w in windows]
+    asked = [WindowsQuery(name=str(w), size=w[0], slide=w[1], gap_windows=w[2]) for w in windows]
     assert delivered >= 0.93 * most_delivered(asked, [1.0] * 400, course.needed())
 
 
@@ -75,7 +75,7 @@ def test_what_is_kept_needs_what_was_rehearsed(windows: Windows) -> None:
 
 def test_queries_that_cannot_run_together_keep_as_few_each() -> None:
     course = course_of(*FAR_APART)
-    assert least_kept(_work(course), _asked(course)).kept == pytest.approx([1 / (w[2] + 1) for w in FAR_APART])
+    assert least_kept(_work(course), _asked(course)).kept_shares == pytest.approx([1 / (w[2] + 1) for w in FAR_APART])
 
 
 @examples(30)
@@ -89,12 +89,12 @@ def test_the_cheaper_way_is_taken_and_no_gap_is_too_long(windows: list[tuple[int
     if is_shut:
         asked[0] = WindowDemand(query="q0", sampling_rate=0.0)
     least = least_kept(work, asked)
-    assert (least.kept[0] == 0) == is_shut
+    assert (least.kept_shares[0] == 0) == is_shut
     running = [number for number in range(len(asked)) if not (is_shut and number == 0)]
     apart = np.array([0.0 if is_shut and number == 0 else one.least_kept for number, one in enumerate(asked)])
-    assert set(least.kept[running]) <= set(apart[running])
+    assert set(least.kept_shares[running]) <= set(apart[running])
     if least.needed is not None:
-        assert least.seconds == pytest.approx(rehearsed_needs(work, least.kept)[0])
+        assert least.seconds == pytest.approx(rehearsed_needs(work, least.kept_shares)[0])
         assert least.seconds <= rehearsed_needs(work, apart)[0]
     _through(course, least)
     for number in running:

@@ -85,7 +85,7 @@ def networks(draw: st.DrawFn) -> tuple[WorkTree, list[WindowDemand]]:
             WindowDemand(
                 query=f"q{query}",
                 weight=draw(st.floats(0.5, 4)),
-                batch=draw(st.integers(1, 9)),
+                gap_windows=draw(st.integers(1, 9)),
                 early_share=draw(st.floats(0, 1)),
                 window_seconds=draw(st.floats(0, 1)),
                 drops_with=("value",) if query % 2 else (),

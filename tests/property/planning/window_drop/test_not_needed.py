@@ -38,7 +38,14 @@ def queries(draw: st.DrawFn) -> DroppableQuery:
     window = draw(windows())
     epoch = draw(st.integers(1, batch)) * window.slide_microseconds
     return DroppableQuery(
-        query="q", definition_id=1, stream="s", window=window, batch=batch, epoch=epoch, weight=1.0, work=("s", "")
+        query="q",
+        definition_id=1,
+        stream="s",
+        window=window,
+        gap_windows=batch,
+        epoch=epoch,
+        weight=1.0,
+        work=("s", ""),
     )
 
 
@@ -83,7 +90,7 @@ def test_no_gap_is_longer_than_it_may_be(
         dropped |= set(state.numbers())
     ordered = sorted(dropped)
     runs = [list(run) for _, run in itertools.groupby(enumerate(ordered), lambda pair: pair[1] - pair[0])]
-    assert max((len(run) for run in runs), default=0) <= query.batch
+    assert max((len(run) for run in runs), default=0) <= query.gap_windows
 
 
 @given(queries(), STEPS)
@@ -101,8 +108,8 @@ def test_where_nothing_is_needed_all_are_dropped_that_may_be(query: DroppableQue
     [state] = stepwise(query, [(advance, 0.0, ((0, 10_000),))])
     decided = range(1, state.coin.next_window)
     kept = [number for number in decided if not state.is_dropped(number)]
-    assert all(other - one <= query.batch + 1 for one, other in itertools.pairwise(kept))
-    assert len(kept) <= 1 + len(decided) // (query.batch + 1) + 1
+    assert all(other - one <= query.gap_windows + 1 for one, other in itertools.pairwise(kept))
+    assert len(kept) <= 1 + len(decided) // (query.gap_windows + 1) + 1
 
 
 @given(queries(), intervals(), st.integers(0, 100), st.integers(0, 60))
@@ -124,7 +131,7 @@ def test_a_row_is_unneeded_that_belongs_only_to_windows_nobody_needs(
 
 def test_a_query_that_is_shut_down_is_left_as_it_is() -> None:
     query = DroppableQuery(
-        query="q", definition_id=1, stream="s", window=WindowSpecification(4, 4), batch=3, epoch=4, weight=1.0
+        query="q", definition_id=1, stream="s", window=WindowSpecification(4, 4), gap_windows=3, epoch=4, weight=1.0
     )
     name, part = next(iter(query.parts.items()))
     times = EventTimes(opened=0, carried_since=0, first=0, last=100)

@@ -98,7 +98,7 @@ def dropping(name: str, number: int, batch: int) -> DroppableQuery:
         definition_id=number,
         stream="rows",
         window=WindowSpecification(10, 10),
-        batch=batch,
+        gap_windows=batch,
         epoch=10,
         weight=1.0,
         work=(name,),
@@ -151,7 +151,9 @@ def test_between_windows_and_samples_nobody_gets_anything_while_a_higher_priorit
 ) -> None:
     budget = share * float(work.tree.node_seconds.sum())
     plan = drop_plan(work, budget, least_error_rates, UpcomingWindows(event_times={"rows": TIMES}))
-    least = [1 / (work.queries[one.query].batch + 1) if one.query in work.queries else 0.0 for one in work.demands]
+    least = [
+        1 / (work.queries[one.query].gap_windows + 1) if one.query in work.queries else 0.0 for one in work.demands
+    ]
     given = given_of(work, plan, budget)
     for query, one in enumerate(work.demands):
         if given[query] > least[query] + ROUNDING:

@@ -63,7 +63,7 @@ def test_a_common_window_holds_those_of_all_that_begin_in_it(
     for window, batch in tolerated:
         starts = range(0, common.slide, window.slide_microseconds)
         assert all(start + window.size_microseconds <= common.size for start in starts)
-        assert common.batch * len(starts) <= batch
+        assert common.gap_windows * len(starts) <= batch
 
 
 @given(windows(), st.lists(windows(), min_size=1, max_size=3))

@@ -32,7 +32,7 @@ def queries(draw: st.DrawFn) -> dict[str, DroppableQuery]:
             definition_id=number,
             stream="rows",
             window=WindowSpecification(size, slide, draw(st.integers(0, slide - 1))),
-            batch=draw(st.integers(1, 12)),
+            gap_windows=draw(st.integers(1, 12)),
             epoch=epoch,
             weight=1.0,
             work=(draw(st.sampled_from(["all", "all", "some"])),),
@@ -99,7 +99,7 @@ def test_no_gap_is_too_long(asked: dict[str, DroppableQuery], steps: list[tuple[
         gap = 0
         for number in range(told[-1][name].coin.next_window):
             gap = gap + 1 if number in dropped else 0
-            assert gap <= one.batch
+            assert gap <= one.gap_windows
 
 
 def test_nobody_rides_while_state_is_to_be_kept_small() -> None:
@@ -109,7 +109,7 @@ def test_nobody_rides_while_state_is_to_be_kept_small() -> None:
             definition_id=number,
             stream="rows",
             window=WindowSpecification(size, size),
-            batch=3,
+            gap_windows=3,
             epoch=5,
             weight=1.0,
         )

@@ -34,7 +34,7 @@ def networks(draw: st.DrawFn) -> tuple[WorkTree, list[WindowDemand]]:
             WindowDemand(
                 query=f"q{query}",
                 weight=draw(st.floats(0.5, 4)),
-                batch=draw(st.integers(0, 9)),
+                gap_windows=draw(st.integers(0, 9)),
                 early_share=draw(st.floats(0, 1)),
                 window_seconds=draw(st.floats(0, 1)),
             )
@@ -133,6 +133,6 @@ def test_nobody_is_shut_down_where_all_bounds_of_gaps_fit(
 def test_the_dearest_for_their_worth_are_shut_down() -> None:
     nodes = [WorkNode(name="stream", parent=None, seconds=0.0)]
     nodes += [WorkNode(name=f"q{n}", parent=0, seconds=float(n + 1), query=n) for n in range(4)]
-    demands = [WindowDemand(query=f"q{n}", batch=1, early_share=1.0) for n in range(4)]
+    demands = [WindowDemand(query=f"q{n}", gap_windows=1, early_share=1.0) for n in range(4)]
     found = window_shares(WorkTree(tuple(nodes)), demands, 2.0)
     assert found.tolist() == pytest.approx([1.0, 0.5, 0.0, 0.0])

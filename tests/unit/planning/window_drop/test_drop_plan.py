@@ -38,7 +38,7 @@ def tolerant(batch: int = 9, size: int = 10, slide: int = 10) -> dict[str, Dropp
         definition_id=7,
         stream="rows",
         window=WindowSpecification(size, slide),
-        batch=batch,
+        gap_windows=batch,
         epoch=slide,
         weight=1.0,
     )

@@ -34,7 +34,7 @@ def test_queries_that_ask_the_same_miss_the_same(other: dict[str, str | int], ba
     windows = rows_of("packets").window("1 minute").agg(n="count(*)")
     twin = Query("twin", windows, **other)  # type: ignore[arg-type]
     found = droppable(windows.query("one", mode="subset", max_gap=9), twin)
-    assert [one.batch for one in found.values()] == batches
+    assert [one.gap_windows for one in found.values()] == batches
 
 
 def test_over_a_join_all_have_to_tolerate_gaps() -> None:
@@ -53,7 +53,7 @@ def test_windows_over_a_join_need_the_rows_of_both_sides() -> None:
     busy = rows_of("others").window("20 seconds", every="10 seconds").by("value").agg(n="count(*)")
     pairs = rows_of("packets").join(busy, on="value", within=("9 seconds", "5 seconds"), name="pairs")
     one = droppable(pairs.window("10 seconds").agg(n="count(*)").query("q", mode="subset", max_gap=30))["q"]
-    assert (one.stream, one.batch, len(one.sides)) == ("pairs", 30, 2)
+    assert (one.stream, one.gap_windows, len(one.sides)) == ("pairs", 30, 2)
     # Of the answers stamped from 5 s before a window on, until its end, the only one begins with it and reaches 20 s.
     assert one.reach.size_microseconds == 20 * SECOND
     assert one.early_share > 0.5

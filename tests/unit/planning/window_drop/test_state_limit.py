@@ -45,7 +45,7 @@ def queries(size: int = SIZE, slide: int = SLIDE) -> dict[str, DroppableQuery]:
             definition_id=place,
             stream="rows",
             window=WindowSpecification(size, slide),
-            batch=BATCH,
+            gap_windows=BATCH,
             epoch=slide,
             weight=1.0,
         )

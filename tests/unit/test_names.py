@@ -1,0 +1,189 @@
+"""Values have nouns for names, and functions fit on a screen."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src" / "streamshed"
+
+CLEAN = (
+    "bench",
+    "cli",
+    "control",
+    "dashboard",
+    "elasticity",
+    "joins",
+    "planning",
+    "sharing",
+    "simulator",
+    "traces",
+)
+"""The packages whose names hold to the rule; all are meant to."""
+
+SHORT = ("bench", "cli", "dashboard", "elasticity", "joins", "sharing", "simulator", "traces")
+"""The packages whose functions do."""
+
+PARTICIPLES = frozenset({"asked", "found", "kept", "known", "one", "own", "told"})
+"""They say where a value comes from, not what it is."""
+
+BARE = frozenset({"batch", "data", "process", "rate"})
+"""Each means several things here (`sampling_rate`, `rows_per_second`; `micro_batch`, `gap_windows`): for values."""
+
+WRITTEN_DOWN = {
+    "GapCoin.batch": "a key of plans and checkpoints, which have to be read again",
+}
+"""Names that stay, with the reason."""
+
+MOST_LINES = 40
+"""Of a function, docstring and decorators not counted."""
+
+LONG = {
+    "replay_job.replay_job": "one parameter for each option of the command",
+}
+"""Longer functions, with the reason."""
+
+
+def bindings(node: ast.AST, scope: tuple[str, ...] = ()) -> Iterator[tuple[str, int]]:
+    """The names that are bound below a node, by scope, with their lines; functions only where named by a participle."""
+    match node:
+        case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+            if node.name.strip("_") in PARTICIPLES:
+                yield ".".join([*scope, node.name]), node.lineno
+            scope = (*scope, node.name)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() | ast.Lambda():
+            if node.lineno == node.end_lineno:  # what lives for a line may have any name; what := binds lives on
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.NamedExpr):
+                        yield ".".join([*scope, inner.target.id]), inner.lineno
+                return
+        case (
+            ast.Name(id=name, ctx=ast.Store())
+            | ast.Attribute(attr=name, ctx=ast.Store())
+            | ast.arg(arg=name)
+            | ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+        ):
+            assert isinstance(node, ast.expr | ast.arg | ast.excepthandler | ast.pattern)
+            yield ".".join([*scope, name]), node.lineno
+    for child in ast.iter_child_nodes(node):
+        yield from bindings(child, scope)
+
+
+def vague_names(source: str) -> list[tuple[str, int]]:
+    """The values of a module that are named by a word that names nothing, by scope, with their lines."""
+    return [
+        (name, line)
+        for name, line in bindings(ast.parse(source))
+        if name.rpartition(".")[2].strip("_") in PARTICIPLES | BARE and not _is_written_down(name)
+    ]
+
+
+def _is_written_down(name: str) -> bool:
+    return ".".join(name.split(".")[-2:]) in WRITTEN_DOWN
+
+
+def long_functions(source: str) -> list[tuple[str, int]]:
+    """The functions of a module that have more lines than fit on a screen, with how many they have."""
+    functions = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    lengths = [(function.name, _lines(function)) for function in functions]
+    return [(name, lines) for name, lines in lengths if lines > MOST_LINES]
+
+
+def _lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    assert function.end_lineno is not None
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    documentation = function.body[0]
+    assert documentation.end_lineno is not None
+    return lines - (documentation.end_lineno - documentation.lineno + 1)
+
+
+def modules(package: str) -> Iterator[Path]:
+    paths = sorted((SOURCES / package).rglob("*.py"))
+    assert paths, f"there is no package {package}"
+    yield from paths
+
+
+@pytest.mark.parametrize("package", CLEAN)
+def test_values_are_named_by_nouns(package: str) -> None:
+    vague = [
+        f"{path.relative_to(SOURCES)}:{line}: {name}"
+        for path in modules(package)
+        for name, line in vague_names(path.read_text(encoding="utf-8"))
+    ]
+    assert not vague
+
+
+@pytest.mark.parametrize("package", SHORT)
+def test_functions_fit_on_a_screen(package: str) -> None:
+    long = [
+        f"{path.relative_to(SOURCES)}: {name} has {lines} lines"
+        for path in modules(package)
+        for name, lines in long_functions(path.read_text(encoding="utf-8"))
+        if f"{path.stem}.{name}" not in LONG
+    ]
+    assert not long
+
+
+def test_every_exception_is_needed() -> None:
+    sources = {path.stem: path.read_text(encoding="utf-8") for package in SHORT for path in modules(package)}
+    long = {f"{stem}.{name}" for stem, source in sources.items() for name, _ in long_functions(source)}
+    assert set(LONG) <= long
+    classes = {name.split(".")[0] for name in WRITTEN_DOWN}
+    defined = "\n".join(path.read_text(encoding="utf-8") for package in CLEAN for path in modules(package))
+    assert all(f"class {name}" in defined for name in classes)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = 1",
+        "found: int = 1",
+        "found, rows = pair",
+        "for one in rows:\n    pass",
+        "with opened() as data:\n    pass",
+        "def rows(known): pass",
+        "def rows(*, rate=1.0): pass",
+        "def told(): pass",
+        "class Plan:\n    kept: int",
+        "class Plan:\n    def __init__(self):\n        self._kept = 1",
+        "rows = [\n    one.rows\n    for one in streams\n]",
+        "rows = [row for name in names if (found := name)]",
+        "rows = sorted(names, key=lambda one:\n    one.rows)",
+        "try:\n    pass\nexcept ValueError as told:\n    pass",
+        "match rows:\n    case [found, *_]:\n        pass",
+        "match rows:\n    case [*found]:\n        pass",
+        "async def rows(*own): pass",
+    ],
+)
+def test_a_word_that_names_nothing_is_noticed(source: str) -> None:
+    assert len(vague_names(source)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "rows = [one.rows for one in streams]",
+        "rows = sorted(names, key=lambda one: one.rows)",
+        "known_rows = found_rows = 1",
+        "rows = plan.known(kept=1)",
+        "def process(): pass",
+        "from streamshed import rate",
+        "class GapCoin:\n    batch: int",
+    ],
+)
+def test_other_words_are_not(source: str) -> None:
+    assert not vague_names(source)
+
+
+def test_docstrings_do_not_make_a_function_long() -> None:
+    body = "\n".join(["    rows += 1"] * (MOST_LINES - 1))
+    documented = f'def count(rows):\n    """Count.\n\n    Rows.\n    """\n{body}'
+    assert not long_functions(documented)
+    assert long_functions(f"{documented}\n    rows += 1") == [("count", MOST_LINES + 1)]

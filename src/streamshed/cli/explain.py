@@ -47,7 +47,7 @@ def explain(
 
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.run_overrides import overridden
-    from streamshed.cli.told_costs import told_workers
+    from streamshed.cli.told_costs import workers_by
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document import load_network
     from streamshed.planning.budget import deadline_for
@@ -72,7 +72,7 @@ def explain(
             hoeffding=HoeffdingSettings(exceeded_share=1 - run.confidence, fudge=run.fudge),
         ),
         document.run.predictions,
-        told_workers(foundation, network_statistics, replace(run, elastic=document.run.elastic)),
+        workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
     )
     if picture is not None:
         explained.draw(picture)

@@ -18,7 +18,7 @@ from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.cli.spark_session import session
 from streamshed.cli.stopping import Stopping
-from streamshed.cli.told_costs import told_prior
+from streamshed.cli.told_costs import prior_by
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
@@ -120,7 +120,7 @@ def _run(
     spark: SparkSession,
     checkpoint: str,
 ) -> ExitCode:
-    known = _known(document.network, settings)
+    measured = _measured_before(document.network, settings)
     with waiting(f"starting {request.file.name}"):
         running = document.network.start(
             spark,
@@ -129,7 +129,7 @@ def _run(
             host=request.place.host,
             worker_patience=format_duration(request.place.worker_patience_microseconds),
             **start_arguments(settings),
-            **known,
+            **measured,
         )
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
         history = watch(running, view, wait=stopping.wait)
@@ -144,12 +144,12 @@ def _run(
     return ExitCode.DONE
 
 
-def _known(network: QueryNetwork, settings: RunSettings) -> dict[str, Any]:
+def _measured_before(network: QueryNetwork, settings: RunSettings) -> dict[str, Any]:
     """What is known before the first micro-batch, as `network.start` takes it."""
     if settings.statistics is None:
         return {}
-    known = statistics_for(network.foundation, Path(settings.statistics))
-    return {"statistics": known, "prior": told_prior(network.foundation, known, settings)}
+    statistics = statistics_for(network.foundation, Path(settings.statistics))
+    return {"statistics": statistics, "prior": prior_by(statistics, network.foundation, settings)}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a file of statistics tells a run before its first micro-batch: costs, and with how many workers to begin."""
+"""What a run takes from a file of statistics before its first micro-batch: costs, and its first number of workers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
-def told_prior(network: QueryNetwork, known: NetworkStatistics, run: RunSettings) -> LoadPrior:
+def prior_by(statistics: NetworkStatistics, network: QueryNetwork, run: RunSettings) -> LoadPrior:
     """Return what micro-batches and rows cost, according to statistics.
 
     Args:
+        statistics: Those of all streams; costs do not count as measured where they were measured in vain.
         network: The network, of rows of streams only.
-        known: Its statistics, of all streams; costs do not count as measured where they were measured in vain.
         run: How it is to be run.
     """
-    costs = network_costs(network, known, trigger_interval_seconds=run.trigger_microseconds / 1e6)
-    return prior_of(costs, is_measured=not known.unsure_streams)
+    costs = network_costs(network, statistics, trigger_interval_seconds=run.trigger_microseconds / 1e6)
+    return prior_of(costs, is_measured=not statistics.unsure_streams)
 
 
-def told_workers(network: QueryNetwork, known: NetworkStatistics, run: RunSettings) -> int | None:
+def workers_by(statistics: NetworkStatistics, network: QueryNetwork, run: RunSettings) -> int | None:
     """Return M, with how many workers a new run begins that is given these statistics ([E] Eq. 2, in time).
 
     Args:
+        statistics: Those of all streams.
         network: The network, of rows of streams only.
-        known: Its statistics, of all streams.
         run: How it is to be run.
 
     Returns:
@@ -43,8 +43,8 @@ def told_workers(network: QueryNetwork, known: NetworkStatistics, run: RunSettin
         latency_seconds=None if latency is None else latency / 1e6,
         headroom=run.headroom,
         unscalable="keep",
-        prior=told_prior(network, known, run),
-        statistics=known,
+        prior=prior_by(statistics, network, run),
+        statistics=statistics,
     )
     return first_workers(
         run.elastic,

@@ -100,8 +100,8 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
         ((3.0, 4.0), (1.0, 1.0))
     """
     into = _cells_within(fine, coarse)
-    made, found = (_added(into, counts, coarse) for counts in (yields.comparisons, yields.results))
-    return Yields(made, found, yields.of_best, yields.of_all)
+    comparisons, results = (_added(into, counts, coarse) for counts in (yields.comparisons, yields.results))
+    return Yields(comparisons, results, yields.of_best, yields.of_all)
 
 
 def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> ExpectedComparisons:

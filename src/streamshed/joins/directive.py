@@ -84,7 +84,7 @@ class JoinDirective:
         fine = expected.windows
         coarse = of_multiple(fine, self.basic_multiple)
         work = merged_work(self.cell_work(expected), coarse)
-        found = plan_within(
+        plan = plan_within(
             join_policy_named(self.policy),
             work,
             self.work_share * float(work.costs.sum()),
@@ -93,7 +93,7 @@ class JoinDirective:
             ),
             sampling=self.sampling,
         )
-        return replace(found, fractions=spread_over(found.fractions or (), coarse, fine))
+        return replace(plan, fractions=spread_over(plan.fractions or (), coarse, fine))
 
     def delivered_share(self, expected: ExpectedComparisons) -> float:
         """Return the share of the results of the full join that is to be expected, by what cells were seen to yield.

@@ -358,7 +358,7 @@ def _from_the_top(load: NetworkLoad) -> list[int]:
 
 
 def _step(
-    known: NetworkStatistics,
+    statistics: NetworkStatistics,
     load: NetworkLoad,
     index: int,
     node_rates: Vector,
@@ -368,7 +368,7 @@ def _step(
     node, depth, above = load.tree.nodes[index], 0, load.tree.nodes[index].parent
     while above is not None:
         depth, above = depth + 1, load.tree.nodes[above].parent
-    operator = known.operators.get(load.addresses[index] or "")
+    operator = statistics.operators.get(load.addresses[index] or "")
     return Step(
         name=node.name,
         address=load.addresses[index],

@@ -310,10 +310,10 @@ class _Builder:
 
     def _moments(self, query: Query, name: str, call: AggregateCall) -> Moments:
         """Of what rows contribute: to a count, each that has a value 1."""
-        known = self._about(query).moments.get(name, _UNKNOWN_MOMENTS)
+        moments = self._about(query).moments.get(name, _UNKNOWN_MOMENTS)
         if call.kind is not AggregateKind.COUNT:
-            return known
-        return Moments() if call.argument is None else Moments(present_share=known.present_share)
+            return moments
+        return Moments() if call.argument is None else Moments(present_share=moments.present_share)
 
     def _choices(self, demands: Mapping[str, Demand]) -> Iterator[Choice]:
         """Queries whose rows might be chosen by size."""

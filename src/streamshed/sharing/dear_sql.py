@@ -23,6 +23,8 @@ _CHEAP = (
     *(exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Is, exp.In, exp.Between, exp.IsNan),
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Greatest, exp.Least),
     *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Abs, exp.Floor, exp.Ceil, exp.Sign),
+    *(exp.Upper, exp.Lower, exp.Concat, exp.DPipe, exp.Substring, exp.Trim, exp.Left, exp.Right, exp.Like),
+    *(exp.StartsWith, exp.EndsWith, exp.Contains),
     *(exp.Round, exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Pow),
     *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.BitwiseLeftShift, exp.BitwiseRightShift),
     *(exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Length, exp.ArraySize),
@@ -87,13 +89,14 @@ def dear_sql(work: StreamWork) -> tuple[DearSql, ...]:
     Args:
         work: What the network asks of the stream.
     """
-    found: dict[str, DearSql] = {}
+    by_name: dict[str, DearSql] = {}
     of_functions = _needing_functions(work.program.instructions)
-    for one in (*_of_operators(work), *_of_aggregates(work)):
-        if one.needs.isdisjoint(of_functions) and may_be_dear(one.sql):
-            same = found.get(one.name, replace(one, works=()))
-            found[one.name] = replace(same, works=tuple(dict.fromkeys((*same.works, *one.works))))
-    return tuple(found.values())
+    for expression in (*_of_operators(work), *_of_aggregates(work)):
+        if expression.needs.isdisjoint(of_functions) and may_be_dear(expression.sql):
+            same = by_name.get(expression.name, replace(expression, works=()))
+            works = tuple(dict.fromkeys((*same.works, *expression.works)))
+            by_name[expression.name] = replace(same, works=works)
+    return tuple(by_name.values())
 
 
 def instructions_for(instructions: Sequence[Instruction], needs: Iterable[str]) -> tuple[Instruction, ...]:
@@ -103,21 +106,21 @@ def instructions_for(instructions: Sequence[Instruction], needs: Iterable[str]) 
     >>> [one.column for one in instructions_for([first, second, Test("__test_3", "a > 9", ())], ["__test_2"])]
     ['__map_1', '__test_2']
     """
-    wanted, found = set(needs), list[Instruction]()
+    wanted, chosen = set(needs), list[Instruction]()
     for instruction in reversed(instructions):
         if not wanted.isdisjoint(_outputs(instruction)):
-            found.append(instruction)
+            chosen.append(instruction)
             wanted |= inputs(instruction)
-    return tuple(reversed(found))
+    return tuple(reversed(chosen))
 
 
 def _needing_functions(instructions: Sequence[Instruction]) -> AbstractSet[str]:
     """Return the columns of the straight line that depend on a value of a user function."""
-    found: set[str] = set()
+    columns: set[str] = set()
     for instruction in instructions:
-        if isinstance(instruction, Call) or not inputs(instruction).isdisjoint(found):
-            found |= _outputs(instruction)
-    return found
+        if isinstance(instruction, Call) or not inputs(instruction).isdisjoint(columns):
+            columns |= _outputs(instruction)
+    return columns
 
 
 def _outputs(instruction: Instruction) -> AbstractSet[str]:
@@ -129,17 +132,19 @@ def _outputs(instruction: Instruction) -> AbstractSet[str]:
 def _of_operators(work: StreamWork) -> Iterator[DearSql]:
     places = work.program.places
     instructions = {
-        one.column: one for one in work.program.instructions if isinstance(one, Define | Test) and one.column != PROBED
+        instruction.column: instruction
+        for instruction in work.program.instructions
+        if isinstance(instruction, Define | Test) and instruction.column != PROBED
     }
     for node, place in places.items():
         if isinstance(node, Stream | Lookup):
             continue
         before = places[node.path[-2]]
         columns: Iterable[str] = place.conditions if may_drop(node) else place.columns.values()
-        own = set(columns) - {*before.conditions, *before.columns.values()}
-        for column in sorted(own & instructions.keys()):
-            one = instructions[column]
-            yield DearSql(column, one.sql, one.guard, ((node.address, before.conditions),))
+        new = set(columns) - {*before.conditions, *before.columns.values()}
+        for column in sorted(new & instructions.keys()):
+            instruction = instructions[column]
+            yield DearSql(column, instruction.sql, instruction.guard, ((node.address, before.conditions),))
 
 
 def _of_aggregates(work: StreamWork) -> Iterator[DearSql]:

@@ -26,10 +26,12 @@ def defined() -> Names:
     files = [file for file in (ROOT / "src/streamshed").rglob("*.py") if "bench" not in file.parts]
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
     classes = [node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
-    functions = [node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
+    definitions = [
+        node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ]
     return Names(
         modules={file.name for file in files},
-        definitions=Counter(node.name for node in (*classes, *functions)),
+        definitions=Counter(definitions),
         fields={f"{kind.name}.{field}" for kind in classes for field in members(kind)},
     )
 

@@ -34,7 +34,9 @@ def ran(command: str, *options: str) -> Outcome:
 
 def shown_behind(command: str) -> str:
     """The output that the page shows below a command."""
-    (shown,) = re.findall(rf"^streamshed {command}[^\n]*\n```\n\n```\n(.*?)^```$", TUTORIAL.text, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(
+        rf"^streamshed {command}[^\n]*\n```\n\n```\n(.*?)^```$", TUTORIAL.text, re.MULTILINE | re.DOTALL
+    )
     return str(shown)
 
 

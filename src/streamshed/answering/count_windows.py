@@ -109,11 +109,6 @@ class CountedGroup:
     open_from: int
     rows: ValueRows = NO_ROWS
 
-    @property
-    def first_held(self) -> int:
-        """The number of the first of its rows."""
-        return self.next_number - len(self.rows)
-
     def to_bytes(self) -> bytes:
         """Write the group as state holds it."""
         rows = self.rows

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.joins.arrays import Floats
-from streamshed.joins.basic_window_size import chosen_windows, merged_yields, recut
+from streamshed.joins.basic_window_size import chosen_windows, merged_yields
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.partition import JoinPartition
@@ -18,6 +18,7 @@ from streamshed.joins.policies import join_policy_named, plan_within
 from streamshed.joins.selection import CellWork, Prices
 from streamshed.joins.specification import JoinSpecification
 from streamshed.joins.store import MemoryStore
+from streamshed.joins.window_state import WindowState
 from streamshed.joins.yields import Yields
 
 FULL = "full"
@@ -159,7 +160,9 @@ class _Course:
         fine = self._specification.windows
         work = CellWork(expected=expected, yields=self._halves[0], prices=self._prices)
         chosen = chosen_windows(work, self._halves[1], budget)
-        recut(self._store, fine, chosen)
+        state = WindowState(fine, self._store)
+        state.recut(chosen.basic_microseconds // fine.basic_microseconds)
+        state.save()
         self._specification = replace(self._specification, windows=chosen)
         self._partition = JoinPartition(self._specification, self._store)
         self._yields = merged_yields(self._yields, fine, chosen)

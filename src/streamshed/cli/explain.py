@@ -11,10 +11,16 @@ from streamshed.planning.rate_policies import RATE_POLICIES
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding.")
-@click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
+@click.option(
+    "--statistics",
+    type=click.Path(path_type=Path),
+    help="What is known of the network, as JSON; else as the document says.",
+)
 @click.option(
     "--policy", type=click.Choice(list(RATE_POLICIES)), help="How rates are chosen; else as the document says."
 )
+@click.option("--confidence", type=float, help="How sure bounds are, 1 − δ of the policy hoeffding; else likewise.")
+@click.option("--fudge", type=float, help="What that policy adds to the C of each query; else likewise.")
 @click.option("--trigger", type=DURATION, help="How often a micro-batch starts; else as the document says.")
 @click.option("--latency", type=DURATION, help="Goal from a row's arrival to its answer; else likewise.")
 @click.option(
@@ -41,19 +47,21 @@ def explain(
     """
     from dataclasses import replace
 
-    from streamshed.cli.given_statistics import statistics_for
+    from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.run_overrides import overridden
+    from streamshed.cli.told_costs import told_workers
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document import load_network
     from streamshed.planning.budget import deadline_for
     from streamshed.planning.explanation import explain as planned
+    from streamshed.planning.hoeffding import HoeffdingSettings
 
     document = load_network(file)
     given = {"trigger_microseconds": trigger, "latency_microseconds": latency, **options}
     run = overridden(replace(document.run, elastic=None), given)
     trigger_seconds, goal = run.trigger_microseconds / 1e6, run.latency_microseconds
     foundation = document.network.foundation
-    known = statistics_for(foundation, statistics)
+    known = statistics_for(foundation, file_of(run, statistics))
     found = ExplainedNetwork(
         planned(
             foundation,
@@ -63,8 +71,10 @@ def explain(
             trigger_interval_seconds=trigger_seconds,
             deadline_seconds=min(trigger_seconds, deadline_for(trigger_seconds, None if goal is None else goal / 1e6)),
             headroom=run.headroom,
+            hoeffding=HoeffdingSettings(exceeded_share=1 - run.confidence, fudge=run.fudge),
         ),
         document.run.predictions,
+        told_workers(foundation, known, replace(run, elastic=document.run.elastic)),
     )
     if picture is not None:
         found.draw(picture)

@@ -7,6 +7,7 @@ from pathlib import Path
 from streamshed.cli.group import show_note
 from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
 from streamshed.network.network import QueryNetwork
+from streamshed.network.run_settings import RunSettings
 from streamshed.planning.network_load import strangers
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
@@ -32,6 +33,11 @@ def statistics_for(network: QueryNetwork, file: Path | None) -> NetworkStatistic
         show_note(f"{file}: {stranger}")
     note_unsure_costs(given)
     return with_sides(network, believed_statistics(network, given), given)
+
+
+def file_of(run: RunSettings, given: Path | None) -> Path | None:
+    """Return the file of statistics: that which was given, or else the document's."""
+    return Path(run.statistics) if given is None and run.statistics is not None else given
 
 
 def note_unsure_costs(known: NetworkStatistics) -> None:

@@ -36,6 +36,8 @@ from streamshed.planning.policies import POLICIES
     type=click.Choice([policy.name for policy in POLICIES]),
     help="How what is shed is chosen.  [default: least_error]",
 )
+@click.option("--fudge", type=float, help="What the policy hoeffding adds to the C of each query.  [default: 0]")
+@click.option("--statistics", help="What is known of the network before it runs, as JSON.  [default: nothing]")
 @click.option("--advisory/--no-advisory", default=None, help="Plan, but shed nothing.")
 @click.option(
     "--unscalable",

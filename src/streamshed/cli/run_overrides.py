@@ -51,13 +51,14 @@ def _elastic(
 
 
 def start_arguments(settings: RunSettings) -> dict[str, Any]:
-    """Write settings as `network.start` takes them, but for checkpoint, sink and predictions."""
+    """Write settings as `network.start` takes them, but for checkpoint, sink, predictions and statistics."""
     latency = settings.latency_microseconds
     return {
         "trigger": format_duration(settings.trigger_microseconds),
         "latency": None if latency is None else format_duration(latency),
         "headroom": settings.headroom,
         "policy": settings.policy,
+        "fudge": settings.fudge,
         "advisory": settings.advisory,
         "unscalable": settings.unscalable,
         "confidence": settings.confidence,

@@ -14,9 +14,11 @@ from streamshed.answering.predicted_query import predicted_in_runs
 from streamshed.cli.consoles import message_console, waiting
 from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.failure import RunFailedError, failure_text
+from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.cli.spark_session import session
 from streamshed.cli.stopping import Stopping
+from streamshed.cli.told_costs import told_prior
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
@@ -118,6 +120,7 @@ def _run(
     spark: SparkSession,
     checkpoint: str,
 ) -> ExitCode:
+    known = _known(document.network, settings)
     with waiting(f"starting {request.file.name}"):
         running = document.network.start(
             spark,
@@ -126,6 +129,7 @@ def _run(
             host=request.place.host,
             worker_patience=format_duration(request.place.worker_patience_microseconds),
             **start_arguments(settings),
+            **known,
         )
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
         history = watch(running, view, wait=stopping.wait)
@@ -138,6 +142,14 @@ def _run(
     if not request.as_json:
         message_console().print(_summary(history), soft_wrap=True)
     return ExitCode.DONE
+
+
+def _known(network: QueryNetwork, settings: RunSettings) -> dict[str, Any]:
+    """What is known before the first micro-batch, as `network.start` takes it."""
+    if settings.statistics is None:
+        return {}
+    known = statistics_for(network.foundation, Path(settings.statistics))
+    return {"statistics": known, "prior": told_prior(network.foundation, known, settings)}
 
 
 @contextmanager

@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 )
 @click.option("--thresholds", type=THRESHOLDS, help="Utilizations τ0,τ1,τ2,τ3; else likewise, or by the headroom, τ2.")
 @click.option("--shed/--no-shed", default=True, show_default=True, help="Whether load may be shed at all.")
-@click.option("--statistics", type=click.Path(path_type=Path), help="What is known of the network, as JSON.")
+@click.option(
+    "--statistics",
+    type=click.Path(path_type=Path),
+    help="What is known of the network, as JSON; else as the document says.",
+)
 @click.option("--rows-per-second", type=POSITIVE_NUMBER, help="1×, of all streams; else as recorded, or known.")
 @click.option("--time", "time_column", default="ts", show_default=True, help="Recorded rows: their column of times.")
 @click.option("--duration", type=DURATION, help="For how long; else as long as the load lasts.")
@@ -72,14 +76,15 @@ def simulate(
 
     A worker is the machine that the statistics are of. Nothing runs, and neither Spark nor Java is needed.
     """
-    from streamshed.cli.given_statistics import statistics_for
+    from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.group import show_note
     from streamshed.cli.progress import progress_of
     from streamshed.cli.simulation import SimulationRequest, simulated
     from streamshed.network.document import load_network
 
     document = load_network(file)
-    known = statistics_for(document.network.foundation, statistics)
+    told = file_of(document.run, statistics)
+    known = statistics_for(document.network.foundation, told)
     for joined in (stream.name for stream in document.network.streams if stream.joined is not None):
         guessed = "" if joined in known.joins else ", what the parts of its join take is guessed"
         show_note(
@@ -89,7 +94,7 @@ def simulate(
     request: SimulationRequest = SimulationRequest(
         workers=workers,
         thresholds=thresholds,
-        is_measured=statistics is not None and not known.unsure_streams,
+        is_measured=told is not None and not known.unsure_streams,
         **options,  # type: ignore[arg-type]
     )
     with progress_of("simulating") as show:

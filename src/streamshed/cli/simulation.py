@@ -104,6 +104,8 @@ def simulated(
         latency_seconds=None if latency is None else latency / 1e6,
         headroom=run.headroom,
         policy=run.policy,
+        confidence=run.confidence,
+        fudge=run.fudge,
         advisory=not request.shed,
         unscalable="keep",
         prior=prior_of(

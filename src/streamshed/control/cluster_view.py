@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamshed.control.decision import Decision
 from streamshed.control.settings import ControlSettings
-from streamshed.elasticity.utilization import Utilization
+from streamshed.elasticity.utilization import Utilization, by_rows_held
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import Workers
 
@@ -53,6 +55,29 @@ def cluster_view(
         workers=workers,
         undivided_share=undivided_share,
     )
+
+
+def with_rows_held(view: ClusterView, held_rows: int, worker_rows: float) -> ClusterView:
+    """Return the same, where rows held count as well: of τ in time and τ = r/W it has the larger.
+
+    Args:
+        view: What is seen of time.
+        held_rows: Rows of state that the workers hold together.
+        worker_rows: W, how many one of them can hold.
+
+    Example:
+        >>> by_time = Utilization(0.5, fixed=0.1)
+        >>> view = ClusterView(now_seconds=0.0, offered=by_time, admitted=by_time, workers=Workers(running=4))
+        >>> [with_rows_held(view, rows, 20_000).offered.mean for rows in (12_000, 72_000)]
+        [0.5, 0.9]
+    """
+    held = float(by_rows_held(held_rows / view.workers.running, worker_rows))
+    return replace(view, offered=_fuller(view.offered, held), admitted=_fuller(view.admitted, held))
+
+
+def _fuller(by_time: Utilization, held: float) -> Utilization:
+    """What asks more of the workers: time, or rows held, which all of them share and shedding does not make fewer."""
+    return Utilization(held) if held > max(by_time.busiest, by_time.net) else by_time
 
 
 def _utilization(busiest: float, fixed: float, skew: float) -> Utilization:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from streamshed.control.cluster_view import cluster_view
+from streamshed.control.cluster_view import cluster_view, with_rows_held
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
@@ -108,9 +108,10 @@ class ElasticLoop:
         withdraw_after_seconds: For how long fewer workers than were asked for have to suffice until the others are
             no longer wanted.
         hold_up: What workers that start are believed to hold up.
+        worker_rows: W, how many rows of state a worker can hold; None: they are counted by time alone.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - who decides, on what, and what is known of it, each by name
         self,
         loop: ControlLoop,
         controller: ScalingController,
@@ -121,10 +122,11 @@ class ElasticLoop:
         undivided_share: Callable[[], float] = _all_can_be_shared,
         withdraw_after_seconds: float = math.inf,
         hold_up: HoldUp = NOTHING_HELD_UP,
+        worker_rows: int | None = None,
     ) -> None:
         self._loop, self._pool, self._controller = loop, pool, controller
         self._partitions, self._share = partitions, share
-        self._undivided_share = undivided_share
+        self._undivided_share, self._worker_rows = undivided_share, worker_rows
         self._wish, self._hold_up = Wish(withdraw_after_seconds), hold_up
         self._pieces, self._learned_on = Pieces(partitions), 1
         self._lock = threading.Lock()
@@ -223,6 +225,8 @@ class ElasticLoop:
             share=self._share(),
             undivided_share=self._pieces.undivided_share,
         )
+        if self._worker_rows is not None:
+            view = with_rows_held(view, self._loop.state.state_size.entries, self._share() * self._worker_rows)
         utmost, running = (
             self._pieces.effective_workers(number) for number in (self._controller.utmost(view), workers.running)
         )

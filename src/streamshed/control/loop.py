@@ -12,7 +12,6 @@ from streamshed.control.state import ControlState
 from streamshed.control.steps import decide, learn
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.kept_work import KeptWork
-from streamshed.planning.policies import policy_named
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -52,7 +51,7 @@ class ControlLoop:
         time: OwnTime | None = None,
     ) -> None:
         if settings.unscalable == "refuse":
-            policy_named(settings.policy).check(network)
+            settings.shedding_policy.check(network)
         self._network = network.foundation
         self._settings = settings
         self._clock = clock
@@ -60,7 +59,7 @@ class ControlLoop:
         self._lock = threading.Lock()
         self._kept_work = KeptWork(
             self._network,
-            policy_named(settings.policy),
+            settings.shedding_policy,
             trigger_interval_seconds=settings.trigger_interval_seconds,
         )
         self._state = ControlState.initial([stream.name for stream in network.streams], settings, _joined(network))

@@ -9,7 +9,9 @@ from streamshed.control.regulator import RegulatorSettings
 from streamshed.control.shed_rule import ShedRule
 from streamshed.errors import near_miss
 from streamshed.planning.budget import deadline_for
-from streamshed.planning.policies import DEFAULT_POLICY, policy_named
+from streamshed.planning.hoeffding import HoeffdingSettings
+from streamshed.planning.policies import DEFAULT_POLICY, Policy, policy_named
+from streamshed.planning.rate_policies import HOEFFDING
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -27,6 +29,8 @@ class ControlSettings:
             two trigger intervals.
         headroom: The share of the time that a plan may fill, in (0, 1]; the rest is for noise.
         policy: How to shed, one of `planning.policies.POLICIES`.
+        confidence: Of the bounds of answers, 1 − δ in (0, 1): the policy `hoeffding` goes by it.
+        fudge: What that policy adds to the C of every query, against statistics that may be wrong; with others 0.
         advisory: Plan, but apply nothing.
         unscalable: What to do about approximate queries that the policy cannot answer: `refuse` them before
             anything runs, or `keep` them from being shed.
@@ -58,6 +62,8 @@ class ControlSettings:
     latency_seconds: float | None = None
     headroom: float = 0.8
     policy: str = DEFAULT_POLICY
+    confidence: float = 0.95
+    fudge: float = 0.0
     advisory: bool = False
     unscalable: Unscalable = "refuse"
     larger_micro_batches: bool = False
@@ -88,7 +94,19 @@ class ControlSettings:
             )
         if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
             raise ValueError(f"state_limit_bytes must be more than 0, got {self.state_limit_bytes}")
-        policy_named(self.policy)
+        if self.fudge and self.policy != HOEFFDING:
+            raise ValueError(f"fudge is added to the C of policy {HOEFFDING}, but the policy is {self.policy}")
+        _ = self.shedding_policy
+
+    @property
+    def hoeffding(self) -> HoeffdingSettings:
+        """Settings of the policy of that name."""
+        return HoeffdingSettings(exceeded_share=1 - self.confidence, fudge=self.fudge)
+
+    @property
+    def shedding_policy(self) -> Policy:
+        """How to shed."""
+        return policy_named(self.policy, self.hoeffding)
 
     @property
     def latency_goal_seconds(self) -> float:

@@ -65,7 +65,7 @@ class SharedTime:
 
     def __init__(self, clocks: Sequence[str], settings: ControlSettings) -> None:
         self._clocks, self._settings = tuple(clocks), settings
-        self._rates_of = rate_policy_named(settings.policy)
+        self._rates_of = rate_policy_named(settings.policy, settings.hoeffding)
         self._works: dict[str, ClockWork] = {}
         self._lock = threading.Lock()
 

@@ -21,7 +21,6 @@ from streamshed.planning.clock_work import ClockWork
 from streamshed.planning.coming_work import ComingWork
 from streamshed.planning.kept_work import KeptWork
 from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.policies import policy_named
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates
 from streamshed.planning.window_drop.decisions import still_dropped
@@ -55,7 +54,7 @@ def decide(
     is_warm = last is None or not last.is_cold
     # How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
     waited_seconds = elapsed_seconds if is_warm else min(elapsed_seconds, settings.trigger_interval_seconds)
-    policy = policy_named(settings.policy)
+    policy = settings.shedding_policy
     use = _state_use(settings, state)
     unneeded = _unneeded(network, settings, upcoming, of_windows=True)
     work = kept_work.coming_work(

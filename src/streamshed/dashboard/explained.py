@@ -35,7 +35,7 @@ def explained(explanation: Explanation) -> str:
     work = f"{e.unshed_seconds:.3g} s of work for {e.budget_seconds:.3g} s"
     lines = [
         f"{load}, {work}, {e.unsheddable_seconds:.3g} s of it for reading and fixed cost",
-        f"policy {e.policy}: {e.expected_seconds:.3g} s{_saturation(e)}",
+        f"policy {e.policy}{_bound(e)}: {e.expected_seconds:.3g} s{_saturation(e)}",
         "",
         f"{'P':<8} {'sampler':<13} {'work s':>8}",
         *_tree(e.steps),
@@ -45,6 +45,10 @@ def explained(explanation: Explanation) -> str:
         *(line for join in e.joins for line in ("", *joined_lines(join))),
     ]
     return "\n".join(lines)
+
+
+def _bound(explanation: Explanation) -> str:
+    return "" if explanation.hoeffding is None else f" ({explanation.hoeffding})"
 
 
 _MOST_NAMED = 3

@@ -31,7 +31,8 @@ def joined_lines(join: JoinOutlook) -> Iterator[str]:
           right  alerts > filter value > 3    4 k rows/s, 5 seconds in 6 basic windows
           1 M comparisons/s, 20.2 k rows in windows
           of a micro-batch 0.003 s for comparisons, and 0.0117 s that nothing can save
-          asked under overload: subset, greedy over 25 cells of 1 second, 0.1 of it to learn, windows of at most 512 MB
+          asked under overload: subset, greedy over 25 cells of 1 second, or of a multiple that finds more, 0.1 of it
+          to learn, windows of at most 512 MB
     """
     yield f"join {join.join} on {join.condition}, nothing shed"
     width = max(len(join.left), len(join.right))
@@ -62,8 +63,9 @@ def _shedding(join: JoinOutlook) -> str:
             return f"sample, results of a share of the {join.sampled_side} rows, drawn by chance"
         case JoinMode.SUBSET:
             basic = format_duration(round(join.basic_window_seconds * 1e6))
+            multiples = ", or of a multiple that finds more" if join.chooses_basic_window else ""
             parts = [
-                f"subset, {join.policy} over {_counted(join.cells, 'cell')} of {basic}",
+                f"subset, {join.policy} over {_counted(join.cells, 'cell')} of {basic}{multiples}",
                 f"{join.sampling:g} of it to learn",
             ]
             if join.weight is not None:

@@ -14,8 +14,10 @@ from streamshed.network.duration import parse_duration
 from streamshed.network.given import is_a, is_finite
 from streamshed.network.network import QueryNetwork
 from streamshed.network.prediction_settings import PredictionSettings
+from streamshed.network.run_settings import RunSettings
 from streamshed.planning.budget import deadline_for
 from streamshed.planning.explanation import Explanation, explain
+from streamshed.planning.hoeffding import HoeffdingSettings
 from streamshed.planning.rate_policies import DEFAULT_RATE_POLICY
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
@@ -29,15 +31,18 @@ class ExplainedNetwork:
     Attributes:
         explanation: All of it.
         predictions: Where a run writes what dropped windows would have been answered; None: it does not.
+        first_workers: With how many workers a new run begins; None: their number is not the run's to change.
     """
 
     explanation: Explanation
     predictions: PredictionSettings | None = None
+    first_workers: int | None = None
 
     def to_json(self) -> str:
         """Return it as one JSON object."""
         predictions = None if self.predictions is None else asdict(self.predictions)
-        return json.dumps({**asdict(self.explanation), "predictions": predictions}, indent=2)
+        more = {"predictions": predictions, "first_workers": self.first_workers}
+        return json.dumps({**asdict(self.explanation), **more}, indent=2)
 
     def draw(self, file: str | Path) -> None:
         """Draw the network with its samplers as a PNG.
@@ -48,7 +53,8 @@ class ExplainedNetwork:
         write_network_picture(self.explanation, Path(file))
 
     def __str__(self) -> str:
-        return explained(self.explanation) + self._filled()
+        begun = "" if self.first_workers is None else f"\n\na new run begins with so many workers: {self.first_workers}"
+        return explained(self.explanation) + self._filled() + begun
 
     def _filled(self) -> str:
         """Say which gaps are predicted, as far as a run predicts any."""
@@ -59,7 +65,7 @@ class ExplainedNetwork:
         return f"\n\ngaps predicted ({self.predictions.method}, into {self.predictions.path}): {missing}"
 
 
-def explain_network(
+def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by name
     network: QueryNetwork,
     load: float = 3.0,
     *,
@@ -68,6 +74,8 @@ def explain_network(
     trigger: str = "2 seconds",
     latency: str | None = None,
     headroom: float = 0.8,
+    confidence: float = 0.95,
+    fudge: float = 0.0,
 ) -> ExplainedNetwork:
     """Tell where samplers would go at some load, at which rates, and what that would cost the answers.
 
@@ -79,6 +87,8 @@ def explain_network(
         trigger: How often a micro-batch starts.
         latency: Goal from a row's arrival to its answer; None: twice as long.
         headroom: The share of it that a plan may fill.
+        confidence: How sure bounds are, 1 − δ of the policy `hoeffding`.
+        fudge: What that policy adds to the C of every query.
 
     Raises:
         InvalidNetworkError: There is no such policy, the trigger is no duration, or a number is none or out of range.
@@ -95,6 +105,7 @@ def explain_network(
         [('total', '10 % at 95 %', True)]
     """
     _check(load, headroom, statistics)
+    RunSettings(policy=policy, confidence=confidence, fudge=fudge)
     foundation = network.foundation
     trigger_seconds = parse_duration(trigger) / 1e6
     latency_seconds = None if latency is None else parse_duration(latency) / 1e6
@@ -107,6 +118,7 @@ def explain_network(
             trigger_interval_seconds=trigger_seconds,
             deadline_seconds=min(trigger_seconds, deadline_for(trigger_seconds, latency_seconds)),
             headroom=headroom,
+            hoeffding=HoeffdingSettings(exceeded_share=1 - confidence, fudge=fudge),
         )
     )
 

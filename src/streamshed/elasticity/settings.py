@@ -30,10 +30,11 @@ class ElasticSettings:
         controller: Who decides on workers, by name.
         base_shed: B of the shed factor, by which load is shed with the controller `thresholds`.
         shed_shape: `linear` or `quadratic`, likewise.
+        worker_rows: W, how many rows of state a worker can hold; None: workers are counted by time alone.
 
     Raises:
-        InvalidElasticityError: A duration is negative or endless, the shed factor cannot be, or there is no such
-            controller.
+        InvalidElasticityError: A duration is negative or endless, the shed factor cannot be, a worker can hold nothing,
+            or there is no such controller.
     """
 
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -47,12 +48,15 @@ class ElasticSettings:
     controller: str = DEFAULT_CONTROLLER
     base_shed: float = 0.0
     shed_shape: str = "linear"
+    worker_rows: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("start_seconds", "held_up_seconds", "rescale_price_seconds", "add_after_seconds"):
             self._check(name, allows_zero=True)
         for name in ("release_after_seconds", "look_ahead_seconds"):
             self._check(name, allows_zero=False)
+        if self.worker_rows is not None and self.worker_rows < 1:
+            raise InvalidElasticityError(f"elasticity: a worker must hold a row at least, got {self.worker_rows}")
         _ = self.shed_factor
         check_controller_name(self.controller)
 

@@ -27,24 +27,12 @@ def by_rows_held(rows_held: ArrayLike, capacity_rows: float) -> Vector:
         >>> by_rows_held([12_000, 5_000], 20_000).tolist()
         [0.6, 0.25]
     """
-    return _shares(rows_held, capacity_rows, "rows that a worker can hold")
-
-
-def by_time(seconds_needed: ArrayLike, seconds_available: float) -> Vector:
-    """Return τ of each worker in general: the time that its work takes ÷ the time there is for it.
-
-    Args:
-        seconds_needed: By worker.
-        seconds_available: Usually a trigger interval; above 0.
-
-    Raises:
-        InvalidElasticityError: There is no time.
-
-    Example:
-        >>> by_time([1.5, 2.5], 2.0).tolist()
-        [0.75, 1.25]
-    """
-    return _shares(seconds_needed, seconds_available, "seconds that are available")
+    if not (math.isfinite(capacity_rows) and capacity_rows > 0):
+        raise InvalidElasticityError(
+            f"utilization: the rows that a worker can hold must be finite and above 0, got {capacity_rows}"
+        )
+    shares: Vector = np.asarray(rows_held, dtype=np.float64) / capacity_rows
+    return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +137,3 @@ def fewest_workers(demand: float, share: float) -> int:
         (8, 1)
     """
     return max(1, math.ceil(demand / share * (1 - _ROUNDING)))
-
-
-def _shares(amounts: ArrayLike, whole: float, what: str) -> Vector:
-    if not (math.isfinite(whole) and whole > 0):
-        raise InvalidElasticityError(f"utilization: the {what} must be finite and above 0, got {whole}")
-    shares: Vector = np.asarray(amounts, dtype=np.float64) / whole
-    return shares

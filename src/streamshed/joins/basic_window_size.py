@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,18 +11,16 @@ from streamshed.joins.arrays import Ints
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.greedy import greedy
 from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.rows import Rows
 from streamshed.joins.selection import CellWork
-from streamshed.joins.side import Side
-from streamshed.joins.store import DIRECTORY_KEY, BasicWindowStore
-from streamshed.joins.window_state import WindowState
 from streamshed.joins.yields import Yields
 
 _AS_GOOD = 0.99
 """A larger size is taken if it gives so much of what the best does."""
+_GOOD_ENOUGH = 0.95
+"""What is stored stays as it is if it gives so much: to cut it anew takes reading and writing all of it."""
 
 
-def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows:
+def chosen_windows(work: CellWork, judged: Yields, budget: float, *, multiple: int | None = None) -> JoinWindows:
     """Return the windows with basic windows of 1, 2, 4, ... times the size, whichever is expected to give most results.
 
     Cells are chosen by what one half of the micro-batches showed and judged by the other half: sizes so small that
@@ -31,6 +30,8 @@ def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows
         work: Comparisons, yields of one half and prices, for the smallest size there may be.
         judged: Yields of the other half.
         budget: What a micro-batch may cost.
+        multiple: How many times that size they are stored now: they stay so where no other gives a twentieth more.
+            None: nothing is stored.
 
     Example:
         >>> windows, stored, none = JoinWindows(80, 0, 10), (100.0,) * 8, (0.0,) * 8
@@ -44,18 +45,45 @@ def chosen_windows(work: CellWork, judged: Yields, budget: float) -> JoinWindows
     """
     fine = work.expected.windows
     found: dict[JoinWindows, float] = {}
-    for multiple in _multiples(fine):
-        coarse = replace(fine, basic_microseconds=fine.basic_microseconds * multiple)
-        merged_work = replace(
-            work,
-            expected=merged_comparisons(work.expected, coarse),
-            yields=merged_yields(work.yields, fine, coarse),
-        )
-        selection = greedy(merged_work, budget)
-        worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * merged_work.expected.comparisons
+    for times in _multiples(fine):
+        coarse = of_multiple(fine, times)
+        coarse_work = merged_work(work, coarse)
+        selection = greedy(coarse_work, budget)
+        worth = np.array(merged_yields(judged, fine, coarse).per_comparison) * coarse_work.expected.comparisons
         found[coarse] = float(worth @ selection.fractions)
-    enough = _AS_GOOD * max(found.values())
+    best = max(found.values())
+    if multiple is not None and found.get(now := of_multiple(fine, multiple), 0.0) >= _GOOD_ENOUGH * best:
+        return now
+    enough = _AS_GOOD * best
     return max((of for of, results in found.items() if results >= enough), key=lambda of: of.basic_microseconds)
+
+
+def of_multiple(windows: JoinWindows, multiple: int) -> JoinWindows:
+    """Return the same windows with basic windows so many times as long."""
+    return replace(windows, basic_microseconds=multiple * windows.basic_microseconds)
+
+
+def merged_work(work: CellWork, coarse: JoinWindows) -> CellWork:
+    """Return the same work in larger cells."""
+    fine = work.expected.windows
+    if coarse == fine:
+        return work
+    return replace(
+        work,
+        expected=merged_comparisons(work.expected, coarse),
+        yields=merged_yields(work.yields, fine, coarse),
+        found=None if work.found is None else merged_yields(work.found, fine, coarse),
+    )
+
+
+def spread_over(fractions: Sequence[float], coarse: JoinWindows, fine: JoinWindows) -> tuple[float, ...]:
+    """Return, for each cell, what is said of the larger one that it lies in.
+
+    Example:
+        >>> spread_over([0.5, 1.0], JoinWindows(20, 10, 20), JoinWindows(20, 10, 10))
+        (0.5, 0.5, 1.0)
+    """
+    return tuple(np.array(fractions)[_cells_within(fine, coarse)].tolist())
 
 
 def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yields:
@@ -68,7 +96,8 @@ def merged_yields(yields: Yields, fine: JoinWindows, coarse: JoinWindows) -> Yie
         ((3.0, 4.0), (1.0, 1.0))
     """
     into = _cells_within(fine, coarse)
-    return Yields(_added(into, yields.comparisons, coarse), _added(into, yields.results, coarse))
+    made, found = (_added(into, counts, coarse) for counts in (yields.comparisons, yields.results))
+    return Yields(made, found, yields.of_best, yields.of_all)
 
 
 def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> ExpectedComparisons:
@@ -82,25 +111,6 @@ def merged_comparisons(expected: ExpectedComparisons, coarse: JoinWindows) -> Ex
         among_new=_added(into, expected.among_new, coarse),
         reads=tuple(reads.tolist()),
     )
-
-
-def recut(store: BasicWindowStore, old: JoinWindows, new: JoinWindows) -> None:
-    """Store the same rows in basic windows of another size.
-
-    Args:
-        store: Of one partition of a join.
-        old: What it was written with.
-        new: The same windows with another b.
-    """
-    before = WindowState(old, store)
-    rows = {side: before.all_rows(side) for side in Side}
-    before.remove(before.directory.entries)
-    store.remove(DIRECTORY_KEY)
-    after = WindowState(new, store)
-    for side, parts in rows.items():
-        if parts:
-            after.add(side, Rows.joined(parts))
-    after.save()
 
 
 def _multiples(windows: JoinWindows) -> list[int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from streamshed.joins.basic_window_size import merged_work, of_multiple, spread_over
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.memory_shares import MemoryShares
 from streamshed.joins.plan import JoinPlan, MemoryLimit
@@ -32,6 +33,7 @@ class JoinDirective:
         found: Results per comparison, where they have a weight; None: `yields` are.
         sampling_code: Of the rate at which rows are drawn of the side that is sampled: then all that are there are
             compared. 0: no side is, or all are.
+        basic_multiple: How many times the join's size basic windows are, which are chosen from as a whole.
 
     Example:
         >>> from streamshed.joins.join_windows import JoinWindows
@@ -57,6 +59,7 @@ class JoinDirective:
     memory: MemoryShares | None = None
     found: Yields | None = None
     sampling_code: int = 0
+    basic_multiple: int = 1
 
     @property
     def is_full(self) -> bool:
@@ -78,14 +81,19 @@ class JoinDirective:
             expected: What its full join would compare.
             watermark_microseconds: As in `JoinPlan`.
         """
-        work = self.cell_work(expected)
-        return plan_within(
+        fine = expected.windows
+        coarse = of_multiple(fine, self.basic_multiple)
+        work = merged_work(self.cell_work(expected), coarse)
+        found = plan_within(
             join_policy_named(self.policy),
             work,
             self.work_share * float(work.costs.sum()),
-            plan=JoinPlan(watermark_microseconds=watermark_microseconds, seed=self.seed),
+            plan=JoinPlan(
+                watermark_microseconds=watermark_microseconds, seed=self.seed, basic_multiple=self.basic_multiple
+            ),
             sampling=self.sampling,
         )
+        return replace(found, fractions=spread_over(found.fractions or (), coarse, fine))
 
     def delivered_share(self, expected: ExpectedComparisons) -> float:
         """Return the share of the results of the full join that is to be expected, by what cells were seen to yield.
@@ -112,6 +120,7 @@ class JoinDirective:
             "seed": self.seed,
             "memory": None if self.memory is None else self.memory.to_document(),
             "sampling_code": self.sampling_code,
+            "basic_multiple": self.basic_multiple,
         }
 
     @classmethod
@@ -129,4 +138,5 @@ class JoinDirective:
             seed=document["seed"],
             memory=None if memory is None else MemoryShares.from_document(memory),
             sampling_code=document.get("sampling_code", 0),
+            basic_multiple=document.get("basic_multiple", 1),
         )

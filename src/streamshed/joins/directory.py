@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamshed.errors import IncompatibleCheckpointError
 from streamshed.joins.arrays import Booleans, Floats, Ints
 from streamshed.joins.join_windows import JoinWindows, LagInterval
 from streamshed.joins.side import Side
@@ -40,28 +39,18 @@ class Directory:
         >>> directory = Directory((Stored(1, 0, 10, 800, 0, 9), Stored(1, 1, 20, 1600, 10, 19)))
         >>> directory.rows_before(Side.LEFT, np.array([0, 5, 10, 15, 99])).tolist()
         [0.0, 5.0, 10.0, 20.0, 30.0]
-        >>> Directory.from_blob(directory.to_blob(10), 10) == directory
+        >>> Directory.from_blob(directory.to_blob(10)) == (directory, 10)
         True
     """
 
     entries: tuple[Stored, ...] = ()
 
     @classmethod
-    def from_blob(cls, blob: bytes | None, basic_microseconds: int) -> Directory:
-        """Return what `to_blob` made a blob of.
-
-        Raises:
-            IncompatibleCheckpointError: It is of basic windows of another size.
-        """
-        if blob is None:
-            return cls()
+    def from_blob(cls, blob: bytes) -> tuple[Directory, int]:
+        """Return what `to_blob` made a blob of: the directory, and the size of basic windows, microseconds."""
         numbers = np.frombuffer(blob, np.int64)
-        if numbers[0] != basic_microseconds:
-            raise IncompatibleCheckpointError(
-                f"stored basic windows of a join are of {numbers[0]} µs, expected {basic_microseconds} µs:"
-                " was the size changed since the checkpoint was made?"
-            )
-        return cls(tuple(Stored(*row) for row in numbers[1:].reshape(-1, len(Stored._fields)).tolist()))
+        entries = tuple(Stored(*row) for row in numbers[1:].reshape(-1, len(Stored._fields)).tolist())
+        return cls(entries), int(numbers[0])
 
     def to_blob(self, basic_microseconds: int) -> bytes:
         """Return it as bytes."""

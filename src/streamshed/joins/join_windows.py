@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.arrays import Floats, Ints
+from streamshed.joins.arrays import Ints
 from streamshed.joins.side import Side
 
 LagInterval = tuple[int, int]
@@ -101,11 +101,6 @@ class JoinWindows:
         left[-1] = (left[-1][0], self.left_microseconds)
         right = [(-min((j + 1) * b, self.right_microseconds), -j * b - 1) for j in range(self.right_cells)]
         return (*left, *right)
-
-    @cached_property
-    def cell_microseconds(self) -> Floats:
-        """The length of each cell; of one that holds a single instant, 1."""
-        return np.array([hi - lo + 1 for lo, hi in self.cell_intervals], np.float64)
 
     @property
     def everything(self) -> LagInterval:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from streamshed.joins.arrays import Floats
+from streamshed.joins.basic_window_size import chosen_windows, merged_work, of_multiple
 from streamshed.joins.directive import JoinDirective
 from streamshed.joins.expected_comparisons import ExpectedComparisons
 from streamshed.joins.join_windows import JoinWindows
 from streamshed.joins.learned_prices import HALF_LIFE_MICRO_BATCHES, LearnedPrices, TimeBudget
 from streamshed.joins.partition_report import PartitionReport
 from streamshed.joins.policies import SAMPLING
-from streamshed.joins.selection import Prices
+from streamshed.joins.selection import CellWork, Prices
 from streamshed.joins.yields import Yields
 
 _LEAST_COMPARISON_SECONDS = 3e-10
@@ -72,6 +73,9 @@ class JoinKnowledge:
         weight: What results are worth, as a text that says the same by the same; None: all the same.
         found: Results per comparison, where they have a weight; None: `yields` are.
         arrived: How many rows came to it, and in which time.
+        halves: What cells yield by every other micro-batch, and by those between: what is chosen by the one is judged
+            by the other. The first is of those that come next.
+        basic_multiple: How many times the join's size basic windows are.
 
     Example:
         >>> known = JoinKnowledge.initial(JoinWindows(20, 0, 10))
@@ -92,6 +96,8 @@ class JoinKnowledge:
     weight: str | None = None
     found: Yields | None = None
     arrived: Arrived = Arrived()
+    halves: tuple[Yields, Yields]
+    basic_multiple: int = 1
 
     @classmethod
     def initial(
@@ -111,6 +117,7 @@ class JoinKnowledge:
             cells=even,
             weight=weight,
             found=None if weight is None else unknown,
+            halves=(unknown, unknown),
             prices=prices or LearnedPrices(),
         )
 
@@ -188,7 +195,26 @@ class JoinKnowledge:
             sampling=budget.sampling(micro_batch_id, sampling),
             seed=micro_batch_id,
             found=self.found,
+            basic_multiple=self.basic_multiple,
         )
+
+    def with_chosen_size(self, work_share: float, offered_rows: int) -> JoinKnowledge:
+        """Return it with basic windows of the size that is expected to give most ([G05] §6, Fig. 9).
+
+        Small ones follow the yields of lags closely, but each that is read costs a read.
+
+        Args:
+            work_share: The share of the cost of the full join that is to be spent.
+            offered_rows: Rows that the streams are offered.
+        """
+        if not all(any(half.results) for half in self.halves):
+            return self
+        reads = self.basic_windows * self.basic_multiple / self.windows.cells
+        expected = replace(self.expected(offered_rows), reads=(reads,) * self.windows.cells)
+        work = CellWork(expected=expected, yields=self.halves[0], prices=self.choice_prices, found=self.found)
+        spent = work_share * float(merged_work(work, of_multiple(self.windows, self.basic_multiple)).costs.sum())
+        chosen = chosen_windows(work, self.halves[1], spent, multiple=self.basic_multiple)
+        return replace(self, basic_multiple=chosen.basic_microseconds // self.windows.basic_microseconds)
 
     def expected(self, offered_rows: int) -> ExpectedComparisons:
         """Return what the full join of a micro-batch compares, all partitions together.
@@ -221,11 +247,14 @@ class JoinKnowledge:
         expected, made = total(reports, "expected"), total(reports, "comparisons")
         costs = expected * (chosen_by.comparison + chosen_by.result * self.results_per_comparison)
         seen = partial(Yields.update, comparisons=made, seconds=elapsed_seconds, full=expected, costs=costs)
+        weight = total(reports, "weight")
+        next_half, last_half = self.halves
         could = rows * (self.stored_rows + rows / 2)
         tells = bool(rows and expected.sum())
         return replace(
             self,
-            yields=seen(self.yields, results=total(reports, "weight")),
+            yields=seen(self.yields, results=weight),
+            halves=(last_half.faded(elapsed_seconds), seen(next_half, results=weight)),
             found=self.found and seen(self.found, results=total(reports, "results")),
             prices=prices,
             density=float(expected.sum()) / could if tells else self.density,
@@ -254,6 +283,8 @@ class JoinKnowledge:
             "cells": list(self.cells),
             "partitions": self.partitions,
             "last_rows": self.last_rows,
+            "halves": [half.to_document() for half in self.halves],
+            "basic_multiple": self.basic_multiple,
         }
 
     @classmethod
@@ -281,6 +312,7 @@ class JoinKnowledge:
             yields = results
         elif weight != document.get("weight"):
             yields = initial.yields
+        halves = [Yields.from_document(half) for half in document.get("halves", ())]
         rest = ("density", "taken_share", "stored_rows", "basic_windows", "partitions", "last_rows")
         return cls(
             windows=windows,
@@ -294,6 +326,8 @@ class JoinKnowledge:
             ),
             arrived=Arrived(**document.get("arrived", {})),
             cells=tuple(document["cells"]),
+            halves=(halves[0], halves[1]) if halves and weight == document.get("weight") else initial.halves,
+            basic_multiple=document.get("basic_multiple", 1),
             **{name: document[name] for name in rest},
         )
 

@@ -114,6 +114,8 @@ class JoinPartition:
             kept[sampled] = drawn_now(kept[sampled], plan.sampling_code)
         state = WindowState(self._windows, self._store, self._specification.columns)
         expired = state.expire(plan.watermark_microseconds)
+        if plan.basic_multiple is not None:
+            state.recut(plan.basic_multiple)
         probe = Probe(self._specification, self._kernel, plan, kept, state)
         found = probe.pairs()
         read = state.read

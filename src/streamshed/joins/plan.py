@@ -36,6 +36,7 @@ class JoinPlan:
             this code, 10^(−code/32): a sample of the results, of which `JoinResult.strata` tells what each stands for.
         seed: What the choice of rows depends on.
         memory: None: windows are as large as they are.
+        basic_multiple: Rows are stored in basic windows of so many times the join's size; None: as they are stored.
     """
 
     watermark_microseconds: int | None = None
@@ -44,12 +45,15 @@ class JoinPlan:
     sampling_code: int = 0
     seed: int = 0
     memory: MemoryLimit | None = None
+    basic_multiple: int | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.keep_share <= 1.0:
             raise ValueError(f"keep_share of a join plan is {self.keep_share}, expected a share in [0, 1]")
         if not 0 <= self.sampling_code <= _SMALLEST:
             raise ValueError(f"sampling_code of a join plan is {self.sampling_code}, expected one in 0 to {_SMALLEST}")
+        if self.basic_multiple is not None and self.basic_multiple < 1:
+            raise ValueError(f"basic_multiple of a join plan is {self.basic_multiple}, expected at least 1")
         if any(not 0.0 <= fraction <= 1.0 for fraction in self.fractions or ()):
             raise ValueError(f"fractions of a join plan are {self.fractions}, expected shares in [0, 1]")
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from streamshed.errors import IncompatibleCheckpointError
 from streamshed.joins.arrays import Ints
 from streamshed.joins.directory import Directory, Stored
 from streamshed.joins.forgotten import apart, together, with_released
@@ -27,7 +28,7 @@ class WindowState:
         columns: See `JoinSpecification`.
 
     Raises:
-        IncompatibleCheckpointError: What is stored are basic windows of another size.
+        IncompatibleCheckpointError: What is stored are basic windows of a size that is no multiple of that of the join.
     """
 
     def __init__(
@@ -37,9 +38,16 @@ class WindowState:
         self._columns = columns or {}
         self._store = store
         self._read: dict[tuple[int, int], Rows] = {}
-        self.directory, self.forgotten = apart(
-            Directory.from_blob(store.get(DIRECTORY_KEY), windows.basic_microseconds)
-        )
+        self._basic_microseconds = windows.basic_microseconds
+        stored, blob = Directory(), store.get(DIRECTORY_KEY)
+        if blob is not None:
+            stored, self._basic_microseconds = Directory.from_blob(blob)
+        if self._basic_microseconds % windows.basic_microseconds:
+            raise IncompatibleCheckpointError(
+                f"stored basic windows of a join are of {self._basic_microseconds} µs, expected a multiple of"
+                f" {windows.basic_microseconds} µs: was the size changed since the checkpoint was made?"
+            )
+        self.directory, self.forgotten = apart(stored)
 
     @property
     def read(self) -> int:
@@ -85,7 +93,7 @@ class WindowState:
         """Take rows into their basic windows."""
         if not len(rows):
             return
-        numbers = rows.times // self._windows.basic_microseconds
+        numbers = rows.times // self._basic_microseconds
         known = {one.number: one for one in self.directory.of(side)}
         edges = np.append(np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1)), len(rows)).tolist()
         changed = []
@@ -98,10 +106,31 @@ class WindowState:
             changed.append(Stored(int(side), number, len(part), len(blob), int(part.times[0]), int(part.times[-1])))
         self.directory = self.directory.updated(changed)
 
+    def recut(self, multiple: int) -> None:
+        """Store the same rows in basic windows of another size.
+
+        Args:
+            multiple: Of the join's size of basic windows.
+        """
+        basic_microseconds = multiple * self._windows.basic_microseconds
+        if basic_microseconds == self._basic_microseconds:
+            return
+        rows = {side: self.all_rows(side) for side in Side}
+        self.remove(self.directory.entries)
+        self._read.clear()
+        self._basic_microseconds = basic_microseconds
+        self.forgotten = with_released(
+            Directory(),
+            [one._replace(number=one.first_microseconds // basic_microseconds) for one in self.forgotten.entries],
+        )
+        for side, parts in rows.items():
+            if parts:
+                self.add(side, Rows.joined(parts))
+
     def save(self) -> None:
         """Write the directory."""
         stored = together(self.directory, self.forgotten)
-        self._store.put(DIRECTORY_KEY, stored.to_blob(self._windows.basic_microseconds))
+        self._store.put(DIRECTORY_KEY, stored.to_blob(self._basic_microseconds))
 
     def _cut(self, cut: Cut) -> Stored:
         """Leave of a basic window what may stay; return what is given up."""

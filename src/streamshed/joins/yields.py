@@ -93,6 +93,11 @@ class Yields:
             kept * self.of_all + of_all,
         )
 
+    def faded(self, seconds: float) -> Yields:
+        """Return them after a time in which nothing of them was seen."""
+        nothing = [0.0] * len(self.comparisons)
+        return self.update(nothing, nothing, seconds=seconds)
+
     @property
     def tell(self) -> bool:
         """Whether something is known of them, and cells that were believed to be the best were so of late."""

@@ -45,6 +45,9 @@ ELASTIC: Schema = mapping(
             ["linear", "quadratic"],
             default="linear",
         ),
+        "worker_rows": whole_number(
+            "W, how many rows of state a worker can hold; by default workers are counted by time alone.", minimum=1
+        ),
         "start": duration("From asking for a worker until it carries load.", "20 seconds", default="30 seconds"),
         "held_up": duration(
             "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
@@ -85,7 +88,7 @@ def read_elastic(place: Place, body: Mapping[str, object]) -> ElasticSettings:
         place: Where it stands, and where its problems go.
         body: What the document says, as far as its shape is right.
     """
-    settings: dict[str, Any] = {key: body[key] for key in ("controller", "shed_shape") if key in body}
+    settings: dict[str, Any] = {key: body[key] for key in ("controller", "shed_shape", "worker_rows") if key in body}
     base: dict[str, Any] = {key: body[key] for key in ("base_shed",) if key in body}
     if problems := problems_of(partial(ElasticSettings, **base)):
         place.at("base_shed").report_all(body["base_shed"], problems)
@@ -123,6 +126,7 @@ def written_elastic(settings: ElasticSettings) -> dict[str, object]:
         "controller": settings.controller,
         "base_shed": settings.base_shed,
         "shed_shape": settings.shed_shape,
+        **({} if settings.worker_rows is None else {"worker_rows": settings.worker_rows}),
         **{key: format_duration(round(getattr(settings, name) * 1e6)) for key, name in _LENGTHS.items()},
         "thresholds": {key: value for key in _THRESHOLDS if math.isfinite(value := getattr(settings.thresholds, key))},
     }

@@ -85,6 +85,7 @@ def read_joined(
         time,
         prefixes,
         parts.shedding,
+        chooses_basic=parts.chooses_basic,
     )
     return stream_of(name, source)
 
@@ -97,6 +98,7 @@ class _Parts:
     windows: tuple[int, int]
     basic_microseconds: int
     shedding: JoinShedding
+    chooses_basic: bool
 
 
 def _read_parts(
@@ -109,7 +111,8 @@ def _read_parts(
     shedding = _read_shedding(place, body, sql)
     if condition is None or windows is None or shedding is None:
         return None
-    return _Parts(condition, windows, default_basic_microseconds(windows) if basic is None else basic, shedding)
+    size = default_basic_microseconds(windows) if basic is None else basic
+    return _Parts(condition, windows, size, shedding, chooses_basic=basic is None)
 
 
 def _report(place: Place, body: Mapping[str, object], problems: Iterable[PartProblem]) -> None:

@@ -18,6 +18,8 @@ from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink
 
 _PLAIN = ("headroom", "policy", "advisory", "unscalable", "confidence")
 
+_PATHS = ("statistics", "checkpoint", "publish_needs")
+
 
 def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSettings:
     """Read the settings of a run.
@@ -31,11 +33,9 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         The settings, with defaults for what is not given or has problems.
     """
     settings: dict[str, Any] = {key: body[key] for key in _PLAIN if key in body}
-    checkpoint = text_at(body, "checkpoint")
-    if checkpoint is not None:
-        settings["checkpoint"] = path_in(folder, checkpoint)
-    if (needs := text_at(body, "publish_needs")) is not None:
-        settings["publish_needs"] = path_in(folder, needs)
+    for key in _PATHS:
+        if (path := text_at(body, key)) is not None:
+            settings[key] = path_in(folder, path)
     settings["feeds"] = read_feeds(mapping_at(body, "feeds"), folder)
     settings["sink"] = _sink(body.get("sink"), folder)
     if (predictions := _predictions(mapping_at(body, "predictions"), folder)) is not None:
@@ -52,6 +52,11 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         place.at(key).report_all(body[key], problems)
         if not problems:
             settings = longer
+    if "fudge" in body:
+        added: dict[str, Any] = {key: body[key] for key in ("policy", "fudge") if key in body}
+        problems = problems_of(partial(RunSettings, **added))
+        place.at("fudge").report_all(body["fudge"], problems)
+        settings |= {} if problems else added
     if (size := byte_size_at(place, body, "state_limit")) is not None:
         problems = problems_of(partial(RunSettings, state_limit_bytes=size))
         place.at("state_limit").report_all(body["state_limit"], problems)

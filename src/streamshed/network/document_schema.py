@@ -47,6 +47,17 @@ _RUN = mapping(
             ["uniform", "hoeffding", "least_error", "equal_error"],
             default="least_error",
         ),
+        "fudge": number(
+            "What the policy hoeffding adds to the C of each query, against statistics that may be wrong: the larger,"
+            " the more alike all rates.",
+            minimum=0,
+            default=0,
+        ),
+        "statistics": text(
+            "A JSON file of what is known of the network before it runs, such as `streamshed profile` writes: what rows"
+            " cost, and how many come. Relative paths begin at the document's folder. By default nothing is known.",
+            examples=["statistics.json"],
+        ),
         "checkpoint": text(
             "The checkpoint's folder; relative paths begin at the document's folder. By default there is "
             "none: a run starts anew.",

@@ -250,6 +250,8 @@ def _run(run: RunSettings) -> _Body:
         **body,
         "headroom": run.headroom,
         "policy": run.policy,
+        **({"fudge": run.fudge} if run.fudge else {}),
+        **changed({"statistics": run.statistics}, {"statistics": None}),
         **changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
         "sink": _sink(run.sink),
         **({} if run.predictions is None else {"predictions": _predictions(run.predictions)}),

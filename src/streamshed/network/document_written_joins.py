@@ -6,7 +6,6 @@ from typing import Any, assert_never
 from streamshed.network.byte_size import format_byte_size
 from streamshed.network.document_values import changed
 from streamshed.network.duration import format_duration
-from streamshed.network.join import default_basic_microseconds
 from streamshed.network.join_condition import CommonItems, EqualColumns, JoinCondition, PairFunction, WeightedItems
 from streamshed.network.join_shedding import (
     DEFAULT_JOIN_POLICY_NAME,
@@ -48,19 +47,16 @@ def join_body(join: JoinSource, names: Mapping[Node, str]) -> dict[str, Any]:
         "join": names[join.right],
         **_condition(join.condition),
         "within": lengths[0] if lengths[0] == lengths[1] else lengths,
-        "basic_window": join.basic_microseconds,
+        "basic_window": None if join.chooses_basic else format_duration(join.basic_microseconds),
         "prefixes": [*join.prefixes],
         "time": join.time,
     }
     defaults = {
-        "basic_window": default_basic_microseconds(windows),
+        "basic_window": None,
         "prefixes": [default_prefix(join.left), default_prefix(join.right)],
         "time": "time",
     }
-    written = changed(body, defaults)
-    if "basic_window" in written:
-        written["basic_window"] = format_duration(join.basic_microseconds)
-    return written | _shedding(join.shedding)
+    return changed(body, defaults) | _shedding(join.shedding)
 
 
 def _condition(condition: JoinCondition) -> dict[str, Any]:

@@ -66,6 +66,7 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
             time=time,
             prefixes=both,
             shedding=shedding,
+            chooses_basic=basic is None,
         )
     )
     return stream_of(named, source)

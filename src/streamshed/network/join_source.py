@@ -40,10 +40,11 @@ class JoinSource:
         condition: When two of them join.
         left_microseconds: w1, how long left rows wait for later right ones.
         right_microseconds: w2, the reverse.
-        basic_microseconds: b, the size of a basic window.
+        basic_microseconds: b, the size of a basic window, or the smallest it may be.
         time: The column of a result's time.
         prefixes: What the names of the left side's columns begin with in a result, and those of the right side's.
         shedding: What is left out when there is no time for all.
+        chooses_basic: Whether b is chosen while it runs, among multiples of that size.
     """
 
     left: Node
@@ -55,6 +56,7 @@ class JoinSource:
     time: str
     prefixes: tuple[str, str] = ("left_", "right_")
     shedding: JoinShedding = field(default_factory=JoinShedding)
+    chooses_basic: bool = False
 
     def __post_init__(self) -> None:
         problems = Problems(f"join of {self.left.stream.name} and {self.right.stream.name}")

@@ -17,6 +17,7 @@ from streamshed.network.stream import Stream
 
 _Named = TypeVar("_Named", Stream, Relation)
 _ENGINE = "streamshed.spark"
+_DRAWING = "streamshed.network.render"
 _EXPLAINING = "streamshed.dashboard.explained_network"
 
 
@@ -137,6 +138,11 @@ class QueryNetwork:
     def explain(self, load: float = 3.0, **settings: Any) -> Any:
         """Tell what would be shed at a load, without Spark; see `streamshed.dashboard.explained_network`."""
         return _later(_EXPLAINING, "explain_network")(self, load, **settings)
+
+    def render(self, form: str = "text") -> str:
+        """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.render`."""
+        drawn: str = _later(_DRAWING, "rendered")(self, form)
+        return drawn
 
     @cached_property
     def _queries_by_name(self) -> dict[str, Query]:

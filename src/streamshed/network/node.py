@@ -174,8 +174,8 @@ class Node(ABC):
             name: The new stream's name; None: the names of both, "_" between them.
             prefixes: What the names of both sides' columns begin with in a pair; None: the name of the stream and "_".
             time: The column of a pair's time.
-            basic_window: How finely windows are cut, which is how finely comparisons are shed; None: a twentieth of the
-                longer window.
+            basic_window: How finely windows are cut, which is how finely comparisons are shed; None: it is chosen while
+                the join is shed, a twentieth of the longer window or 2, 4, 8, ... times that.
             policy: How what is compared is chosen under overload, in mode subset: "greedy", "direction",
                 "time_correlation", "rate_adaptation" or "random_drop".
             mode: What its results are under overload: "subset" (some of them, each one right), "exact" (all: it is

@@ -1,9 +1,10 @@
 """Pictures of a network, all drawn from one snapshot: text, Mermaid, Graphviz, JSON."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
+from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.network.node import Node
 from streamshed.network.stream import Stream
@@ -74,6 +75,31 @@ def snapshot(network: QueryNetwork) -> NetworkSnapshot:
     return NetworkSnapshot(nodes, queries)
 
 
+def rendered(network: QueryNetwork, form: str = "text") -> str:
+    """Draw a network.
+
+    Args:
+        network: The network.
+        form: "text", "mermaid", "dot" (Graphviz) or "json".
+
+    Raises:
+        InvalidNetworkError: There is no such form.
+
+    Example:
+        >>> from streamshed.network.network import network
+        >>> from streamshed.network.sources import rate
+        >>> from streamshed.network.stream import stream
+        >>> ticks = network(stream("ticks", rate(100), time="timestamp").query("rows"))
+        >>> print(rendered(ticks))
+        ticks (time timestamp, watermark 0 seconds)
+        └─ query rows
+    """
+    if form not in _FORMS:
+        close = near_miss(str(form), _FORMS)
+        raise InvalidNetworkError(f'a network is drawn as {", ".join(_FORMS)}, got "{form}"{close}')
+    return _FORMS[form](snapshot(network))
+
+
 def to_text(picture: NetworkSnapshot) -> str:
     """Draw a network as a tree of lines, streams at the left.
 
@@ -139,6 +165,14 @@ def to_dot(picture: NetworkSnapshot) -> str:
 def to_json(picture: NetworkSnapshot) -> str:
     """Write a network as JSON: an object of `nodes` and `queries`, with the fields of the snapshots."""
     return json.dumps(asdict(picture), indent=2, ensure_ascii=False)
+
+
+_FORMS: Mapping[str, Callable[[NetworkSnapshot], str]] = {
+    "text": to_text,
+    "mermaid": to_mermaid,
+    "dot": to_dot,
+    "json": to_json,
+}
 
 
 def _node_snapshot(node: Node, ids: Mapping[Node, str]) -> NodeSnapshot:

@@ -1,5 +1,7 @@
 """How a network is to be run: what the `run` part of a document says."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -12,6 +14,7 @@ from streamshed.network.prediction_settings import PredictionSettings
 Unscalable: TypeAlias = Literal["refuse", "keep"]
 
 _ROUNDING = 1e-9
+_HOEFFDING = "hoeffding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,14 @@ class RunSettings:
             triggers.
         headroom: The share of the time that a plan may fill, in (0, 1].
         policy: How load is shed, by name.
+        fudge: What the policy hoeffding adds to the C of every query, at least 0; with others 0.
+        statistics: A JSON file of what is known of the network before it runs; None: nothing is.
         checkpoint: The checkpoint's folder; None: a run starts anew.
         sink: Where answers go.
         advisory: Plan, but shed nothing.
         unscalable: What to do about approximate queries that the policy cannot answer: "refuse" them before
             anything runs, or "keep" all of their rows.
-        confidence: How sure error bounds are, in (0, 1).
+        confidence: How sure error bounds are, 1 − δ in (0, 1); the policy hoeffding goes by the same.
         state_limit_bytes: How much state may take, more than 0, before queries that tolerate gaps make room; None: as
             much as there is.
         elastic: How workers are added and released; None: their number is not changed.
@@ -77,6 +82,8 @@ class RunSettings:
     latency_microseconds: int | None = None
     headroom: float = 0.8
     policy: str = "least_error"
+    fudge: float = 0.0
+    statistics: str | None = None
     checkpoint: str | None = None
     sink: Sink = ConsoleSink()
     advisory: bool = False
@@ -102,6 +109,7 @@ class RunSettings:
             problems.append(f"the headroom must be more than 0 and at most 1, got {self.headroom}")
         if not 0 < self.confidence < 1:
             problems.append(f"the confidence must be between 0 and 1, got {self.confidence}")
+        problems += self._fudge_problems()
         if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
             problems.append(f"the state limit must be more than nothing, got {self.state_limit_bytes} bytes")
         if self.unscalable not in {"refuse", "keep"}:
@@ -118,3 +126,12 @@ class RunSettings:
             )
         if problems:
             raise InvalidNetworkError(*problems)
+
+    def _fudge_problems(self) -> Iterator[str]:
+        if not 0 <= self.fudge < math.inf:
+            yield f"fudge is added to the C of each query, finite and at least 0, got {self.fudge}"
+        elif self.fudge and self.policy != _HOEFFDING:
+            yield (
+                f"fudge is added to the C of each query by the policy {_HOEFFDING}, but the policy is {self.policy}:"
+                f" leave fudge out, or write policy: {_HOEFFDING}?"
+            )

@@ -147,8 +147,8 @@ JOIN = mapping(
             examples=["matching:alike"],
         ),
         "basic_window": duration(
-            "How finely windows are cut, which is how finely comparisons are shed; by default a twentieth of the "
-            "longer window.",
+            "How finely windows are cut, which is how finely comparisons are shed; by default it is chosen while the "
+            "join is shed: a twentieth of the longer window, or 2, 4, 8, ... times that.",
             "1 second",
         ),
         "prefixes": {

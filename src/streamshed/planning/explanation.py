@@ -12,6 +12,7 @@ from streamshed.network.gaps_by import GapsBy
 from streamshed.network.join_shedding import JoinMode
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.budget import LASTING_SHARE, Budget
+from streamshed.planning.hoeffding import PAPERS_BOUND, HoeffdingSettings
 from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
 from streamshed.planning.joined_work import with_joined_work
 from streamshed.planning.kept_delay import WhileKept
@@ -21,6 +22,7 @@ from streamshed.planning.rate_policies import (
     BY_SIZE,
     COUNTING,
     DEFAULT_RATE_POLICY,
+    HOEFFDING,
     rate_policy_named,
 )
 from streamshed.planning.shed_work import ShedWork, chosen_for, decided_before
@@ -106,6 +108,7 @@ class Explanation:
 
     Attributes:
         policy: By which policy.
+        hoeffding: Settings of the policy of that name; None: by another.
         load_factor: Rows per second ÷ those sustained without shedding.
         rows_per_second: All streams together.
         trigger_interval_seconds: How often a micro-batch starts.
@@ -133,6 +136,7 @@ class Explanation:
     steps: tuple[Step, ...]
     outlooks: tuple[Outlook, ...]
     joins: tuple[JoinOutlook, ...] = ()
+    hoeffding: HoeffdingSettings | None = None
 
     @property
     def is_saturated(self) -> bool:
@@ -149,6 +153,7 @@ def explain(
     trigger_interval_seconds: float = 2.0,
     deadline_seconds: float | None = None,
     headroom: float = 0.8,
+    hoeffding: HoeffdingSettings = PAPERS_BOUND,
 ) -> Explanation:
     """Plan for a multiple of the load that is sustained without shedding, as a run does when it lasts.
 
@@ -160,13 +165,14 @@ def explain(
         trigger_interval_seconds: How often a micro-batch starts.
         deadline_seconds: How long one may take, by the latency goal; None: as long as that.
         headroom: The share of it that a plan may fill.
+        hoeffding: Settings of the policy of that name.
 
     Raises:
         InvalidNetworkError: There is no such policy.
         InvalidStatisticsError: No load is sustained, since the fixed cost takes all of the time; or every load is,
             since nothing costs anything.
     """
-    rates_of = rate_policy_named(policy)
+    rates_of = rate_policy_named(policy, hoeffding)
     budget = Budget(
         trigger_interval_seconds=trigger_interval_seconds,
         deadline_seconds=trigger_interval_seconds if deadline_seconds is None else deadline_seconds,
@@ -208,7 +214,8 @@ def explain(
         replace(one, is_joined_in_part=is_partial[one.query] and one.effective_sampling_rate < 1)
         for one in found.outlooks
     )
-    return replace(found, joins=joins, outlooks=outlooks)
+    settings = hoeffding if policy == HOEFFDING else None
+    return replace(found, joins=joins, outlooks=outlooks, hoeffding=settings)
 
 
 def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ class HoeffdingSettings:
     """What [B04] leaves to choose.
 
     Args:
-        exceeded_share: δ: with this probability at most an error exceeds the bound that is minimized.
+        exceeded_share: δ: with this probability at most an error exceeds the bound that is minimized. Where only
+            aggregates are shed and nothing is added, rates are the same for any: it tells what sets weigh beside them.
         fudge: Added to the C of every query (§3.1.1), against statistics that may be wrong: the larger, the more alike
             all rates.
 
@@ -25,18 +27,30 @@ class HoeffdingSettings:
         ValueError: A value is out of range.
     """
 
-    exceeded_share: float = 0.01
+    exceeded_share: float = 0.05
     fudge: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.exceeded_share < 1:
             raise ValueError(f"hoeffding: exceeded_share must be between 0 and 1, got {self.exceeded_share}")
-        if not self.fudge >= 0:
-            raise ValueError(f"hoeffding: fudge must be at least 0, got {self.fudge}")
+        if not 0 <= self.fudge < math.inf:
+            raise ValueError(f"hoeffding: fudge must be finite and at least 0, got {self.fudge}")
+
+    def __str__(self) -> str:
+        """Write what is chosen in the paper's symbols.
+
+        >>> str(HoeffdingSettings()), str(HoeffdingSettings(fudge=0.1))
+        ('δ = 0.05', 'δ = 0.05, C + 0.1')
+        """
+        return f"δ = {self.exceeded_share:.3g}" + (f", C + {self.fudge:g}" if self.fudge else "")
+
+
+PAPERS_BOUND = HoeffdingSettings()
+"""Nothing is added to C."""
 
 
 def hoeffding_rates(
-    tree: WorkTree, demands: Sequence[Demand], budget_seconds: float, settings: HoeffdingSettings | None = None
+    tree: WorkTree, demands: Sequence[Demand], budget_seconds: float, settings: HoeffdingSettings = PAPERS_BOUND
 ) -> Vector:
     """Minimize the largest weighted error bound w·C/P subject to the load: P_q = min(1, λ·C_q·w_q).
 
@@ -57,9 +71,8 @@ def hoeffding_rates(
         >>> hoeffding_rates(tree, demands, 0.6).round(3).tolist(), hoeffding_rates(tree, demands, 1.6).round(3).tolist()
         ([0.2, 0.4], [0.6, 1.0])
     """
-    chosen = settings or HoeffdingSettings()
     wanted = np.array(
-        [(demand.hoeffding_coefficient(chosen.exceeded_share) + chosen.fudge) * demand.weight for demand in demands]
+        [(demand.hoeffding_coefficient(settings.exceeded_share) + settings.fudge) * demand.weight for demand in demands]
     )
 
     def slopes(_tree: WorkTree, _seconds: Vector, _sunk: Truths, _members: Truths) -> Vector:

@@ -28,7 +28,7 @@ class JoinOutlook:
         right: The right side.
         left_window_seconds: w1, how long left rows wait.
         right_window_seconds: w2, how long right ones do.
-        basic_window_seconds: b.
+        basic_window_seconds: b, or the smallest it may be.
         left_basic_windows: n_1 = 1 + ⌈w1/b⌉.
         right_basic_windows: n_2.
         cells: How many pieces of the lags are learned and shed by themselves.
@@ -47,6 +47,7 @@ class JoinOutlook:
         memory_bytes: How much its windows may take; None: as much as they have.
         sampling: γ.
         sampled_side: In mode sample, whose rows are drawn; else None.
+        chooses_basic_window: Whether b is chosen while the join is shed, among multiples of that size.
     """
 
     join: str
@@ -74,6 +75,7 @@ class JoinOutlook:
     memory_bytes: int | None
     sampling: float
     sampled_side: str | None = None
+    chooses_basic_window: bool = False
 
 
 def join_outlooks(
@@ -168,4 +170,5 @@ def _outlook(
         memory_bytes=shedding.memory_bytes,
         sampling=shedding.sampling,
         sampled_side=shedding.sampled_side if join.is_sampled else None,
+        chooses_basic_window=join.chooses_basic and shedding.mode is JoinMode.SUBSET,
     )

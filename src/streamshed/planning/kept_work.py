@@ -54,7 +54,7 @@ class KeptWork:
     Where nothing has changed but how many rows come, all work has grown by one factor and all errors have shrunk by
     one, so shares of the work buy what they bought before: tree and demands are kept, and rates are found by
     `RatePlanner`. That is not so where windows are dropped, groups cost, a query has a goal, some errors depend on the
-    load and others do not, or streams grow apart: there each plan is a new one.
+    load and others do not, streams grow apart, or a policy makes no proportion of errors: there each plan is a new one.
 
     Args:
         network: The network.
@@ -121,7 +121,9 @@ class KeptWork:
     def _again(self, known: NetworkStatistics, statistics: Statistics) -> ComingWork | None:
         """The work that is kept, if only the load has changed since; None: it has to be worked out anew."""
         kept = self._kept
-        if kept is None or kept.work.tree.grouped_nodes or any(one.goal is not None for one in kept.work.demands):
+        if kept is None or not self._policy.is_proportional or kept.work.tree.grouped_nodes:
+            return None
+        if any(one.goal is not None for one in kept.work.demands):
             return None
         growth = self._growth(kept.statistics, statistics)
         if growth is None or not are_alike(known, kept.known, tolerance=STEADY):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,79 +69,3 @@ def _on_edges(tree: WorkTree, node_rates: Vector) -> tuple[Sampler, ...]:
         if passing < arriving:
             placed.append(Sampler(node=index, sampling_rate=passing / arriving, effective_sampling_rate=passing))
     return tuple(placed)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostlyPlacement:
-    """Where samplers go if they cost something themselves.
-
-    Args:
-        samplers: The samplers.
-        seconds: What nodes and samplers take.
-    """
-
-    samplers: tuple[Sampler, ...]
-    seconds: float
-
-
-def costly_samplers(tree: WorkTree, query_rates: Vector, sampler_seconds: Sequence[float]) -> CostlyPlacement:
-    """Place samplers at the least cost of nodes and samplers together ([B04] §4.3, by dynamic programming).
-
-    A sampler has to look at every row that comes to its edge. So it may be cheaper to let rows through that a node does
-    not need, and to drop them further down, where there are fewer; or in one place instead of in two.
-
-    For a node x, and rows that come with the effective rate R, an effective rate of somebody above:
-
-        cost(x, R) = min( pass(x, R), R · sampler_x + pass(x, P_x) )
-        pass(x, R) = seconds_x · R + Σ_children cost(child, R)
-
-    A query's rows must come at its own rate exactly. Below R, only P_x is worth a sampler.
-
-    Args:
-        tree: The nodes; their costs are taken to be in proportion to rows.
-        query_rates: Effective sampling rates of the queries, each above 0.
-        sampler_seconds: For each node, what a sampler on the edge into it takes if nothing is shed before it.
-
-    Example:
-        At a tenth of an operator's cost, the one before A and the one before B pay; at nearly its whole cost, the one
-        before B is cheaper than both.
-
-        >>> from streamshed.planning.work_tree import WorkNode
-        >>> tree = WorkTree((
-        ...     WorkNode(name="A", parent=None, seconds=1.0),
-        ...     WorkNode(name="B", parent=0, seconds=1.0, query=0),
-        ...     WorkNode(name="C", parent=0, seconds=1.0, query=1),
-        ... ))
-        >>> for cost in (0.1, 0.9):
-        ...     found = costly_samplers(tree, np.array([0.5, 1.0]), [cost] * 3)
-        ...     print([tree.nodes[s.node].name for s in found.samplers], round(found.seconds, 3))
-        ['B'] 2.6
-        ['B'] 3.4
-    """
-    wanted = tree.node_rates(query_rates)
-    known: dict[tuple[int, float], tuple[float, bool]] = {}
-
-    def passing(index: int, arriving: float) -> float:
-        below = sum(cheapest(child, arriving)[0] for child in tree.children[index])
-        return float(tree.node_seconds[index]) * arriving + below
-
-    def cheapest(index: int, arriving: float) -> tuple[float, bool]:
-        """The least cost, and whether it takes a sampler on the edge into this node."""
-        if (index, arriving) not in known:
-            rate = float(wanted[index])
-            has_query = tree.nodes[index].query is not None
-            if rate == arriving:
-                known[index, arriving] = passing(index, arriving), False
-            else:
-                with_sampler = arriving * sampler_seconds[index] + passing(index, rate)
-                without = float("inf") if has_query else passing(index, arriving)
-                known[index, arriving] = min((without, False), (with_sampler, True))
-        return known[index, arriving]
-
-    streams = [index for index, node in enumerate(tree.nodes) if node.parent is None]
-    seconds = sum(cheapest(index, 1.0)[0] for index in streams)
-    node_rates = np.ones(len(tree.nodes))
-    for index, node in enumerate(tree.nodes):
-        arriving = 1.0 if node.parent is None else float(node_rates[node.parent])
-        node_rates[index] = wanted[index] if cheapest(index, arriving)[1] else arriving
-    return CostlyPlacement(samplers=_on_edges(tree, node_rates), seconds=seconds)

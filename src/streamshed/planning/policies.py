@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed.errors import near_miss
 from streamshed.network.network import QueryNetwork
 from streamshed.planning.coming_work import ComingWork
+from streamshed.planning.hoeffding import PAPERS_BOUND, HoeffdingSettings
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.query_rates import QueryRates, demanded_shares, spread, uniform_spread
-from streamshed.planning.rate_policies import BY_SIZE, COUNTING, RATE_POLICIES, RatePolicy
+from streamshed.planning.rate_policies import BY_SIZE, COUNTING, RATE_POLICIES, RatePolicy, rate_policy_named
 from streamshed.planning.scalability import check_scalable
 from streamshed.planning.work_codes import work_shares
 
@@ -24,6 +25,7 @@ class Policy:
         rates: Chooses effective sampling rates; None: a stream has one rate, that of the sampler behind its source.
         large_values: Whether it chooses rows by size where that serves.
         counted_rows: Whether it has rows counted where that serves.
+        is_proportional: Whether rates keep their proportions when all errors grow or shrink by one factor.
         check: Raises UnsheddableQueryError for a network with queries that the policy cannot answer.
     """
 
@@ -32,6 +34,7 @@ class Policy:
     check: Callable[[QueryNetwork], None]
     large_values: bool = False
     counted_rows: bool = False
+    is_proportional: bool = True
 
     def least_shares(self, work: ComingWork) -> dict[str, float] | None:
         """Return the share of each stream's work that nothing may shed; None: all of it where any of it."""
@@ -73,8 +76,12 @@ POLICIES: tuple[Policy, ...] = (
 DEFAULT_POLICY = "least_error"
 
 
-def policy_named(name: str) -> Policy:
+def policy_named(name: str, hoeffding: HoeffdingSettings = PAPERS_BOUND) -> Policy:
     """Return a policy by its name.
+
+    Args:
+        name: That of one of `POLICIES`.
+        hoeffding: Settings of the policy of that name.
 
     Raises:
         ValueError: There is none of that name.
@@ -84,6 +91,8 @@ def policy_named(name: str) -> Policy:
         'uniform'
     """
     for policy in POLICIES:
+        if policy.name == name and policy.rates is not None:
+            return replace(policy, rates=rate_policy_named(name, hoeffding), is_proportional=hoeffding.fudge == 0)
         if policy.name == name:
             return policy
     names = [policy.name for policy in POLICIES]

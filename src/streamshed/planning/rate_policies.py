@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.planning.demand import Demand
 from streamshed.planning.effective_rates import effective_rates
-from streamshed.planning.hoeffding import hoeffding_rates
+from streamshed.planning.hoeffding import PAPERS_BOUND, HoeffdingSettings, hoeffding_rates
 from streamshed.planning.least_error import equal_error_rates, least_error_rates
 from streamshed.planning.work_tree import Truths, Vector, WorkTree
 
@@ -65,9 +66,16 @@ COUNTING = frozenset({"least_error"})
 
 DEFAULT_RATE_POLICY = "least_error"
 
+HOEFFDING = "hoeffding"
+"""The one that has settings of its own."""
 
-def rate_policy_named(name: str) -> RatePolicy:
+
+def rate_policy_named(name: str, hoeffding: HoeffdingSettings = PAPERS_BOUND) -> RatePolicy:
     """Return a policy by its name.
+
+    Args:
+        name: One of `RATE_POLICIES`.
+        hoeffding: Settings of the policy of that name.
 
     Raises:
         InvalidNetworkError: There is none of that name.
@@ -80,4 +88,4 @@ def rate_policy_named(name: str) -> RatePolicy:
     if name not in RATE_POLICIES:
         known = ", ".join(RATE_POLICIES)
         raise InvalidNetworkError(f'unknown policy "{name}", known are: {known}{near_miss(name, RATE_POLICIES)}')
-    return RATE_POLICIES[name]
+    return partial(hoeffding_rates, settings=hoeffding) if name == HOEFFDING else RATE_POLICIES[name]

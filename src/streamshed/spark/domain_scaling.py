@@ -76,6 +76,7 @@ class DomainScaling:
             undivided_share=self._undivided_share,
             withdraw_after_seconds=settings.release_after_seconds,
             hold_up=HoldUp(settings.held_up_seconds),
+            worker_rows=settings.worker_rows,
         )
 
     def first_workers(self, journal: Sequence[Mapping[str, Any]]) -> int:

@@ -40,6 +40,8 @@ _PRICE_FIELDS = {
 }
 """Where statistics tell what a join learns, by the names of `LearnedPrices.by_name`."""
 _FULL = 0.999
+_CHOSEN_EVERY = 8
+"""In every eighth micro-batch sizes of basic windows are compared: to cut them anew takes reading all that is there."""
 _KEPT_STEPS = 4
 """So many steps of rates are 0.75 of a rate."""
 _MEMORY = "memory"
@@ -172,7 +174,9 @@ class JoinPlanner:
         if is_full and memory is None:
             return None
         offered = self._offered(stream, rows) or self._known[stream].last_rows
-        shedding = self._joins[stream].shedding
+        shedding, is_due = self._joins[stream].shedding, micro_batch_id % _CHOSEN_EVERY == 0
+        if self._joins[stream].chooses_basic and not is_full and is_due:
+            self._known[stream] = self._known[stream].with_chosen_size(work_share, offered)
         directive = self._known[stream].directive(
             shedding.policy,
             1.0 if is_full else work_share,
@@ -277,7 +281,8 @@ def _restored(join: JoinSource, written: Mapping[str, Any] | None, prices: Learn
     weight = None if join.shedding.weight is None else join.shedding.weight.canonical
     if written is None:
         return JoinKnowledge.initial(windows, weight, prices)
-    return JoinKnowledge.from_document(written, windows, weight, prices)
+    known = JoinKnowledge.from_document(written, windows, weight, prices)
+    return known if join.chooses_basic else replace(known, basic_multiple=1)
 
 
 def _prices(believed: JoinStatistics | None, parallel_tasks: int) -> LearnedPrices | None:
@@ -311,6 +316,7 @@ def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[Partition
     full_seconds = sum(report.seconds for report in reports) + missed_seconds
     left, right = (windows_of(join).cells_of_side(side) for side in Side)
     status = JoinStatus(
+        basic_window_seconds=known.basic_multiple * known.windows.basic_microseconds / 1e6,
         work_share=made_seconds / (made_seconds + missed_seconds) if missed_seconds else 1.0,
         left_share=_share(made[left], expected[left]),
         right_share=_share(made[right], expected[right]),

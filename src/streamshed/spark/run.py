@@ -170,6 +170,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     prior: LoadPrior | None = None,
     headroom: float = 0.8,
     policy: str = DEFAULT_POLICY,
+    fudge: float = 0.0,
     statistics: NetworkStatistics | None = None,
     advisory: bool = False,
     unscalable: Unscalable = "refuse",
@@ -200,10 +201,11 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
             small machines.
         headroom: Share of the time that a plan may fill, in (0, 1].
         policy: How what is shed is chosen.
+        fudge: What the policy "hoeffding" adds to the C of every query, against statistics that may be wrong.
         statistics: What is known of operators and queries before it was measured in the run; None: a guess.
         advisory: Plan, but shed nothing.
         unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
-        confidence: Of the intervals of answers, in (0, 1).
+        confidence: Of the intervals of answers, in (0, 1); 1 − δ of the policy "hoeffding".
         state_limit: How much state may take, such as "2 GiB", before queries in mode subset make room: they keep as few
             windows as `max_gap` allows, then are shut down one by one. Several clocks share it evenly. None: as much as
             there is.
@@ -238,6 +240,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         prior=prior,
         headroom=headroom,
         policy=policy,
+        fudge=fudge,
         statistics=statistics,
         advisory=advisory,
         unscalable=unscalable,

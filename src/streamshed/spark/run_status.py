@@ -56,6 +56,7 @@ class JoinStatus:
         released_rows: Rows that left the windows early, for memory.
         missed_results: How many results rows that had left so would have given, by what comparisons yield.
         sampling_rate: The rate at which rows were drawn, of a join that is sampled; else 1.
+        basic_window_seconds: b, as it is from the next micro-batch in which the join is shed.
     """
 
     work_share: float
@@ -71,6 +72,7 @@ class JoinStatus:
     released_rows: int
     missed_results: float = 0.0
     sampling_rate: float = 1.0
+    basic_window_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,14 +27,6 @@ def end_of_slice(grid: SliceGrid, start: Column) -> Column:
     return slice_end(grid, start)
 
 
-def window_starts(start: Column, size: Column, slide: Column, offset: Column) -> Column:
-    """Starts of the windows that contain a slice, ascending; size, slide and offset may differ from row to row."""
-    since = F.pmod(start - offset, slide)
-    last = start - since
-    earlier = F.floor((size - since - F.lit(1)) / slide) * slide
-    return F.sequence((last - earlier).cast("bigint"), last.cast("bigint"), slide)
-
-
 def _since(period: int, phase: int, time: Column) -> Column:
     return F.pmod(time - F.lit(phase), F.lit(period))
 

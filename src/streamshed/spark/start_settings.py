@@ -18,6 +18,7 @@ from streamshed.network.feed import Feed
 from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
 from streamshed.network.run_settings import RunSettings
 from streamshed.planning.policies import DEFAULT_POLICY, POLICIES
+from streamshed.planning.rate_policies import RATE_POLICIES
 from streamshed.spark.state_layout import FAMILIES
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -46,6 +47,7 @@ class StartSettings:
     prior: LoadPrior | None = None
     headroom: float = 0.8
     policy: str = DEFAULT_POLICY
+    fudge: float = 0.0
     statistics: NetworkStatistics | None = None
     advisory: bool = False
     unscalable: Unscalable = "refuse"
@@ -61,7 +63,13 @@ class StartSettings:
     port: int = 0
 
     def __post_init__(self) -> None:
-        problems = [*_type_problems(self), *_goal_problems(self), *_name_problems(self), *_place_problems(self)]
+        problems = [
+            *_type_problems(self),
+            *_goal_problems(self),
+            *_policy_problems(self),
+            *_name_problems(self),
+            *_place_problems(self),
+        ]
         if problems:
             raise InvalidNetworkError(*problems)
 
@@ -80,6 +88,8 @@ class StartSettings:
             statistics=self.statistics,
             headroom=self.headroom,
             policy=self.policy,
+            confidence=self.confidence,
+            fudge=self.fudge,
             advisory=self.advisory,
             unscalable=self.unscalable,
             state_limit_bytes=None if self.state_limit is None else parse_byte_size(self.state_limit) // domains,
@@ -91,7 +101,7 @@ def _type_problems(settings: StartSettings) -> Iterator[str]:
     for name in ("larger_micro_batches", "advisory"):
         if not is_a(getattr(settings, name), bool):
             yield f"{name} must be True or False, got {getattr(settings, name)!r}"
-    for name in ("headroom", "confidence"):
+    for name in ("headroom", "confidence", "fudge"):
         if not is_number(getattr(settings, name)):
             yield f"the {name} must be a number, got {getattr(settings, name)!r}"
     if not (settings.prior is None or is_a(settings.prior, LoadPrior)):
@@ -134,8 +144,13 @@ def _goal_problems(settings: StartSettings) -> Iterator[str]:
     yield from problems_of(lambda: RunSettings(**goals))
 
 
-def _name_problems(settings: StartSettings) -> Iterator[str]:
+def _policy_problems(settings: StartSettings) -> Iterator[str]:
     yield from _unknown("policy", settings.policy, [policy.name for policy in POLICIES])
+    if settings.policy in RATE_POLICIES and is_number(settings.fudge):
+        yield from problems_of(lambda: RunSettings(policy=settings.policy, fudge=settings.fudge))
+
+
+def _name_problems(settings: StartSettings) -> Iterator[str]:
     choices = get_args(Unscalable)
     if settings.unscalable not in choices:
         question = near_miss(str(settings.unscalable), choices)

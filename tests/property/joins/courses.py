@@ -56,11 +56,13 @@ class Course:
 
     Args:
         results: How many there were.
-        cost: Seconds that comparisons and results took.
+        cost: Seconds that comparisons, results and reads took.
+        multiples: How many times the join's size basic windows were.
     """
 
     results: Floats
     cost: Floats
+    multiples: Floats
 
 
 def run(
@@ -71,6 +73,7 @@ def run(
     share: float = 1.0,
     seconds: Mapping[str, float] = BY_COMPARISONS,
     seed: int = 0,
+    chooses_size: bool = False,
 ) -> Course:
     """Run a join, a micro-batch a second, with a share of what the full join costs; without a policy, in full."""
     specification = JoinSpecification(
@@ -83,13 +86,15 @@ def run(
     for number, one in enumerate(arrivals):
         offered = sum(len(times) for times in one.times)
         directive = None
+        if chooses_size and number % 8 == 0:
+            known = known.with_chosen_size(share, offered)
         if policy is not None:
             directive = known.directive(policy, share, micro_batch_id=1000 * seed + number, offered_rows=offered)
         found, reports = zip(*_joined(partitions, one, directive, seconds), strict=True)
         known = known.updated(reports, offered_rows=offered, elapsed_seconds=1.0)
-        course.append((sum(map(len, found)), sum(_cost(each, seconds) for each in found)))
-    results, cost = np.array(course, np.float64).T
-    return Course(results, cost)
+        cost = sum(_cost(each, seconds) for each in found)
+        course.append((sum(map(len, found)), cost, known.basic_multiple))
+    return Course(*np.array(course, np.float64).T)
 
 
 def _joined(
@@ -109,4 +114,5 @@ def _joined(
 
 
 def _cost(found: JoinResult, seconds: Mapping[str, float]) -> float:
-    return float(seconds["comparison"] * found.cells.comparisons.sum() + seconds["result"] * len(found))
+    reading = seconds.get("read", 0.0) * found.state.basic_windows_read
+    return float(seconds["comparison"] * found.cells.comparisons.sum() + seconds["result"] * len(found) + reading)

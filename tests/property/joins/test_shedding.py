@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.basic_window_size import recut
 from streamshed.joins.conditions import Equality, Overlap
 from streamshed.joins.join_result import JoinResult
 from streamshed.joins.join_windows import JoinWindows, merged
@@ -89,19 +89,32 @@ def test_state_does_not_outlive_the_windows(of: JoinWindows, stream: list[MicroB
 
 
 @examples(40)
-@given(of=windows(), stream=STREAMS, b=st.sampled_from([2, 5, 40]))
-def test_basic_windows_of_another_size_hold_the_same(of: JoinWindows, stream: list[MicroBatch], b: int) -> None:
-    store = MemoryStore()
+@given(of=windows(), stream=STREAMS, multiples=st.lists(st.none() | st.integers(1, 9), min_size=1))
+def test_basic_windows_of_another_size_hold_the_same(
+    of: JoinWindows, stream: list[MicroBatch], multiples: list[int | None]
+) -> None:
+    partition = JoinPartition(specification(of), MemoryStore())
     found: Counter[tuple[int, int]] = Counter()
-    now = of
-    for one in stream:
-        partition = JoinPartition(specification(now), store)
-        result = partition.join(one.left, one.right, JoinPlan(watermark_microseconds=one.watermark))
+    for one, multiple in zip(stream, cycle(multiples), strict=False):
+        plan = JoinPlan(watermark_microseconds=one.watermark, basic_multiple=multiple)
+        result = partition.join(one.left, one.right, plan)
         found.update(zip(result.left_rows()["n"].to_pylist(), result.right_rows()["n"].to_pylist(), strict=True))
-        turned = replace(of, basic_microseconds=b) if now is of else of
-        recut(store, now, turned)
-        now = turned
     assert found == full_join(of, stream, "l.k = r.k")
+
+
+def test_what_was_released_is_remembered_in_basic_windows_of_another_size() -> None:
+    of, store = JoinWindows(60, 60, 5), MemoryStore()
+    times = pa.table({"t": list(range(60)), "k": [1] * 60})
+    limit = MemoryLimit(bytes=6_000, yields=Yields.unknown(of.cells))
+    before = JoinPartition(specification(of), store).join(times, times, JoinPlan(memory=limit))
+    after = JoinPartition(specification(of), store).join(
+        times.slice(0, 0), times.slice(0, 0), JoinPlan(basic_multiple=4)
+    )
+    assert before.forgotten.held.left > 0
+    assert after.forgotten.held == before.forgotten.held
+    assert after.forgotten.times == before.forgotten.times
+    assert after.state.held == before.state.held
+    assert after.state.basic_windows < before.state.basic_windows
 
 
 TEXTS = micro_batches({"k": pa.string()}, {"k": st.sampled_from(["a", "b", "c", "d", "e"])})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop, HeldUp, nothing_held_up
+from streamshed.joins.directive import JoinDirective
+from streamshed.joins.knowledge import JoinKnowledge
 from streamshed.network.cohorts import part_name
 from streamshed.planning.quantization import WHOLE
 from streamshed.planning.window_drop.decisions import advanced_drops
@@ -102,3 +105,14 @@ def script(patch: pytest.MonkeyPatch, cast: Cast, start: int = 0) -> None:
             return replace(changed, drops=drops, kept_shares=kept)
 
     patch.setattr("streamshed.spark.learned_files.ControlLoop", ScriptedLoop)
+    patch.setattr(JoinKnowledge, "directive", _cut_anew(JoinKnowledge.directive))
+
+
+def _cut_anew(directive: Callable[..., JoinDirective]) -> Callable[..., JoinDirective]:
+    """Let joins that are shed cut what they store anew in every micro-batch, to twice the size and back."""
+
+    def other_size(known: JoinKnowledge, *arguments: Any, micro_batch_id: int, **settings: Any) -> JoinDirective:
+        told = directive(known, *arguments, micro_batch_id=micro_batch_id, **settings)
+        return replace(told, basic_multiple=1 + micro_batch_id % 2)
+
+    return other_size

@@ -20,7 +20,7 @@ def test_where_samplers_go_is_told() -> None:
     assert "guessed" in outcome.errors
     lines = outcome.output.splitlines()
     assert lines[0].startswith("5 times what is sustained: ")
-    assert lines[1] == "policy hoeffding: 1.6 s"
+    assert lines[1] == "policy hoeffding (δ = 0.05): 1.6 s"
     assert any("× 0." in line and line.endswith("filter proto = 17") for line in lines)
     assert any(line.startswith("dns_packets") and line.endswith("filter dest_port = 53") for line in lines)
 

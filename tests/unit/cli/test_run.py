@@ -62,7 +62,18 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
 def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
     said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
-    said += ["--state-limit", "2 GiB", "--workers", "2..6", "--controller", "thresholds"]
+    said += [
+        "--fudge",
+        "0.5",
+        "--statistics",
+        "known.json",
+        "--state-limit",
+        "2 GiB",
+        "--workers",
+        "2..6",
+        "--controller",
+        "thresholds",
+    ]
     said += ["--publish-needs", "needs.json", "--predictions", "filled"]
     said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
@@ -77,6 +88,8 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "advisory": True,
         "unscalable": "keep",
         "confidence": 0.9,
+        "fudge": 0.5,
+        "statistics": "known.json",
         "state_limit_bytes": 2 * 2**30,
         "workers": (2, 6),
         "controller": "thresholds",

@@ -33,7 +33,7 @@ def test_durations_are_written_as_text() -> None:
 
 def test_every_setting_but_where_things_go_is_passed_on() -> None:
     names = {name.removesuffix("_microseconds").removesuffix("_bytes") for name in RunSettings.__dataclass_fields__}
-    assert set(start_arguments(RunSettings())) == names - {"checkpoint", "sink", "predictions"}
+    assert set(start_arguments(RunSettings())) == names - {"checkpoint", "sink", "predictions", "statistics"}
 
 
 def test_another_folder_for_predictions_leaves_their_method() -> None:

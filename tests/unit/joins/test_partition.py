@@ -61,7 +61,7 @@ def test_a_store_of_other_basic_windows_is_refused() -> None:
     store = MemoryStore()
     JoinPartition(BY_KEY, store).join(rows([1], [1]), NOTHING)
     other = replace(BY_KEY, windows=JoinWindows(20, 20, 4))
-    with pytest.raises(IncompatibleCheckpointError, match="expected 4"):
+    with pytest.raises(IncompatibleCheckpointError, match="expected a multiple of 4"):
         JoinPartition(other, store).join(NOTHING, NOTHING)
 
 

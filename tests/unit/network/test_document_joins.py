@@ -51,6 +51,23 @@ def test_every_condition_says_the_same_as_in_python_and_is_written_as_it_loads(w
     assert _again(loaded) == loaded
 
 
+@pytest.mark.parametrize(("written", "stated"), [("", None), (", basic_window: 1500 ms", "1500 ms")])
+def test_the_size_of_basic_windows_is_stated_or_chooses_itself(written: str, stated: str | None) -> None:
+    """A size that is stated is not chosen, even where it is that which is chosen from."""
+    loaded = _loaded(f"from: flows, join: alerts, on: port, within: 30 seconds{written}")
+    join = loaded.streams[0].joined
+    assert join is not None
+    assert (join.basic_microseconds, join.chooses_basic) == (1_500_000, stated is None)
+    assert _again(loaded) == loaded
+    assert ("basic_window" in network_to_document(loaded)) == (stated is not None)
+    said = (
+        "cells of 1 second 500 milliseconds, or of a multiple that finds more"
+        if stated is None
+        else "cells of 1 second 500 milliseconds, 0.1"
+    )
+    assert said in str(loaded.explain())
+
+
 def test_all_else_of_a_join_says_the_same_as_in_python() -> None:
     loaded = _loaded(
         "from: flows, join: alerts, on: port, within: [30 seconds, 0 s], basic_window: 500 ms, prefixes: [a_, b_],"

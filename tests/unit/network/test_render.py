@@ -1,5 +1,8 @@
 import json
 
+import pytest
+
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.network import QueryNetwork, network
 from streamshed.network.render import snapshot, to_dot, to_json, to_mermaid, to_text
 from tests.unit.network.examples import hosts, packets
@@ -28,6 +31,15 @@ def test_the_text_is_a_tree() -> None:
         "   └─ filter src_host like '\"a\\\\b\"' and size > 3",
         "      └─ query raw",
     ]
+
+
+def test_a_network_draws_itself_in_each_form() -> None:
+    picture = snapshot(monitor())
+    forms = {"text": to_text, "mermaid": to_mermaid, "dot": to_dot, "json": to_json}
+    assert {form: monitor().render(form) for form in forms} == {form: draw(picture) for form, draw in forms.items()}
+    assert monitor().render() == to_text(picture)
+    with pytest.raises(InvalidNetworkError, match=r'got "mermiad" \(did you mean "mermaid"\?\)'):
+        monitor().render("mermiad")
 
 
 def test_every_stream_is_a_tree_of_its_own() -> None:

@@ -25,6 +25,7 @@ from streamshed.sharing.intake import Intake
 from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
 from streamshed.spark.join_reports import JoinReports, ReportKey
 from streamshed.spark.sampled_join_times import for_all_queries, sampled_join_times
+from streamshed.statistics.join_statistics import JoinStatistics
 
 CALLS, ALERTS = (stream(name, rate(100), time="timestamp") for name in ("calls", "alerts"))
 JOINED: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s")
@@ -373,3 +374,37 @@ def test_what_was_measured_of_a_join_is_told_as_statistics_that_another_run_beli
     assert again == known
     assert believing.statistics(2) == {}
     assert believing.work_per_row({**ROWS})[NAME] > planner(told).work_per_row({**ROWS})[NAME]
+
+
+@pytest.mark.parametrize(("basic_window", "is_chosen"), [(None, True), ("1 s", False)])
+def test_a_size_of_basic_windows_that_nobody_stated_is_chosen_while_the_join_is_shed(
+    basic_window: str | None, is_chosen: bool
+) -> None:
+    """All lags yield the same, and reads are all that costs."""
+    joined = CALLS.join(ALERTS, on="value", within=("20 s", "0 s"), basic_window=basic_window)
+    told, cells = Told(), 20
+    even = tuple(100.0 for _ in range(cells))
+    report = replace(
+        FULL,
+        work=MicroBatchWork(rows=750, reads=20, comparisons=2_000.0, results=200.0),
+        expected=even,
+        comparisons=even,
+        results=tuple(10.0 for _ in range(cells)),
+        weight=tuple(10.0 for _ in range(cells)),
+        missed_comparisons=(0.0,) * cells,
+        basic_windows=20,
+    )
+    known = {joined.name: JoinStatistics(seconds_per_basic_window=0.1)}
+    streams = network(joined.query("pairs")).time_domains[0].streams
+    joins = JoinPlanner(streams, {joined.name}, told.take, believed=known)
+    for number in range(8):
+        told.reports = {ReportKey(joined.name, number, 0): report}
+        joins.learn(number, ROWS, elapsed_seconds=1.0)
+    directive = joins.directive(joined.name, 0.5, micro_batch_id=8, rows=ROWS)
+    assert directive is not None
+    assert (directive.basic_multiple > 1) == is_chosen
+    again = JoinPlanner(streams, {joined.name}, told.take, joins.to_json(), believed=known)
+    after = again.directive(joined.name, 0.5, micro_batch_id=9, rows=ROWS)
+    assert after is not None
+    assert after.basic_multiple == directive.basic_multiple
+    assert JoinDirective.from_document(after.to_document()) == after

@@ -1,0 +1,97 @@
+"""What docs/papers.md calls built is there, and users come to it: from `start`, `explain` or the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.unit.callers import BENCHMARKS, Code
+from tests.unit.documentation import page, tables
+
+CODE = Code()
+_BUILT = re.compile(r"\*\*(?:built|core)\*\*", re.IGNORECASE)
+_PLANNED = re.compile(r"\b(?:planned|to come)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A cell that says that something is built, and where."""
+
+    where: str
+    cell: str
+
+    @property
+    def files(self) -> list[str]:
+        """Of the package; examples are run by tests of their own."""
+        return [text for text in self._quoted if text.endswith(".py") and not text.startswith("examples/")]
+
+    @property
+    def names(self) -> list[str]:
+        return [text for text in self._quoted if text.replace(".", "_").isidentifier() and not text.endswith(".py")]
+
+    @property
+    def _quoted(self) -> list[str]:
+        """What is said to be planned, to the end of its sentence, is left out."""
+        sentences = re.split(r"(?<=[.;]) ", self.cell)
+        return [text for one in sentences if not _PLANNED.search(one) for text in _QUOTED.findall(one)]
+
+
+ORACLES = {
+    "planning/window_drop/arrangement.py": "bounds of the paper that a tighter form, which runs use, is held against",
+    "planning/window_drop/window_count.py": "the paper's share of rows that is left, likewise",
+}
+"""What only tests use, and why it is there."""
+
+
+def _claims() -> Iterator[Claim]:
+    for table in tables(page("docs/papers.md").text):
+        for row in table:
+            yield from (Claim(row[0], cell) for cell in row if _BUILT.search(cell))
+
+
+CLAIMS = list(_claims())
+FILES = sorted({file for claim in CLAIMS for file in claim.files})
+NAMES = sorted(
+    {
+        (file, name)
+        for claim in CLAIMS
+        for file in claim.files
+        for name in claim.names
+        if (module := CODE.module(file)) is not None and name in module.definitions
+    }
+)
+
+
+def test_there_are_claims() -> None:
+    assert len(FILES) > 50
+    assert ("planning/least_error.py", "equal_error_rates") in NAMES
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_is_called_built_is_reached(file: str) -> None:
+    module = CODE.module(file)
+    assert module is not None, f"{file} is not there"
+    if file in ORACLES:
+        assert module.name not in CODE.reached, f"{file} is reached: no oracle any more"
+    elif not module.name.startswith(BENCHMARKS):
+        assert module.name in CODE.reached, f"nothing that users call imports {file}"
+
+
+@pytest.mark.parametrize(("file", "name"), NAMES)
+def test_what_is_named_has_a_caller(file: str, name: str) -> None:
+    module = CODE.module(file)
+    assert module is not None
+    assert CODE.has_caller(module, name), f"nothing that users call mentions {name} of {file}"
+
+
+def test_what_nobody_calls_is_found() -> None:
+    """Of oracles that only tests use."""
+    module = CODE.module("planning/window_drop/arrangement.py")
+    assert module is not None
+    assert module.name not in CODE.reached
+    assert not CODE.has_caller(module, "fan_out")
+    assert CODE.has_caller(CODE.modules["streamshed.planning.placement"], "edge_rates")

@@ -64,7 +64,7 @@ def table(runs: list[dict[str, Any]], bars: dict[str, dict[str, str]]) -> str:
         for figure in run["figures"]:
             figures.setdefault(figure, []).append(run)
     lines = []
-    for (benchmark, variant), figures in rows.items():
+    for (benchmark, variant), figures in sorted(rows.items(), key=lambda row: (row[0][0], row[0][1] or "")):
         name = benchmark if variant is None else f"{benchmark} `{variant}`"
         for figure, measured in figures.items():
             values = [run["figures"][figure] for run in measured]

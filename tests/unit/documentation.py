@@ -76,6 +76,19 @@ def named(cell: str) -> list[str]:
     return [text.split("(")[0] for text in _QUOTED.findall(cell)]
 
 
+def expanded(name: str) -> list[str]:
+    """Every name that a shorthand stands for.
+
+    >>> expanded("{a,b}_share"), expanded("share")
+    (['a_share', 'b_share'], ['share'])
+    """
+    before, brace, rest = name.partition("{")
+    if not brace:
+        return [name]
+    choices, _, after = rest.partition("}")
+    return [before + choice + end for choice in choices.split(",") for end in expanded(after)]
+
+
 def first_names(table: list[list[str]]) -> list[str]:
     """The names in the first cell of each row."""
     return [name for row in table for name in named(row[0])]

@@ -9,6 +9,7 @@ import pytest
 
 import streamshed as ss
 from streamshed import spark
+from streamshed.answering.answer_schema import ANSWER_SCHEMA
 from streamshed.cli.main import cli
 from streamshed.spark.run import Run
 from tests.unit.documentation import ROOT, Page, first_names, page, pages, tables
@@ -40,6 +41,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     run = running()
     monkeypatch.setattr(spark.start, "return_value", run)
     monkeypatch.setattr(spark.local_session, "return_value", session)
+    no_answers = pd.DataFrame({name: [] for name, _ in ANSWER_SCHEMA})
+    monkeypatch.setattr(pd, "read_parquet", lambda _: no_answers)
     return {"ss": ss, "spark": session, "run": run}
 
 

@@ -1,4 +1,9 @@
+import json
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -26,9 +31,11 @@ from streamshed.bench.elastic_calibration import calibration_figures
 from streamshed.bench.elastic_sizes import WAYS
 from streamshed.bench.ratios import interleaved
 from tests.unit.bench import test_burst, test_elastic, test_joins, test_simulate, test_throughput, test_windows
-from tests.unit.documentation import first_names, named, page
+from tests.unit.documentation import ROOT, Page, expanded, first_names, named, page
 
 PAGE = page("docs/benchmarks.md")
+MEANINGS = page("docs/benchmark_figures.md")
+SCRIPT = ROOT / "scripts/benchmark_table.py"
 
 
 def burst_figures() -> set[str]:
@@ -150,12 +157,44 @@ FIGURES = {
 }
 
 
+def table_script(*arguments: str | Path) -> int:
+    return subprocess.run([sys.executable, SCRIPT, *arguments], check=False).returncode
+
+
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_figure_of_a_benchmark(name: str) -> None:
-    assert set(first_names(PAGE.table(name))) == FIGURES[name]
+    shown = [figure for short in first_names(MEANINGS.table(name)) for figure in expanded(short)]
+    assert sorted(shown) == sorted(FIGURES[name])
+
+
+def test_every_benchmark_has_a_section_and_results() -> None:
+    assert set(BENCHMARKS) <= PAGE.anchors
+    assert {row[0].split(" ")[0] for row in PAGE.table("Results") if row[0]} == set(BENCHMARKS)
 
 
 def test_every_figure_among_the_results() -> None:
-    shown = {figure for row in PAGE.table("Results") for figure in named(row[1])}
-    assert shown
-    assert shown <= set.union(*FIGURES.values())
+    benchmark = ""
+    for row in PAGE.table("Results"):
+        benchmark = row[0].split(" ")[0] or benchmark
+        assert set(named(row[1])) <= FIGURES[benchmark]
+
+
+def test_the_results_are_those_of_the_files() -> None:
+    assert table_script("--check") == 0
+
+
+def test_a_run_takes_the_place_of_earlier_ones(tmp_path: Path) -> None:
+    runs, shown = tmp_path / "runs", tmp_path / "page.md"
+    shutil.copytree(ROOT / "docs/benchmarks", runs)
+    shutil.copy(PAGE.path, shown)
+    report = {"benchmark": "overhead", "quick": False, "cluster": False, "commit": "0123456789"}
+    figures = {"throughput_ratio": 0.9, "throughput_ratio_low": 0.875, "throughput_ratio_high": 0.99}
+    (tmp_path / "overhead.json").write_text(json.dumps(report | {"figures": figures}))
+    assert table_script("--add", tmp_path / "overhead.json", "--machine", "B", "--page", shown, "--runs", runs) == 0
+    rows = [row for row in Page(shown).table("Results") if row[5] == "0123456"]
+    assert [row[1:5] for row in rows] == [
+        ["`throughput_ratio`", "0.9", "≥ 0.95: **not met**", "B"],
+        ["`throughput_ratio_low`", "0.875", "", "B"],
+        ["`throughput_ratio_high`", "0.99", "≥ 0.98", "B"],
+    ]
+    assert len(Page(shown).table("Results")) == len(PAGE.table("Results"))

@@ -19,9 +19,7 @@ def tried(*queries: Query) -> tuple[DearSql, ...]:
 
 
 def test_what_only_compares_and_reckons_is_not_tried() -> None:
-    cheap = TICKS.filter(
-        "value >= 0 AND value IN (1, 2) AND pmod(value, 3) = 1 AND hour(timestamp) < 9 AND upper(CAST(value AS STRING)) LIKE '7%'"
-    )
+    cheap = TICKS.filter("value >= 0 AND value IN (1, 2) AND pmod(value, 3) = 1 AND hour(timestamp) < 9")
     cheap = cheap.map(half="CASE WHEN value > 3 THEN value / 2 END")
     asked = cheap.window("10 seconds").by("half").agg(total="sum(CAST(value AS DOUBLE) * 2)")
     assert tried(asked.query("cheap")) == ()

@@ -69,7 +69,7 @@ class Feed:
     Attributes:
         definition_id: Where its partials are found in state.
         aggregate: What it aggregates.
-        outputs: Its values, in order.
+        outputs: Its values and the parts of those that arithmetic yields, in order.
         key_types: Types of its keys, in order.
         value_types: Of its values.
         takers: By the bit that stands for them, the aggregates over its answers, and the queries that rest on these.

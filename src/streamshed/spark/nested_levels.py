@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 from streamshed.answering.answer_schema import ANSWER
 from streamshed.answering.output import Output
 from streamshed.network.aggregate import AggregateKind
+from streamshed.network.derivation import Derivation
 from streamshed.network.grouping import Aggregate
 from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.network.query import Query
@@ -235,7 +236,10 @@ def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Leve
         aggregate=aggregate,
         outputs=tuple(slot_output(slot, types) for slot in in_order),
         key_types=tuple(types[sql] for sql in in_order[0].keys),
-        value_types=tuple(_value_type(slot, types) for slot in in_order),
+        value_types=tuple(
+            T.DoubleType() if isinstance(answer, Derivation) else _value_type(own[name], types)
+            for name, answer in aggregate.aggregates
+        ),
         takers=takers,
     )
 

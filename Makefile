@@ -8,7 +8,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_SUBMIT_ARGS
 
 BIN := .venv/bin
-PURE_TESTS := src/streamshed tests --ignore=tests/spark
+PURE_TESTS := src/streamshed benchmarks/streamshed_bench tests --ignore=tests/spark
 SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
 # A thorough run of these measures times, and has the machine to itself.
@@ -70,5 +70,5 @@ lock: ## renew the lock files from pyproject.toml (needs uv)
 
 clean: ## remove the environment, caches and outputs
 	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis out build dist
-	rm -rf spark-warehouse artifacts metastore_db derby.log src/*.egg-info
-	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf spark-warehouse artifacts metastore_db derby.log src/*.egg-info benchmarks/*.egg-info benchmarks/build
+	find src benchmarks tests -type d -name __pycache__ -prune -exec rm -rf {} +

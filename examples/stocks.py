@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import streamshed as ss
-from streamshed.network.stream import Stream
+from streamshed.network.model.stream import Stream
 from streamshed.spark import local_session, parquet_sink
 
 SYMBOLS = ("IBM", "SUN", "DEC", "HP")

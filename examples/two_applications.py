@@ -29,7 +29,7 @@ from typing import Any
 import pandas as pd
 
 import streamshed as ss
-from streamshed.network.feed import Feed
+from streamshed.network.run.feed import Feed
 from streamshed.spark import each_micro_batch, local_session
 from streamshed.statistics.load_prior import LoadPrior
 

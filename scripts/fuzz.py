@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.odd_calls import odd_call
 from tests.odd_documents import EXAMPLES, document_fault, odd_document
-from tests.unit.network.test_validation_of_anything import DOCUMENT
+from tests.unit.network.document.test_validation_of_anything import DOCUMENT
 
 _SHOWN = 300
 

@@ -25,7 +25,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COPIED = ("src", "tests", "examples", "docs", "scripts", "pyproject.toml", "Makefile", "README.md", "CHANGELOG.md")
+COPIED = (
+    "src",
+    "benchmarks",
+    "tests",
+    "examples",
+    "docs",
+    "scripts",
+    "pyproject.toml",
+    "Makefile",
+    "README.md",
+    "CHANGELOG.md",
+)
 LONGEST_SECONDS = 900
 """Tests that take longer have found the fault: something does not end any more."""
 
@@ -82,7 +93,7 @@ def copied(target: Path) -> None:
 def run_tests(tree: Path, tests: tuple[str, ...]) -> str | None:
     """Run tests on a copy; returns the first that failed, or that they did not end; None where all passed."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree / "benchmarks")])}
     try:
         ended = subprocess.run(
             command, cwd=tree, env=environment, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Creates .venv with exactly the locked packages and streamshed itself (editable). Does nothing when up to date.
+# Creates .venv with exactly the locked packages, streamshed itself and its benchmarks (editable). Does nothing when up to date.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,7 +20,7 @@ packages_key() {
 
 project_key() {
     packages_key
-    cksum pyproject.toml
+    cksum pyproject.toml benchmarks/pyproject.toml
 }
 
 is_current() {
@@ -55,7 +55,7 @@ install_packages() {
 }
 
 install_project() {
-    .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+    .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable benchmarks
 }
 
 bash scripts/ensure-java.sh

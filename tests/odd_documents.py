@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from streamshed.errors import StreamshedError
-from streamshed.network.document import parse_network
-from streamshed.network.yaml_text import read_yaml, write_yaml
+from streamshed.network.document.document import parse_network
+from streamshed.network.document.yaml_text import read_yaml, write_yaml
 from tests.odd_calls import MOST_SAID
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

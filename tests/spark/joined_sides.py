@@ -10,10 +10,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.network.join_condition import pairs_where
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.node import Node
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.node import Node
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.join_condition import pairs_where
 
 QUERIES = ("pairs", "plain", "both", "nested")
 """What is asked of joins."""

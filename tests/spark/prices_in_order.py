@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import duckdb
 import pyarrow as pa
 
-from streamshed.network.aggregate import AggregateCall, user_aggregate
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.aggregate import AggregateCall, user_aggregate
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.in_order import InOrder, Merges
 

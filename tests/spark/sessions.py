@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from streamshed.spark.session import START_SETTINGS
+from streamshed.spark.cluster.session import START_SETTINGS
 
 _ROOT = Path(__file__).parents[2]
 _FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")

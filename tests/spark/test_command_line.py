@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 from tests.spark.sessions import QUICK_JAVA
 from tests.thoroughness import thorough
 

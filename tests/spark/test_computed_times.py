@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
 from streamshed.spark import answers
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.spark.session import LOCAL_CHECKPOINT_SETTINGS, QUERY_SETTINGS, settings_for_queries
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.spark.cluster.session import LOCAL_CHECKPOINT_SETTINGS, QUERY_SETTINGS, settings_for_queries
 from tests.spark.files import timed_values, write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
 

@@ -5,10 +5,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.network import network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.spark.session import require_settings
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.spark.cluster.session import require_settings
 
 
 def test_a_query_runs(spark: SparkSession) -> None:

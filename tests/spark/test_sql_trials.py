@@ -12,13 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.network.network import network
-from streamshed.network.node import Node
-from streamshed.network.sources import folder, rate
-from streamshed.network.stream import parse_json, stream
+from streamshed.network.model.network import network
+from streamshed.network.model.node import Node
+from streamshed.network.model.sources import folder, rate
+from streamshed.network.model.stream import parse_json, stream
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark import sql_trials
-from streamshed.spark.sql_trials import sql_costs
+from streamshed.spark.loop import sql_trials
+from streamshed.spark.loop.sql_trials import sql_costs
 from streamshed.statistics.sql_cost import SqlCost
 from tests.spark.event_times import at
 

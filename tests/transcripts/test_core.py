@@ -6,13 +6,13 @@ from collections import defaultdict
 
 import pytest
 
-from streamshed.answering.answer_schema import ANSWER, GAP
-from streamshed.answering.answering import Answering
-from streamshed.answering.dropped_windows import DroppedWindows
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.network.aggregate import AggregateKind
-from streamshed.planning.window_drop.runs import runs_of
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.answer_schema import ANSWER, GAP
+from streamshed.answering.table.dropped_windows import DroppedWindows
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.planning.window_drop.windows.runs import runs_of
 from tests.transcripts.transcript import SECOND, STEPS, Transcript, transcripts
 from tests.unit.answering.partials import kept, partials
 

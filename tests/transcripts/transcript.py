@@ -29,8 +29,8 @@ from typing import Any
 
 import yaml
 
-from streamshed.network.duration import parse_duration
-from streamshed.network.window import WindowSpecification
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.network.words.duration import parse_duration
 
 FOLDER = Path(__file__).parent
 STEPS, STEP_SECONDS = 8, 10

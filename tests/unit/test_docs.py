@@ -7,20 +7,20 @@ import click
 import pytest
 
 from streamshed import errors
-from streamshed.answering.answer_schema import ANSWER_SCHEMA, KINDS
-from streamshed.bench import BENCHMARKS
-from streamshed.cli.exit_code import ExitCode
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, KINDS
 from streamshed.cli.main import cli
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.control.journal import JournalEntry
-from streamshed.planning.plan import Remedy
-from streamshed.planning.policies import POLICIES
-from streamshed.planning.work_shares import CATCHING_UP, REASONS, SPARED
-from streamshed.spark import sinks
-from streamshed.spark.journal_row import journal_row
+from streamshed.planning.plan.plan import Remedy
+from streamshed.planning.plan.policies import POLICIES
+from streamshed.planning.plan.work_shares import CATCHING_UP, REASONS, SPARED
+from streamshed.spark.checkpoint.state_layout import FAMILIES
+from streamshed.spark.loop.journal_row import journal_row
+from streamshed.spark.loop.run_status import JoinStatus, QueryStatus, RunStatus
 from streamshed.spark.run import Run, start
-from streamshed.spark.run_status import JoinStatus, QueryStatus, RunStatus
-from streamshed.spark.state_layout import FAMILIES
+from streamshed.spark.sinks import sinks
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed_bench import BENCHMARKS
 from tests.unit.documentation import ROOT, first_names, named, page, tables
 
 ANSWERS, RUNNING, JOURNAL = (page(f"docs/{name}.md") for name in ("answers", "running", "journal"))
@@ -129,12 +129,14 @@ def test_every_clamp_of_the_guard() -> None:
     assert set(first_names(JOURNAL.table("The guard"))) == clamps
 
 
-@pytest.mark.parametrize("name", sorted(cli.commands))
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
 def test_every_command_and_its_options(name: str) -> None:
     documented = {option for names in first_names(CLI.table(name)) for option in names.split("/")}
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
     options = {
         flag
-        for parameter in cli.commands[name].params
+        for parameter in command.params
         if isinstance(parameter, click.Option)
         for flag in (*parameter.opts, *parameter.secondary_opts)
     }

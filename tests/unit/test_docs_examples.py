@@ -9,7 +9,7 @@ import pytest
 
 import streamshed as ss
 from streamshed import spark
-from streamshed.answering.answer_schema import ANSWER_SCHEMA
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA
 from streamshed.cli.main import cli
 from streamshed.spark.run import Run
 from tests.unit.documentation import ROOT, Page, first_names, page, pages, tables
@@ -71,7 +71,8 @@ def test_the_commands_shown_exist(shown: Page) -> None:
             assert {argument for argument in arguments if "=" not in argument} <= set(targets)
         elif program == "streamshed":
             name, *options = arguments
-            command = cli.commands[name]
+            command = cli.get_command(click.Context(cli), name)
+            assert command is not None
             command.make_context(name, options, parent=click.Context(cli))
 
 
@@ -108,4 +109,4 @@ def _leads_somewhere(shown: Page, link: str) -> bool:
 
 
 def _is_there(path: str) -> bool:
-    return any((ROOT / below / path).exists() for below in ("", "src/streamshed", "tests"))
+    return any((ROOT / below / path).exists() for below in ("", "src/streamshed", "benchmarks", "tests"))

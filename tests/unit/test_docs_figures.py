@@ -7,30 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.bench import (
-    BENCHMARKS,
-    accuracy,
-    burst,
-    counted_rows,
-    elastic,
-    large_values,
-    overhead,
-    planning,
-    prediction,
-    sampled_totals,
-    simulate,
-    throughput,
-    windows,
-)
-from streamshed.bench.accuracy_figures import Errors
-from streamshed.bench.burst_sizes import FULL
-from streamshed.bench.coverage_figures import CONFIDENCES, Judged
-from streamshed.bench.coverage_figures import figures_of as figures_of_coverage
-from streamshed.bench.dear_operators import DEAR_OPERATORS
-from streamshed.bench.elastic_calibration import calibration_figures
-from streamshed.bench.elastic_sizes import WAYS
-from streamshed.bench.ratios import interleaved
-from tests.unit.bench import test_burst, test_elastic, test_joins, test_simulate, test_throughput, test_windows
+from streamshed_bench import BENCHMARKS
+from streamshed_bench.inputs.dear_operators import DEAR_OPERATORS
+from streamshed_bench.runs.burst_sizes import FULL
+from streamshed_bench.runs.ratios import interleaved
+from streamshed_bench.samples import accuracy, counted_rows, large_values, sampled_totals
+from streamshed_bench.samples.accuracy_figures import Errors
+from streamshed_bench.samples.coverage_figures import CONFIDENCES, Judged
+from streamshed_bench.samples.coverage_figures import figures_of as figures_of_coverage
+from streamshed_bench.speed import burst, overhead, planning, throughput
+from streamshed_bench.windows import prediction, windows
+from streamshed_bench.workers import elastic, simulate
+from streamshed_bench.workers.elastic_calibration import calibration_figures
+from streamshed_bench.workers.elastic_sizes import WAYS
+from tests.unit.bench.joins import test_joins
+from tests.unit.bench.speed import test_burst, test_throughput
+from tests.unit.bench.windows import test_windows
+from tests.unit.bench.workers import test_elastic, test_simulate
 from tests.unit.documentation import ROOT, Page, expanded, first_names, named, page
 
 PAGE = page("docs/benchmarks.md")

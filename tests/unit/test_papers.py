@@ -41,8 +41,8 @@ class Claim:
 
 
 ORACLES = {
-    "planning/window_drop/arrangement.py": "bounds of the paper that a tighter form, which runs use, is held against",
-    "planning/window_drop/window_count.py": "the paper's share of rows that is left, likewise",
+    "tests/oracles/arrangement.py": "bounds of the paper that a tighter form, which runs use, is held against",
+    "tests/oracles/window_count.py": "the paper's share of rows that is left, likewise",
 }
 """What only tests use, and why it is there."""
 
@@ -68,7 +68,7 @@ NAMES = sorted(
 
 def test_there_are_claims() -> None:
     assert len(FILES) > 50
-    assert ("planning/least_error.py", "equal_error_rates") in NAMES
+    assert ("planning/rates/least_error.py", "equal_error_rates") in NAMES
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -90,8 +90,8 @@ def test_what_is_named_has_a_caller(file: str, name: str) -> None:
 
 def test_what_nobody_calls_is_found() -> None:
     """Of oracles that only tests use."""
-    module = CODE.module("planning/window_drop/arrangement.py")
+    module = CODE.module("tests/oracles/arrangement.py")
     assert module is not None
     assert module.name not in CODE.reached
     assert not CODE.has_caller(module, "fan_out")
-    assert CODE.has_caller(CODE.modules["streamshed.planning.placement"], "edge_rates")
+    assert CODE.has_caller(CODE.modules["streamshed.planning.place.placement"], "edge_rates")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
-from streamshed.network.policy_names import POLICY_NAMES
+from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER
+from streamshed.network.words.policy_names import POLICY_NAMES
 
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
@@ -49,10 +49,10 @@ def explain(
     from streamshed.cli.run_overrides import overridden
     from streamshed.cli.told_costs import workers_by
     from streamshed.dashboard.explained_network import ExplainedNetwork
-    from streamshed.network.document import load_network
-    from streamshed.planning.budget import deadline_for
-    from streamshed.planning.explanation import explain as planned
-    from streamshed.planning.hoeffding import HoeffdingSettings
+    from streamshed.network.document.document import load_network
+    from streamshed.planning.explain.explanation import explain as planned
+    from streamshed.planning.plan.budget import deadline_for
+    from streamshed.planning.rates.hoeffding import HoeffdingSettings
 
     document = load_network(file)
     given = {"trigger_microseconds": trigger, "latency_microseconds": latency, **options}

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from streamshed.cli.progress import progress_of
+from streamshed.cli.terminal.progress import progress_of
 from streamshed.dashboard.wording import count_text, seconds_text
 from streamshed.traces.feed import Feeder, FeedReport
 from streamshed.traces.manifest import StagedFeed

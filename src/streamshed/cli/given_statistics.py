@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streamshed.cli.group import show_note
+from streamshed.cli.terminal.group import show_note
 from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
-from streamshed.network.network import QueryNetwork
-from streamshed.network.run_settings import RunSettings
-from streamshed.planning.network_load import strangers
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.run_settings import RunSettings
+from streamshed.planning.load.network_load import strangers
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics

@@ -3,15 +3,14 @@
 import click
 
 from streamshed import __version__
-from streamshed.cli.bench import bench
 from streamshed.cli.demo.command import demo
 from streamshed.cli.explain import explain
-from streamshed.cli.group import CommandGroup
 from streamshed.cli.predict import predict
 from streamshed.cli.profile import profile
 from streamshed.cli.replay import replay
 from streamshed.cli.run import run
 from streamshed.cli.simulate import simulate
+from streamshed.cli.terminal.group import CommandGroup
 from streamshed.cli.validate import validate
 
 
@@ -27,7 +26,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, predict, replay, simulate, bench):
+for command in (demo, validate, explain, profile, run, predict, replay, simulate):
     cli.add_command(command)
 
 

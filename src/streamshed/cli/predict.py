@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD, PREDICTION_METHODS
+from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, PREDICTION_METHODS
 
 
 @click.command(short_help="Predict what windows that were dropped would have been answered.")
@@ -31,7 +31,7 @@ def predict(
     Nothing runs, and neither Spark nor Java is needed.
     """
     from streamshed.cli.predicted_gaps import predicted_gaps
-    from streamshed.network.document import load_network
+    from streamshed.network.document.document import load_network
 
     network_predictions = predicted_gaps(
         load_network(file), file=file, answers=answers, queries=queries, method=method, out=out

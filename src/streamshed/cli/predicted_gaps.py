@@ -9,17 +9,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.answering.answer_schema import ANSWER, GAP, arrow_schema
-from streamshed.answering.predicted_answers import gaps_in, own_windows, predicted_answers
-from streamshed.answering.predicted_query import PredictedQuery, all_predicted
+from streamshed.answering.predict.predicted_answers import gaps_in, own_windows, predicted_answers
+from streamshed.answering.predict.predicted_query import PredictedQuery, all_predicted
+from streamshed.answering.table.answer_schema import ANSWER, GAP, arrow_schema
 from streamshed.dashboard.predicted_network import PredictedGaps, PredictedNetwork
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.document import NetworkDocument
-from streamshed.network.network import QueryNetwork
-from streamshed.network.query import AnswerMode
-from streamshed.network.run_settings import ParquetSink
-from streamshed.spark.predictions_file import check_file, write_file
-from streamshed.spark.sink_answers import SinkAnswers
+from streamshed.network.document.document import NetworkDocument
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import AnswerMode
+from streamshed.network.run.run_settings import ParquetSink
+from streamshed.spark.sinks.predictions_file import check_file, write_file
+from streamshed.spark.sinks.sink_answers import SinkAnswers
 
 Counts = Counter[tuple[str, str]]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamshed.cli.consoles import waiting
-from streamshed.cli.parameters import DURATION
+from streamshed.cli.terminal.consoles import waiting
+from streamshed.cli.terminal.parameters import DURATION
 from streamshed.errors import SinkUnavailableError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
     from streamshed.cli.given_statistics import note_unsure_costs
     from streamshed.cli.profiled_document import in_several_micro_batches
     from streamshed.cli.spark_session import session
-    from streamshed.network.document import load_network
+    from streamshed.network.document.document import load_network
 
     load_network(file)
     with session(f"streamshed profile {file.name}", cores=cores, memory=memory) as spark:

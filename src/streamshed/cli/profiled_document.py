@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streamshed.network.document import NetworkDocument, network_to_document, parse_network
-from streamshed.network.sources import FileFormat, FolderSource
-from streamshed.network.yaml_text import read_yaml, write_yaml
+from streamshed.network.document.document import NetworkDocument, network_to_document, parse_network
+from streamshed.network.document.yaml_text import read_yaml, write_yaml
+from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.traces.pieces import PIECES, cut, recorded_files
 
 

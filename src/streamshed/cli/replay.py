@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.group import show_note
-from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.group import show_note
+from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
     from streamshed.cli.replay_plan import ReplayPlan

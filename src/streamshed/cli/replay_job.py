@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from streamshed.cli.consoles import waiting
 from streamshed.cli.replay_plan import ReplayPlan, ReplayRequest, plan_replay
 from streamshed.cli.staging import StagingJob
+from streamshed.cli.terminal.consoles import waiting
 from streamshed.traces.errors import InvalidReplayError
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.repeat import Pacing

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.parameters import BYTE_SIZE, DURATION, SINK, WORKERS
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.parameters import BYTE_SIZE, DURATION, SINK, WORKERS
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES
-from streamshed.network.policy_names import POLICY_NAMES
+from streamshed.network.words.policy_names import POLICY_NAMES
 
 
 @click.command(short_help="Run a network document until it is stopped.")

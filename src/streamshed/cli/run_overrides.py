@@ -6,10 +6,10 @@ from typing import Any
 
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
-from streamshed.network.byte_size import format_byte_size
-from streamshed.network.duration import format_duration
-from streamshed.network.prediction_settings import PredictionSettings
-from streamshed.network.run_settings import RunSettings
+from streamshed.network.run.prediction_settings import PredictionSettings
+from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.words.byte_size import format_byte_size
+from streamshed.network.words.duration import format_duration
 
 
 def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:

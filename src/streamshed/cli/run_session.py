@@ -10,31 +10,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
-from streamshed.answering.predicted_query import predicted_in_runs
-from streamshed.cli.consoles import message_console, waiting
-from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.failure import RunFailedError, failure_text
+from streamshed.answering.predict.predicted_query import predicted_in_runs
 from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.cli.spark_session import session
-from streamshed.cli.stopping import Stopping
+from streamshed.cli.terminal.consoles import message_console, waiting
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.failure import RunFailedError, failure_text
+from streamshed.cli.terminal.stopping import Stopping
 from streamshed.cli.told_costs import prior_by
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
-from streamshed.network.document import document_text, parse_network
-from streamshed.network.duration import format_duration
-from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
-from streamshed.network.source_folder import require_folder
+from streamshed.network.document.document import document_text, parse_network
+from streamshed.network.model.source_folder import require_folder
+from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
+from streamshed.network.words.duration import format_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamshed.dashboard.run_history import RunHistory
-    from streamshed.network.document import NetworkDocument
-    from streamshed.network.network import QueryNetwork
-    from streamshed.spark.sinks import Sink
+    from streamshed.network.document.document import NetworkDocument
+    from streamshed.network.model.network import QueryNetwork
+    from streamshed.spark.sinks.sinks import Sink
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ def run_document(request: RunRequest) -> ExitCode:
         session(name, cores=place.cores, memory=place.memory, master=place.master) as spark,
         _checkpoint(settings) as checkpoint,
     ):
-        from streamshed.spark.expression_checker import parser_of
+        from streamshed.spark.operators.expression_checker import parser_of
 
         document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
         return _run(document, settings, request, spark=spark, checkpoint=checkpoint)

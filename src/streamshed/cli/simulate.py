@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER, THRESHOLDS, WORKERS
+from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER, THRESHOLDS, WORKERS
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES, DEFAULT_CONTROLLER
 from streamshed.elasticity.thresholds import Thresholds
 
@@ -77,10 +77,10 @@ def simulate(
     A worker is the machine that the statistics are of. Nothing runs, and neither Spark nor Java is needed.
     """
     from streamshed.cli.given_statistics import file_of, statistics_for
-    from streamshed.cli.group import show_note
-    from streamshed.cli.progress import progress_of
     from streamshed.cli.simulation import SimulationRequest, simulated
-    from streamshed.network.document import load_network
+    from streamshed.cli.terminal.group import show_note
+    from streamshed.cli.terminal.progress import progress_of
+    from streamshed.network.document.document import load_network
 
     document = load_network(file)
     statistics_file = file_of(document.run, statistics)

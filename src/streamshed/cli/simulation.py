@@ -15,8 +15,8 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidStatisticsError
-from streamshed.network.document import NetworkDocument
-from streamshed.network.run_settings import RunSettings
+from streamshed.network.document.document import NetworkDocument
+from streamshed.network.run.run_settings import RunSettings
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import network_costs, prior_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamshed.cli.consoles import waiting
+from streamshed.cli.terminal.consoles import waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,8 +30,8 @@ def session(name: str, *, cores: int | None, memory: str, master: str | None = N
         ClusterUnavailableError: The cluster's master cannot be reached, or does not take the application.
     """
     from streamshed.spark import local_session
-    from streamshed.spark.cluster_master import require_master
-    from streamshed.spark.java_process import start_quietly
+    from streamshed.spark.cluster.cluster_master import require_master
+    from streamshed.spark.cluster.java_process import start_quietly
 
     if master is not None:
         # Before Java starts, which takes a second for nothing.

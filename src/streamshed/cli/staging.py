@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from streamshed.cli.progress import ShowProgress, progress_of
+from streamshed.cli.terminal.progress import ShowProgress, progress_of
 from streamshed.dashboard.wording import count_text
 from streamshed.traces.load_profile import LoadProfile, constant_load
 from streamshed.traces.manifest import StagedFeed

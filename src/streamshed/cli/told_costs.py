@@ -5,8 +5,8 @@ from __future__ import annotations
 from streamshed.control.first_workers import first_workers, known_work
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork
-from streamshed.network.run_settings import RunSettings
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.run_settings import RunSettings
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamshed.cli.consoles import waiting
-from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.group import show_note
-from streamshed.cli.problem_lines import problem_lines, problem_object
+from streamshed.cli.terminal.consoles import waiting
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.group import show_note
+from streamshed.cli.terminal.problem_lines import problem_lines, problem_object
 from streamshed.errors import DocumentProblem, InvalidDocumentError, JavaUnavailableError, SourceUnavailableError
 
 if TYPE_CHECKING:
-    from streamshed.network.document_reader import NetworkDocument
-    from streamshed.network.document_sql import ExpressionChecker
+    from streamshed.network.document.document_reader import NetworkDocument
+    from streamshed.network.document.document_sql import ExpressionChecker
 
 
 @click.command(short_help="Report all problems of a network document.")
@@ -30,7 +30,7 @@ def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
     SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs. Folders of streams that
     are not on this machine are named; the document is valid all the same.
     """
-    from streamshed.network.document import document_text, parse_network
+    from streamshed.network.document.document import document_text, parse_network
 
     document: NetworkDocument | None = None
     problems: tuple[DocumentProblem, ...] = ()
@@ -56,7 +56,7 @@ def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
 
 def _spark_parser(stack: ExitStack) -> ExpressionChecker | None:
     """Start Spark's parser; where there is no Java, say so and do without."""
-    from streamshed.spark.expression_checker import started_parser
+    from streamshed.spark.operators.expression_checker import started_parser
 
     try:
         with waiting("starting Spark's parser"):
@@ -84,7 +84,7 @@ def _report(
 
 def _unavailable(document: NetworkDocument) -> dict[str, str]:
     """What is the matter with folders of this machine, by stream."""
-    from streamshed.network.source_folder import require_folder
+    from streamshed.network.model.source_folder import require_folder
 
     problems = {}
     for stream in document.network.all_streams:

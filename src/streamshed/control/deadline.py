@@ -2,7 +2,7 @@
 
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import Allotment
-from streamshed.planning.budget import Budget
+from streamshed.planning.plan.budget import Budget
 
 SHORTEST_SHARE = 0.5
 """A deadline is shortened to this share at most; if that does not meet the latency goal, nothing does."""

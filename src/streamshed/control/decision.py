@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from streamshed.control.guard import Clamp
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
-from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.query_rates import SizedRate
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
-from streamshed.planning.work_codes import work_shares
+from streamshed.planning.plan.plan import SheddingPlan
+from streamshed.planning.plan.query_rates import SizedRate
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.tree.work_codes import work_shares
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.statistics.speedup import check_speedup
 
 

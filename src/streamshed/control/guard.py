@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.budget import Budget
-from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.pricing import with_work_codes
-from streamshed.planning.quantization import SMALLEST, WHOLE, code_of
-from streamshed.planning.scalability import least_shares
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.plan import SheddingPlan
+from streamshed.planning.plan.pricing import with_work_codes
+from streamshed.planning.tree.quantization import SMALLEST, WHOLE, code_of
+from streamshed.planning.tree.scalability import least_shares
 from streamshed.statistics.forecast import Statistics
 
 DEEPEST_CUT = 10.0

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from streamshed.planning.budget import Budget
-from streamshed.planning.plan import Remedy, SheddingPlan
-from streamshed.planning.pricing import with_work_codes
-from streamshed.planning.quantization import WHOLE
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.plan import Remedy, SheddingPlan
+from streamshed.planning.plan.pricing import with_work_codes
+from streamshed.planning.tree.quantization import WHOLE
 from streamshed.statistics.forecast import Statistics
 
 

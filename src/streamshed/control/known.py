@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
-from streamshed.network.network import QueryNetwork
-from streamshed.network.operators import Apply
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.operators import Apply
+from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 

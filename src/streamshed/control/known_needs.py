@@ -8,8 +8,8 @@ from typing import Any
 
 from streamshed.control.needs import Interval, InvalidNeedsError, NetworkNeeds, StreamNeeds, common_intervals
 from streamshed.errors import near_miss
-from streamshed.network.feed import Feed
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
+from streamshed.network.run.feed import Feed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import OwnTime, SharedTime
 from streamshed.control.state import ControlState
 from streamshed.control.steps import decide, learn
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.kept_work import KeptWork
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.plan.kept_work import KeptWork
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.sql_cost import SqlCost

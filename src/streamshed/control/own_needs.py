@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from streamshed.control.decision import Decision
 from streamshed.control.needs import Interval, NetworkNeeds, StreamNeeds, common_intervals
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 

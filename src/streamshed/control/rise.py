@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from streamshed.planning.budget import Budget
-from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.pricing import with_work_codes
-from streamshed.planning.quantization import STEPS_PER_DECADE, WHOLE, code_of
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.plan import SheddingPlan
+from streamshed.planning.plan.pricing import with_work_codes
+from streamshed.planning.tree.quantization import STEPS_PER_DECADE, WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 

@@ -8,11 +8,11 @@ from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
 from streamshed.control.shed_rule import ShedRule
 from streamshed.errors import near_miss
-from streamshed.network.policy_names import DEFAULT_POLICY
-from streamshed.planning.budget import deadline_for
-from streamshed.planning.hoeffding import HoeffdingSettings
-from streamshed.planning.policies import Policy, policy_named
-from streamshed.planning.rate_policies import HOEFFDING
+from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.planning.plan.budget import deadline_for
+from streamshed.planning.plan.policies import Policy, policy_named
+from streamshed.planning.rates.hoeffding import HoeffdingSettings
+from streamshed.planning.rates.rate_policies import HOEFFDING
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamshed.control.settings import ControlSettings
-from streamshed.planning.budget import LASTING_SHARE
-from streamshed.planning.clock_work import ClockWork, seconds_of_clocks
-from streamshed.planning.rate_policies import rate_policy_named
+from streamshed.planning.explain.clock_work import ClockWork, seconds_of_clocks
+from streamshed.planning.plan.budget import LASTING_SHARE
+from streamshed.planning.rates.rate_policies import rate_policy_named
 
 LEAST_SHARE = 0.1
 """No clock is left less than this share of an even part of the time, whatever the others cannot save."""
@@ -49,8 +49,8 @@ class SharedTime:
     Example:
         The other clock is idle, so that nearly all of the time is there.
 
-        >>> from streamshed.planning.demand import Demand
-        >>> from streamshed.planning.work_tree import WorkNode, WorkTree
+        >>> from streamshed.planning.tree.demand import Demand
+        >>> from streamshed.planning.tree.work_tree import WorkNode, WorkTree
         >>> def work(name: str, seconds: float) -> ClockWork:
         ...     tree = WorkTree((WorkNode(name=name, parent=None, seconds=seconds, query=0),))
         ...     asked = [Demand(query=name, coefficient=0.01)]

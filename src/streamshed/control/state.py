@@ -12,9 +12,9 @@ from streamshed.control.hysteresis import Hysteresis
 from streamshed.control.known_needs import KnownNeeds
 from streamshed.control.regulator import Regulator
 from streamshed.control.settings import ControlSettings
-from streamshed.planning.plan import Remedy, SheddingPlan
-from streamshed.planning.query_rates import SizedRate
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.planning.plan.plan import Remedy, SheddingPlan
+from streamshed.planning.plan.query_rates import SizedRate
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.statistics.arrivals import Arrivals
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.load_model import LoadModel

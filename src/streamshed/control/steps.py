@@ -14,23 +14,23 @@ from streamshed.control.rise import limited
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import Allotment, OwnTime
 from streamshed.control.state import ControlState
-from streamshed.network.byte_size import rounded_byte_size
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.budget import LASTING_SHARE
-from streamshed.planning.clock_work import ClockWork
-from streamshed.planning.coming_work import ComingWork
-from streamshed.planning.kept_work import KeptWork
-from streamshed.planning.plan import SheddingPlan
-from streamshed.planning.quantization import WHOLE
-from streamshed.planning.query_rates import QueryRates
-from streamshed.planning.window_drop.decisions import still_dropped
-from streamshed.planning.window_drop.not_needed import unneeded_rows
-from streamshed.planning.window_drop.provenance import NeededRows
-from streamshed.planning.window_drop.retention import needed_share
-from streamshed.planning.window_drop.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
-from streamshed.planning.window_drop.window_drops import NOTHING_DROPPED, WindowDrops
-from streamshed.planning.work_shares import plan_work_shares
-from streamshed.planning.work_tree import WorkTree
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.words.byte_size import rounded_byte_size
+from streamshed.planning.explain.clock_work import ClockWork
+from streamshed.planning.plan.budget import LASTING_SHARE
+from streamshed.planning.plan.coming_work import ComingWork
+from streamshed.planning.plan.kept_work import KeptWork
+from streamshed.planning.plan.plan import SheddingPlan
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.plan.work_shares import plan_work_shares
+from streamshed.planning.tree.quantization import WHOLE
+from streamshed.planning.tree.work_tree import WorkTree
+from streamshed.planning.window_drop.track.decisions import still_dropped
+from streamshed.planning.window_drop.track.not_needed import unneeded_rows
+from streamshed.planning.window_drop.track.retention import needed_share
+from streamshed.planning.window_drop.track.state_limit import NOTHING_HELD, TIGHT, Pressure, StateUse
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.windows.provenance import NeededRows
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured

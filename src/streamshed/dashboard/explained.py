@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from streamshed.dashboard.explained_join import joined_lines
 from streamshed.dashboard.wording import count_text, share_text
-from streamshed.network.gaps_by import GapsBy
-from streamshed.planning.explanation import Explanation, Outlook, Step
+from streamshed.network.terms.gap import GapsBy
+from streamshed.planning.explain.explained_steps import Step
+from streamshed.planning.explain.explanation import Explanation, Outlook
 
 
 def explained(explanation: Explanation) -> str:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamshed.dashboard.wording import count_text
-from streamshed.network.byte_size import format_byte_size
-from streamshed.network.duration import format_duration
-from streamshed.network.join_shedding import JoinMode
-from streamshed.planning.join_outlook import JoinOutlook
+from streamshed.network.terms.join_shedding import JoinMode
+from streamshed.network.words.byte_size import format_byte_size
+from streamshed.network.words.duration import format_duration
+from streamshed.planning.load.join_outlook import JoinOutlook
 
 
 def joined_lines(join: JoinOutlook) -> Iterator[str]:
     """Write what is to be expected of a join for a person.
 
     Example:
-        >>> from streamshed.network.network import network
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
-        >>> from streamshed.planning.join_outlook import join_outlooks
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.planning.load.join_outlook import join_outlooks
         >>> from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
         >>> pairs = calls.join(alerts.filter("value > 3"), on="value", within=("20 s", "5 s"), memory="512 MB")

@@ -10,15 +10,15 @@ from pathlib import Path
 from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.duration import parse_duration
-from streamshed.network.given import is_a, is_finite
-from streamshed.network.network import QueryNetwork
-from streamshed.network.policy_names import DEFAULT_POLICY
-from streamshed.network.prediction_settings import PredictionSettings
-from streamshed.network.run_settings import RunSettings
-from streamshed.planning.budget import deadline_for
-from streamshed.planning.explanation import Explanation, explain
-from streamshed.planning.hoeffding import HoeffdingSettings
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.prediction_settings import PredictionSettings
+from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.words.duration import parse_duration
+from streamshed.network.words.given import is_a, is_finite
+from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.planning.explain.explanation import Explanation, explain
+from streamshed.planning.plan.budget import deadline_for
+from streamshed.planning.rates.hoeffding import HoeffdingSettings
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -95,9 +95,9 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
         InvalidStatisticsError: No load is sustained, or every load is.
 
     Example:
-        >>> from streamshed.network.network import network
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total", max_error="10 % at 95 %")
         >>> found = explain_network(network(total), load=1.1)

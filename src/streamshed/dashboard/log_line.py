@@ -10,7 +10,7 @@ from streamshed.dashboard.run_history import RunHistory
 from streamshed.dashboard.wording import count_text, seconds_text, share_text
 
 if TYPE_CHECKING:
-    from streamshed.spark.run_status import QueryStatus
+    from streamshed.spark.loop.run_status import QueryStatus
 
 
 def log_line(history: RunHistory) -> str:

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from streamshed.dashboard.png import write_png
 from streamshed.dashboard.wording import count_text, share_text
-from streamshed.planning.explanation import Explanation, Step
+from streamshed.planning.explain.explained_steps import Step
+from streamshed.planning.explain.explanation import Explanation
 
 _LONGEST_LABEL = 44
 _ROW_INCHES, _COLUMN_INCHES = 0.42, 3.1

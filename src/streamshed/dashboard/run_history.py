@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streamshed.spark.run_status import QueryStatus, RunStatus
+    from streamshed.spark.loop.run_status import QueryStatus, RunStatus
 
 _REMEMBERED = 60
 

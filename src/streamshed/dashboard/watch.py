@@ -9,7 +9,7 @@ from streamshed.dashboard.run_history import RunHistory
 
 if TYPE_CHECKING:
     from streamshed.dashboard.views import View
-    from streamshed.spark.run_status import RunStatus
+    from streamshed.spark.loop.run_status import RunStatus
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 

@@ -1,7 +1,7 @@
 """Rows that are only counted, for queries below a user's function.
 
 A sample saves calls of the function; counting the rows that come to it costs little. Both are counted: all rows that
-come, and those in the sample. Their ratio corrects the answers of the sample, see `answering/known_rows.py`.
+come, and those in the sample. Their ratio corrects the answers of the sample, see `answering/estimate/known_rows.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
 
-from streamshed.network.aggregate import AggregateKind
-from streamshed.network.node import Node
-from streamshed.network.operators import Apply
-from streamshed.network.query import AnswerMode, Query
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Apply
+from streamshed.network.model.query import AnswerMode, Query
+from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.sharing.instructions import StreamProgram, Test
 from streamshed.sharing.probes import is_probe
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from streamshed.network.dropping import may_drop
-from streamshed.network.lookup import Lookup
-from streamshed.network.stream import Stream
+from streamshed.network.model.dropping import may_drop
+from streamshed.network.model.lookup import Lookup
+from streamshed.network.model.stream import Stream
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import inputs, mentioned
 from streamshed.sharing.network_work import StreamWork

@@ -7,7 +7,7 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 
-from streamshed.network.sql_syntax import Tree
+from streamshed.network.sql.sql_syntax import Tree
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
 

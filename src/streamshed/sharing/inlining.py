@@ -9,7 +9,7 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 
-from streamshed.network.sql_syntax import Tree
+from streamshed.network.sql.sql_syntax import Tree
 from streamshed.sharing.dimension import dimension
 from streamshed.sharing.instructions import Instruction, Test
 from streamshed.sharing.layers import inputs

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamshed.network.function import FunctionReference
-from streamshed.network.node import Node
-from streamshed.network.relation import Relation
-from streamshed.network.stream import Stream
+from streamshed.network.model.node import Node
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.function import FunctionReference
 
 
 @dataclass(frozen=True)

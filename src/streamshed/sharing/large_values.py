@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from streamshed.network.columns import declared_name
-from streamshed.network.network import QueryNetwork
-from streamshed.network.sources import FileFormat, FolderSource
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.model.stream import Stream
+from streamshed.network.words.columns import declared_name
 from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Intake
 from streamshed.sharing.network_work import StreamWork, stream_work

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamshed.network.foundation import chains
-from streamshed.network.grouping import Aggregate
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
-from streamshed.network.window import WindowSpecification
+from streamshed.network.model.foundation import chains
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.instructions import Place, StreamProgram
 from streamshed.sharing.network_work import AggregateSlot, aggregate_slots
 from streamshed.sharing.resolution import resolve_answers

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from streamshed.network.gaps_by import GapsBy
-from streamshed.network.grouping import Aggregate
-from streamshed.network.operators import Apply
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.operators import Apply
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.gap import GapsBy
 from streamshed.sharing.counted_rows import (
     ALWAYS,
     CountedRows,

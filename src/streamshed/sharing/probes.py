@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from streamshed.network.dropping import last_drop, may_drop
-from streamshed.network.node import Node
-from streamshed.network.operators import Apply
-from streamshed.network.query import Query
+from streamshed.network.model.dropping import last_drop, may_drop
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Apply
+from streamshed.network.model.query import Query
 from streamshed.sharing.instructions import StreamProgram, Test
 
 ONE_IN = 256
@@ -61,8 +61,8 @@ def probes(queries: Sequence[Query]) -> tuple[Probe, ...]:
         queries: Those over the stream.
 
     Example:
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
         >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> both = first.filter("value < 9").window("1 second").agg(n="count(*)").query("both")
         >>> [(str(probe.node), probe.query.name, probe.slot) for probe in probes([both])]

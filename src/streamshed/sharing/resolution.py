@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from streamshed.network.expression import Expression, conjuncts, parse_expression, rename_columns
-from streamshed.network.grouping import Aggregate
-from streamshed.network.lookup import Lookup
-from streamshed.network.node import Node
-from streamshed.network.operators import Apply, Filter, Map
-from streamshed.network.selection import definition_of
-from streamshed.network.stream import Stream
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.lookup import Lookup
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Apply, Filter, Map
+from streamshed.network.model.selection import definition_of
+from streamshed.network.model.stream import Stream
+from streamshed.network.sql.expression import Expression, conjuncts, parse_expression, rename_columns
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Place, StreamProgram, Test
 from streamshed.sharing.totality import is_total
 

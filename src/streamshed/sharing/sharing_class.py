@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamshed.network.window import WindowSpecification
+from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.chunks import chunks
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.probes import is_probe

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from streamshed.network.window import Edge, WindowSpecification
+from streamshed.network.terms.window import Edge, WindowSpecification
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamshed.control.decision import Decision
-from streamshed.planning.quantization import WHOLE, sampling_rates_of
+from streamshed.planning.tree.quantization import WHOLE, sampling_rates_of
 from streamshed.simulator.course import QueryCourse
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -13,11 +13,13 @@ import numpy as np
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.simulator.costs import Costs
 from streamshed.simulator.profiles import LoadProfile
 from streamshed.simulator.queue import ArrivalQueue
 from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
-from streamshed.simulator.windows import VirtualWindows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 
@@ -193,3 +195,31 @@ def _outcome(
 def _next_boundary(started_at_seconds: float, interval: float) -> float:
     """Return the first multiple of the interval after a time; one reached but for rounding is past."""
     return (math.floor(started_at_seconds / interval + 1e-9) + 1) * interval
+
+
+class VirtualWindows:
+    """What is known of windows before each micro-batch.
+
+    Args:
+        streams: Names of all streams.
+    """
+
+    def __init__(self, streams: Sequence[str]) -> None:
+        self._streams = tuple(streams)
+        self._drops = NOTHING_DROPPED
+        self._last_cut: int | None = None
+
+    def upcoming(self, now_seconds: float) -> UpcomingWindows:
+        """Return what is known before a micro-batch that takes what has arrived by now."""
+        before = 0 if self._last_cut is None else self._last_cut
+        times = EventTimes(
+            opened=before,
+            carried_since=None if self._last_cut is None else 0,
+            first=before,
+            last=max(before, round(now_seconds * 1e6) - 1),
+        )
+        return UpcomingWindows(event_times=dict.fromkeys(self._streams, times), drops=self._drops)
+
+    def decided(self, drops: WindowDrops, now_seconds: float) -> None:
+        """Take in what a micro-batch was told, which has taken what had arrived by now."""
+        self._drops, self._last_cut = drops, round(now_seconds * 1e6)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.load.network_load import network_load
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics

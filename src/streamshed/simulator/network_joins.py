@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.join_outlook import JoinOutlook, join_outlooks
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.load.join_outlook import JoinOutlook, join_outlooks
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import usual_row_seconds
 from streamshed.simulator.profiles import LoadProfile, constant, scaled

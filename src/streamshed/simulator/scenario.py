@@ -16,7 +16,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import demand_of
 from streamshed.elasticity.utilization import Utilization
 from streamshed.errors import InvalidStatisticsError
-from streamshed.network.network import QueryNetwork
+from streamshed.network.model.network import QueryNetwork
 from streamshed.simulator.answers_course import AnswersCourse
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.costs import ClusterCosts, TrueCosts

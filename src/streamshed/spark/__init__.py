@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streamshed.spark.bounded import answers
-    from streamshed.spark.predicted_gaps import predictions
+    from streamshed.spark.cluster.session import local_session
     from streamshed.spark.run import Run, start
-    from streamshed.spark.session import local_session
-    from streamshed.spark.sinks import (
+    from streamshed.spark.sinks.predicted_gaps import predictions
+    from streamshed.spark.sinks.sinks import (
         console_sink,
         each_micro_batch,
         memory_sink,
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _MODULES = {
     "Run": "run",
     "answers": "bounded",
-    "console_sink": "sinks",
-    "each_micro_batch": "sinks",
-    "local_session": "session",
-    "memory_sink": "sinks",
-    "noop_sink": "sinks",
-    "parquet_sink": "sinks",
-    "predicting_sink": "sinks",
-    "predictions": "predicted_gaps",
+    "console_sink": "sinks.sinks",
+    "each_micro_batch": "sinks.sinks",
+    "local_session": "cluster.session",
+    "memory_sink": "sinks.sinks",
+    "noop_sink": "sinks.sinks",
+    "parquet_sink": "sinks.sinks",
+    "predicting_sink": "sinks.sinks",
+    "predictions": "sinks.predicted_gaps",
     "query_view": "views",
     "start": "run",
 }

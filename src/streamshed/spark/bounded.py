@@ -7,18 +7,18 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.answering.answering import Answering
+from streamshed.answering.answer.answering import Answering
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.network.stream import Stream
-from streamshed.spark.answer_stage import answer_frame
-from streamshed.spark.call_sites import without_call_sites
-from streamshed.spark.compiled_network import compile_network, compiled_partials, needed_layout
-from streamshed.spark.join_frame import with_joined
-from streamshed.spark.relation_frame import read_relations
-from streamshed.spark.session import require_settings, use_this_python
-from streamshed.spark.side_answers import compiled_sides
-from streamshed.spark.source_frame import bounded_frame, folder_frame
+from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.network.model.stream import Stream
+from streamshed.spark.cluster.session import require_settings, use_this_python
+from streamshed.spark.common.call_sites import without_call_sites
+from streamshed.spark.compile.compiled_network import compile_network, compiled_partials, needed_layout
+from streamshed.spark.compile.join_frame import with_joined
+from streamshed.spark.compile.side_answers import compiled_sides
+from streamshed.spark.sinks.answer_stage import answer_frame
+from streamshed.spark.source.relation_frame import read_relations
+from streamshed.spark.source.source_frame import bounded_frame, folder_frame
 
 
 @without_call_sites()

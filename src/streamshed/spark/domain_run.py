@@ -11,17 +11,23 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamshed.answering.answering import Answering
+from streamshed.answering.answer.answering import Answering
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.network import QueryNetwork, TimeDomain
-from streamshed.planning.partly_joinable import partly_joinable
-from streamshed.planning.scalability import protected_streams
-from streamshed.spark.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
-from streamshed.spark.call_costs import new_call_costs
-from streamshed.spark.checkpoint_reader import is_written, query_id, watermark_milliseconds
-from streamshed.spark.compiled_network import (
+from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.planning.load.partly_joinable import partly_joinable
+from streamshed.planning.tree.scalability import protected_streams
+from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id, watermark_milliseconds
+from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
+from streamshed.spark.cluster.domain_scaling import DomainScaling
+from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
+from streamshed.spark.cluster.stage_watch import StageWatch
+from streamshed.spark.common.call_costs import new_call_costs
+from streamshed.spark.compile.compiled_network import (
     CompiledNetwork,
     compile_network,
     compiled_partials,
@@ -29,45 +35,39 @@ from streamshed.spark.compiled_network import (
     readings,
     types_of_network,
 )
-from streamshed.spark.count_partials import streaming_count_partials
-from streamshed.spark.domain_facts import DomainFacts, longest_window
-from streamshed.spark.domain_needs import DomainNeeds
-from streamshed.spark.domain_scaling import DomainScaling
-from streamshed.spark.domain_settings import DomainSettings
-from streamshed.spark.finished import Finished
-from streamshed.spark.history import History
-from streamshed.spark.input_cut import InputCut, WindowPieces
-from streamshed.spark.join_frame import StreamingJoin, with_joined
-from streamshed.spark.join_planner import JoinPlanner, refuse_what_joins_cannot
-from streamshed.spark.join_reports import JoinReports, new_join_reports
-from streamshed.spark.known_drops import KnownDrops
-from streamshed.spark.learned_files import LearnedFiles, restored_loop
-from streamshed.spark.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
-from streamshed.spark.measuring import effective_shares
-from streamshed.spark.micro_batch_planner import MicroBatchPlanner
-from streamshed.spark.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
-from streamshed.spark.micro_batch_writer import MicroBatchWriter
-from streamshed.spark.plan_client import PlanClient
-from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.plan_table import plan_table
-from streamshed.spark.planning_ahead import PlanningAhead, Questions
-from streamshed.spark.progress import MicroBatchReport, last_report
+from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
+from streamshed.spark.compile.plan_table import plan_table
+from streamshed.spark.compile.side_answers import compiled_sides, side_admissions, side_works
+from streamshed.spark.joins.join_reports import JoinReports, new_join_reports
+from streamshed.spark.loop.domain_facts import DomainFacts, longest_window
+from streamshed.spark.loop.domain_needs import DomainNeeds
+from streamshed.spark.loop.domain_settings import DomainSettings
+from streamshed.spark.loop.finished import Finished
+from streamshed.spark.loop.history import History
+from streamshed.spark.loop.join_planner import JoinPlanner, refuse_what_joins_cannot
+from streamshed.spark.loop.learned_files import LearnedFiles, restored_loop
+from streamshed.spark.loop.measuring import effective_shares
+from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
+from streamshed.spark.loop.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
+from streamshed.spark.loop.micro_batch_writer import MicroBatchWriter
+from streamshed.spark.loop.planning_ahead import PlanningAhead, Questions
+from streamshed.spark.loop.run_status import RunStatus
+from streamshed.spark.loop.silence import steady_clock
+from streamshed.spark.loop.sql_trials import try_sql
+from streamshed.spark.plan.known_drops import KnownDrops
+from streamshed.spark.plan.plan_client import PlanClient
+from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.query_names import free_name
-from streamshed.spark.relation_frame import read_relations
-from streamshed.spark.run_status import RunStatus
-from streamshed.spark.sampled_rows import Admission
-from streamshed.spark.seen_before import seen_until
-from streamshed.spark.side_answers import compiled_sides, side_admissions, side_works
-from streamshed.spark.silence import steady_clock
-from streamshed.spark.sinks import Sink
-from streamshed.spark.source_frame import streaming_frame
-from streamshed.spark.source_places import SourcePlaces, source_places
-from streamshed.spark.sql_trials import try_sql
-from streamshed.spark.stage_watch import StageWatch
-from streamshed.spark.storage import Storage
-from streamshed.spark.unfinished_state import discard_unfinished_state
-from streamshed.spark.unseen_windows import unseen_windows
-from streamshed.spark.watermarked_rows import watermarked_rows
+from streamshed.spark.sinks.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
+from streamshed.spark.sinks.sinks import Sink
+from streamshed.spark.source.progress import MicroBatchReport, last_report
+from streamshed.spark.source.relation_frame import read_relations
+from streamshed.spark.source.seen_before import seen_until
+from streamshed.spark.source.source_frame import streaming_frame
+from streamshed.spark.windows.count_partials import streaming_count_partials
+from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
+from streamshed.spark.windows.unseen_windows import unseen_windows
+from streamshed.spark.windows.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 

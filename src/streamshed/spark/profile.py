@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamshed.spark.run import Run, start
-from streamshed.spark.sinks import noop_sink
+from streamshed.spark.sinks.sinks import noop_sink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from streamshed.network.document import NetworkDocument
+    from streamshed.network.document.document import NetworkDocument
     from streamshed.statistics.join_statistics import JoinStatistics
     from streamshed.statistics.network_statistics import NetworkStatistics
 

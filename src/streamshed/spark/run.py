@@ -17,27 +17,27 @@ from streamshed.control.settings import Unscalable
 from streamshed.control.shared_time import SharedTime
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.feed import Feed, refuse_bad_feeds
-from streamshed.network.keywords import with_advice
-from streamshed.network.network import QueryNetwork
-from streamshed.network.policy_names import DEFAULT_POLICY
-from streamshed.spark.call_sites import without_call_sites
-from streamshed.spark.domain_needs import NeedsSettings
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.feed import Feed, refuse_bad_feeds
+from streamshed.network.words.keywords import with_advice
+from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.checkpoint.storage import Storage, absolute_location
+from streamshed.spark.cluster.elastic_workers import begin_with, elastic_partitions, elastic_workers
+from streamshed.spark.cluster.executor_watch import ExecutorWatch, await_executor, executor_watch
+from streamshed.spark.cluster.session import require_settings, settings_for_queries, use_this_python
+from streamshed.spark.common.call_sites import without_call_sites
+from streamshed.spark.common.failures import explained
 from streamshed.spark.domain_run import DomainRun
-from streamshed.spark.domain_settings import DomainSettings
-from streamshed.spark.elastic_workers import begin_with, elastic_partitions, elastic_workers
-from streamshed.spark.executor_watch import ExecutorWatch, await_executor, executor_watch
-from streamshed.spark.failures import explained
-from streamshed.spark.manifest import refuse_lost_clocks, refuse_other_checkpoint
-from streamshed.spark.needs_files import NeedsFile
-from streamshed.spark.plan_server import PlanServer
-from streamshed.spark.run_status import RunStatus
-from streamshed.spark.session import require_settings, settings_for_queries, use_this_python
+from streamshed.spark.loop.domain_needs import NeedsSettings
+from streamshed.spark.loop.domain_settings import DomainSettings
+from streamshed.spark.loop.needs_files import NeedsFile
+from streamshed.spark.loop.run_status import RunStatus
+from streamshed.spark.plan.plan_server import PlanServer
 from streamshed.spark.settled_start import await_sources
-from streamshed.spark.sinks import AnswerFunction, FunctionSink, Sink
+from streamshed.spark.sinks.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings
-from streamshed.spark.state_layout import StateLayout
-from streamshed.spark.storage import Storage, absolute_location
+from streamshed.spark.windows.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -193,7 +193,7 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         network: The network.
         spark: The session; its settings are left as they are.
         checkpoint: Folder (path or URI) for state, plans, journal and what could not be read.
-        sink: Where answers go: one of `streamshed.spark.sinks`, or a function of (answers, micro_batch_id), which with
+        sink: Where answers go: one of `streamshed.spark`, or a function of (answers, micro_batch_id), which with
             several clocks takes the query's id, too.
         trigger: How often a micro-batch starts.
         latency: Goal from a row's arrival to its answer; None: two triggers.

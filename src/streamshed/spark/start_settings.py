@@ -11,15 +11,15 @@ from streamshed.control.settings import ControlSettings, Unscalable
 from streamshed.control.shed_rule import shed_rule
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.byte_size import parse_byte_size
-from streamshed.network.document_problem import problems_of
-from streamshed.network.duration import parse_duration
-from streamshed.network.feed import Feed
-from streamshed.network.given import given_names, is_a, is_filled_text, is_number, is_whole_number
-from streamshed.network.policy_names import DEFAULT_POLICY, POLICY_NAMES
-from streamshed.network.run_settings import RunSettings
-from streamshed.planning.rate_policies import RATE_POLICIES
-from streamshed.spark.state_layout import FAMILIES
+from streamshed.network.run.feed import Feed
+from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.words.byte_size import parse_byte_size
+from streamshed.network.words.document_problem import problems_of
+from streamshed.network.words.duration import parse_duration
+from streamshed.network.words.given import given_names, is_a, is_filled_text, is_number, is_whole_number
+from streamshed.network.words.policy_names import DEFAULT_POLICY, POLICY_NAMES
+from streamshed.planning.rates.rate_policies import RATE_POLICIES
+from streamshed.spark.checkpoint.state_layout import FAMILIES
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 

@@ -9,22 +9,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from streamshed.answering.answer_schema import ANSWER, ROW
+from streamshed.answering.table.answer_schema import ANSWER, ROW
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.aggregate import AggregateCall
-from streamshed.network.grouping import Aggregate
-from streamshed.network.network import QueryNetwork
-from streamshed.network.query import Query
-from streamshed.network.view_columns import EXACT_COLUMN, bound_columns, window_columns
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import Query
+from streamshed.network.terms.aggregate import AggregateCall
+from streamshed.network.terms.view_columns import EXACT_COLUMN, bound_columns, window_columns
 from streamshed.sharing.network_work import AggregateSlot
-from streamshed.spark.call_sites import without_call_sites
-from streamshed.spark.compiled import CompiledStream
-from streamshed.spark.compiled_network import compile_network
-from streamshed.spark.join_frame import with_joined
-from streamshed.spark.nested_levels import Types
-from streamshed.spark.row_answers import TIMES
-from streamshed.spark.slot_types import aggregate_type, typed_text
-from streamshed.spark.source_frame import empty_frame
+from streamshed.spark.common.call_sites import without_call_sites
+from streamshed.spark.compile.compiled_network import compile_network
+from streamshed.spark.compile.join_frame import with_joined
+from streamshed.spark.compile.row_answers import TIMES
+from streamshed.spark.operators.slot_types import aggregate_type, typed_text
+from streamshed.spark.source.source_frame import empty_frame
+from streamshed.spark.windows.compiled import CompiledStream
+from streamshed.spark.windows.nested_levels import Types
 
 
 @without_call_sites()

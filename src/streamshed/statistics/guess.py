@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from streamshed.network.lookup import Lookup
-from streamshed.network.network import QueryNetwork
-from streamshed.network.node import Node
-from streamshed.network.operators import Apply, Filter
-from streamshed.network.query import Query
-from streamshed.network.sources import FileFormat, FolderSource
-from streamshed.network.stream import Stream
+from streamshed.network.model.lookup import Lookup
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Apply, Filter
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.model.stream import Stream
 from streamshed.statistics.network_statistics import (
     NetworkStatistics,
     OperatorStatistics,
@@ -42,9 +42,9 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
     work of the last operator above all of them, or of the stream, and one of them more costs next to nothing.
 
     Example:
-        >>> from streamshed.network.network import network
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> guessed_statistics(network(ticks.query("rows"))).operators
         {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08, is_measured=False)}
@@ -71,9 +71,9 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
         given: What is known of it, all or part; None: nothing.
 
     Example:
-        >>> from streamshed.network.network import network
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> rare = NetworkStatistics(operators={ticks.address: OperatorStatistics(selectivity=0.01)})
         >>> believed_statistics(network(ticks.query("rows")), rare).operators

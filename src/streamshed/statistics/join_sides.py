@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streamshed.network.grouping import Aggregate
-from streamshed.network.network import QueryNetwork
-from streamshed.network.node import Node
-from streamshed.network.operators import Operator
-from streamshed.network.stream import Stream
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Operator
+from streamshed.network.model.stream import Stream
 from streamshed.statistics.guess import GUESSED_GROUPS, GUESSED_ROWS_PER_SECOND, guessed_operator
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -52,8 +52,8 @@ def rows_per_second_of(node: Node, statistics: NetworkStatistics) -> float:
         statistics: What is known; what is not is guessed.
 
     Example:
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
         >>> from streamshed.statistics.network_statistics import OperatorStatistics, StreamStatistics
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> statistics = NetworkStatistics(streams={"ticks": StreamStatistics(rows_per_second=300.0)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from streamshed.joins.learned_prices import GUESSED_SECONDS
+from streamshed.joins.learn.learned_prices import GUESSED_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from streamshed.network.network import QueryNetwork
-from streamshed.network.node import Node
-from streamshed.network.numbering import MICROSECONDS_PER_NUMBER
-from streamshed.network.operators import Apply
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Apply
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (

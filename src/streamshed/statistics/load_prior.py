@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from streamshed.errors import InvalidStatisticsError
-from streamshed.network.given import is_finite
+from streamshed.network.words.given import is_finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from streamshed.network.dropping import last_drop, may_drop
-from streamshed.network.network import QueryNetwork
-from streamshed.network.node import Node
+from streamshed.network.model.dropping import last_drop, may_drop
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.node import Node
 from streamshed.statistics.network_statistics import OperatorStatistics
 
 _LEAST = 1e-9
@@ -33,9 +33,9 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
     Example:
         Half of the rows were believed to pass each filter; a hundredth passes both.
 
-        >>> from streamshed.network.network import network
-        >>> from streamshed.network.sources import rate
-        >>> from streamshed.network.stream import stream
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
         >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> both = first.filter("value < 9")
         >>> halves = dict.fromkeys((first.address, both.address), OperatorStatistics(selectivity=0.5))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from streamshed.network.network import QueryNetwork
+from streamshed.network.model.network import QueryNetwork
 from streamshed.statistics.guess import guessed_parsing, guessed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.duration import parse_duration
+from streamshed.network.words.duration import parse_duration
 from streamshed.traces.errors import InvalidLoadProfileError
 
 _SECOND = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streamshed.answering.window_partials import Doubles
+from streamshed.answering.table.window_partials import Doubles
 from tests.unit.answering.partials import kept
 
 ROWS = 8000

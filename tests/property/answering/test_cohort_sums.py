@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.cohort_sums import CohortSums
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.shed_interval import ShedInterval
-from streamshed.network.aggregate import AggregateKind
-from streamshed.network.join_shedding import COHORTS
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.estimate.cohort_sums import CohortSums
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.network.terms.join_shedding import COHORTS
 from tests.thoroughness import examples
 from tests.unit.answering.partials import partials
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.derived import Bounded, derived
-from streamshed.network.derivation import Constant, Formula, Operation, Part
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.derive.derived import Bounded, derived
+from streamshed.network.terms.derivation import Constant, Formula, Operation, Part
 from tests.property.answering.derived_samples import SAMPLES, sampled_windows, truth_of
 from tests.unit.answering.partials import partials
 from tests.unit.answering.test_derived_answers import outputs

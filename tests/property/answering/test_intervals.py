@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from streamshed.answering.interval import count_interval
-from streamshed.answering.window_partials import Doubles, Longs
-from streamshed.planning.quantization import sampling_rate_of
+from streamshed.answering.estimate.interval import count_interval
+from streamshed.answering.table.window_partials import Doubles, Longs
+from streamshed.planning.tree.quantization import sampling_rate_of
 
 CODES = st.integers(1, 96)
 CONFIDENCES = st.sampled_from((0.5, 0.9, 0.95, 0.99))

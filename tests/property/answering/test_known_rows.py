@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.interval import normal_interval
-from streamshed.answering.known_rows import KnownRows
-from streamshed.answering.output import Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.answering.window_partials import Doubles, Truths, WindowPartials
-from streamshed.network.aggregate import AggregateKind
-from streamshed.planning.quantization import sampling_rate_of
+from streamshed.answering.estimate.interval import normal_interval
+from streamshed.answering.estimate.known_rows import KnownRows
+from streamshed.answering.table.output import Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.thoroughness import examples
 
 COUNT = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=())

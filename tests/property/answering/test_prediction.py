@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.prediction import Predicted, predict, predict_groups
-from streamshed.answering.window_partials import Doubles, Longs, Truths
+from streamshed.answering.predict.prediction import Predicted, predict, predict_groups
+from streamshed.answering.table.window_partials import Doubles, Longs, Truths
 from streamshed.errors import InvalidNetworkError
 
 METHODS = ("linear", "local")

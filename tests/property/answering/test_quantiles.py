@@ -16,13 +16,13 @@ from datasketches import kll_doubles_sketch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.answering import SAMPLED, SKETCHED, Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.partly_joined import PARTLY_JOINED
-from streamshed.answering.shed_interval import ShedInterval
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.answering.window_partials import WindowPartials
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import SAMPLED, SKETCHED, Answering
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.partly_joined import PARTLY_JOINED
+from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.thoroughness import share_of
 from tests.unit.answering.partials import kept, partials, together
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering import running_predictions
-from streamshed.answering.predicted_answers import predicted_answers
-from streamshed.answering.predicted_query import PredictedQuery
-from streamshed.answering.running_predictions import RunningPredictions
-from streamshed.network.window import WindowSpecification
+from streamshed.answering.predict import running_predictions
+from streamshed.answering.predict.predicted_answers import predicted_answers
+from streamshed.answering.predict.predicted_query import PredictedQuery
+from streamshed.answering.predict.running_predictions import RunningPredictions
+from streamshed.network.terms.window import WindowSpecification
 from tests.thoroughness import examples
 from tests.unit.answering.sink_rows import row, table
 

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.shed_interval import MOST_REMEMBERED, UNSETTLED, ShedInterval, remembered
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.shed_interval import MOST_REMEMBERED, UNSETTLED, ShedInterval, remembered
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import SECOND, kept, partials
 
 VALUES = ("7.0", "8.0")

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import kept, partials, together
 
 SEEDS = 600

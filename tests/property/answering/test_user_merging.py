@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.collected_rows import Piece, Row, packed_rows, unpacked_rows
-from streamshed.answering.user_aggregate import user_answers
-from streamshed.answering.user_folding import FEWEST_ROWS, Folding, folded
-from streamshed.answering.user_methods import UserAggregateError, UserMethods, UserShape
-from streamshed.answering.window_partials import WindowPartials
-from streamshed.network.function import function_reference
+from streamshed.answering.table.user_methods import UserAggregateError, UserMethods, UserShape
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.answering.user.collected_rows import Piece, Row, packed_rows, unpacked_rows
+from streamshed.answering.user.user_aggregate import user_answers
+from streamshed.answering.user.user_folding import FEWEST_ROWS, Folding, folded
+from streamshed.network.terms.function import function_reference
 
 COLLECTED = pa.list_(pa.struct([pa.field("instant", pa.int64()), pa.field("text", pa.string())]))
 CLASS, OTHER_CLASS = 7, 8

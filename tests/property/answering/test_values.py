@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.aggregate_value import sampled_variances, values
-from streamshed.answering.asked import Asked
-from streamshed.answering.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR, keys_written
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.answering.written import DECIMAL_HALF, decimal_halves_written, decimals_written, halves_written
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.estimate.aggregate_value import sampled_variances, values
+from streamshed.answering.table.asked import Asked
+from streamshed.answering.table.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR, keys_written
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.table.written import DECIMAL_HALF, decimal_halves_written, decimals_written, halves_written
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import kept, partials
 
 NUMBERS = st.floats(-1e6, 1e6)

@@ -12,10 +12,10 @@ from streamshed.control.decision import Decision
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import SharedTime
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.planning.explanation import explain
-from streamshed.planning.work_shares import WORTH_SAVING
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.planning.explain.explanation import explain
+from streamshed.planning.plan.work_shares import WORTH_SAVING
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import (
     NetworkStatistics,

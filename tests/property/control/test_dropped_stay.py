@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.cohorts import part_name
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.runs import runs_of
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.cohorts import part_name
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.gap_coin import GapCoin
+from streamshed.planning.window_drop.windows.runs import runs_of
 
 SECOND = 1_000_000
 TICKS = stream("ticks", rate(1), time="timestamp")

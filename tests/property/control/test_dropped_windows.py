@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
-from streamshed.network.network import network
-from streamshed.planning.window_drop.drop_plan import PATIENCE
+from streamshed.network.model.network import network
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
 from streamshed.simulator.profiles import LoadProfile, from_rates
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises

@@ -12,7 +12,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.thresholds import Thresholds
-from streamshed.planning.quantization import SMALLEST
+from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.costs import ClusterCosts
 from streamshed.simulator.engine import EngineSettings, simulate

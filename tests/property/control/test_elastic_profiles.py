@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.controller_names import BY_SHED_FACTOR, CONTROLLER_NAMES
-from streamshed.planning.quantization import SMALLEST
+from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import LoadProfile, steps
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streamshed.control.known_needs import known_needs
 from streamshed.control.needs import Interval, NetworkNeeds, StreamNeeds, common_intervals
-from streamshed.network.feed import Feed
+from streamshed.network.run.feed import Feed
 
 RATES = st.one_of(st.none(), st.floats(0, 1e12))
 

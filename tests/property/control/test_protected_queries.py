@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
-from streamshed.network.network import network
-from streamshed.planning.plan import Remedy
+from streamshed.network.model.network import network
+from streamshed.planning.plan.plan import Remedy
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
 from tests.property.control.worlds import INTERVAL, STREAM, World, worlds

@@ -15,7 +15,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
-from streamshed.spark.shared_workers import SharedWorkers
+from streamshed.spark.cluster.shared_workers import SharedWorkers
 from tests.property.control.test_two_networks import HEADROOM, TRIGGER, Application, upcoming_rows
 from tests.thoroughness import examples
 

@@ -13,9 +13,9 @@ from streamshed.elasticity.controllers import CONTROLLERS
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.planning.clock_work import ClockWork
-from streamshed.planning.demand import Demand
-from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.planning.explain.clock_work import ClockWork
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import constant
 from streamshed.statistics.load_prior import LoadPrior

@@ -12,10 +12,10 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.needs import NetworkNeeds
 from streamshed.control.own_needs import own_needs
 from streamshed.control.settings import ControlSettings
-from streamshed.network.feed import Feed
-from streamshed.network.network import network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.network.run.feed import Feed
 from streamshed.statistics.load_prior import LoadPrior
 
 TRIGGER, HEADROOM, FIXED = 2.0, 0.8, 0.1

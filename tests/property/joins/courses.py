@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.arrays import Floats, Ints
-from streamshed.joins.conditions import Equality
-from streamshed.joins.directive import JoinDirective
-from streamshed.joins.join_result import JoinResult
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.knowledge import JoinKnowledge
-from streamshed.joins.learned_prices import GUESSED_SECONDS, LearnedPrices
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.partition_report import PartitionReport
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
+from streamshed.joins.choose.directive import JoinDirective
+from streamshed.joins.learn.knowledge import JoinKnowledge
+from streamshed.joins.learn.learned_prices import GUESSED_SECONDS, LearnedPrices
+from streamshed.joins.learn.partition_report import PartitionReport
+from streamshed.joins.model.arrays import Floats, Ints
+from streamshed.joins.model.conditions import Equality
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.join_result import JoinResult
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
 
 PARTITIONS = 2
 BY_COMPARISONS = {"comparison": 1e-6, "result": 0.0}

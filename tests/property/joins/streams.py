@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from streamshed.joins.join_result import JoinResult
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from tests.property.oracle import database
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.join_result import JoinResult
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
+from tests.oracles.replanned import database
 
 PairCounts = Counter[tuple[int, int]]
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.side import Side
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.joins.window_state import WindowState
+from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.side import Side
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.joins.windows.window_state import WindowState
+from tests.oracles.replanned import database
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
-from tests.property.oracle import database
 from tests.thoroughness import examples
 
 SECOND = 1_000_000

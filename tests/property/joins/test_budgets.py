@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.model.join_windows import JoinWindows
 from tests.property.joins.courses import BY_COMPARISONS, BY_RESULTS, Arrivals, run
 
 MILLISECOND = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.model.join_windows import JoinWindows
 from tests.property.joins.courses import Arrivals, run
 
 SECOND = 1_000_000

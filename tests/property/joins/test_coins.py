@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.coins import chosen_rows
+from streamshed.joins.match.coins import chosen_rows
 
 
 @given(times=st.lists(st.integers(0, 50), max_size=60), share=st.floats(0, 1), seed=st.integers(0, 5))

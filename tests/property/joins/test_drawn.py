@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.conditions import Condition, Equality, Overlap
-from streamshed.joins.drawn import DRAWN, STEPS_PER_DECADE, Drawn, drawn_column, strata_texts
-from streamshed.joins.join_result import JoinResult
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.side import Side
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.network.join_shedding import COHORTS
-from streamshed.planning import quantization
+from streamshed.joins.match.drawn import DRAWN, STEPS_PER_DECADE, Drawn, drawn_column, strata_texts
+from streamshed.joins.model.conditions import Condition, Equality, Overlap
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.side import Side
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.join_result import JoinResult
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.network.terms.join_shedding import COHORTS
+from streamshed.planning.tree import quantization
 from tests.property.joins.streams import MicroBatch, full_join, micro_batches, windows
 from tests.thoroughness import examples
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.specification import JoinSpecification
+from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.specification import JoinSpecification
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
 from tests.thoroughness import examples
 

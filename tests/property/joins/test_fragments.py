@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.directory import Directory
-from streamshed.joins.expected_comparisons import expected_comparisons
-from streamshed.joins.fragments import Fragments, dealt, fragments_for
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition_report import PartitionReport
-from streamshed.joins.plan import JoinPlan, MemoryLimit
-from streamshed.joins.side import Side
-from streamshed.joins.yields import Yields
+from streamshed.joins.choose.expected_comparisons import expected_comparisons
+from streamshed.joins.learn.partition_report import PartitionReport
+from streamshed.joins.match.fragments import Fragments, dealt, fragments_for
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.side import Side
+from streamshed.joins.windows.directory import Directory
+from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
+from streamshed.joins.windows.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
 from tests.property.joins.test_exactness import CASES, SETS, WORDS, specification
 from tests.thoroughness import examples

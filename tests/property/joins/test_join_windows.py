@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.join_windows import JoinWindows
+from streamshed.joins.model.join_windows import JoinWindows
 
 
 @given(left=st.integers(0, 60), right=st.integers(0, 60), basic=st.integers(1, 20))

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins import bit_sets, equal_keys, inverted_index, predicate_pairs
-from streamshed.joins.bit_sets import pairs_by_bits
-from streamshed.joins.conditions import Equality
-from streamshed.joins.inverted_index import pairs_by_index
-from streamshed.joins.item_sets import item_columns
-from streamshed.joins.kernel import Pairs, comparisons_within
-from streamshed.joins.predicate_pairs import pairs_by_predicate
-from streamshed.joins.rows import CODE, TIME, Rows
+from streamshed.joins.match import bit_sets, equal_keys, inverted_index, predicate_pairs
+from streamshed.joins.match.bit_sets import pairs_by_bits
+from streamshed.joins.match.inverted_index import pairs_by_index
+from streamshed.joins.match.item_sets import item_columns
+from streamshed.joins.match.kernel import Pairs, comparisons_within
+from streamshed.joins.match.predicate_pairs import pairs_by_predicate
+from streamshed.joins.model.conditions import Equality
+from streamshed.joins.model.rows import CODE, TIME, Rows
 from tests.thoroughness import examples
 
 SET_ROWS = st.lists(st.tuples(st.integers(0, 50), st.sets(st.integers(0, 90), max_size=8)), max_size=25)

@@ -10,20 +10,20 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.conditions import Equality
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.network.answer_side import side_windows
-from streamshed.network.node import Node
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.join_delay import delay_of_stream
-from streamshed.planning.window_drop.provenance import needed_rows
-from tests.property.oracle import database
+from streamshed.joins.model.conditions import Equality
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.network.model.answer_side import side_windows
+from streamshed.network.model.node import Node
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.planning.window_drop.windows.provenance import needed_rows
+from tests.oracles.replanned import database
 
 LAST = 80
 

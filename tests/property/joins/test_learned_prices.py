@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget
+from streamshed.joins.learn.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget
 from tests.thoroughness import examples
 
 SCALES = np.array([5e-3, 2e-6, 2e-4, 5e-9, 3e-7])

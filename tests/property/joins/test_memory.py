@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.conditions import Equality
-from streamshed.joins.directory import Directory, Stored
-from streamshed.joins.forgotten import apart, missing_times, together, with_released
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.memory_shares import MemoryShares, shared
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan, MemoryLimit
-from streamshed.joins.promise import promises
-from streamshed.joins.release import released
-from streamshed.joins.side import Side
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.joins.yields import Yields
+from streamshed.joins.model.conditions import Equality
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.side import Side
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.directory import Directory, Stored
+from streamshed.joins.windows.forgotten import apart, missing_times, together, with_released
+from streamshed.joins.windows.memory_shares import MemoryShares, shared
+from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
+from streamshed.joins.windows.release import promises, released
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.joins.windows.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
 from tests.thoroughness import examples
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.drawn import strata_texts
-from streamshed.joins.pair_sums import SUMS, Paired, summed_pairs
-from streamshed.joins.side import Side
-from streamshed.joins.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
-from tests.property.oracle import database
+from streamshed.joins.match.drawn import strata_texts
+from streamshed.joins.model.side import Side
+from streamshed.joins.sums.pair_sums import SUMS, Paired, summed_pairs
+from streamshed.joins.sums.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
+from tests.oracles.replanned import database
 from tests.thoroughness import examples
 
 SCHEMA = pa.schema(

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from streamshed.joins.expected_comparisons import ExpectedComparisons
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.policies import JOIN_POLICIES, JoinPolicy, join_policy_named, plan_within
-from streamshed.joins.selection import CellWork, Prices
-from streamshed.joins.yields import Yields
+from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
+from streamshed.joins.choose.policies import JOIN_POLICIES, JoinPolicy, join_policy_named, plan_within
+from streamshed.joins.choose.selection import CellWork, Prices
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.windows.yields import Yields
 
 Value = TypeVar("Value")
 COUNTS = st.integers(0, 1_000_000).map(float)

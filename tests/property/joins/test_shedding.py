@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.conditions import Equality, Overlap
-from streamshed.joins.join_result import JoinResult
-from streamshed.joins.join_windows import JoinWindows, merged
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan, MemoryLimit
-from streamshed.joins.side import Side
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.joins.yields import Yields
+from streamshed.joins.model.conditions import Equality, Overlap
+from streamshed.joins.model.join_windows import JoinWindows, merged
+from streamshed.joins.model.side import Side
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.join_result import JoinResult
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.joins.windows.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
 from tests.thoroughness import examples
 

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.arrays import Floats
-from streamshed.joins.conditions import Equality
-from streamshed.joins.expected_comparisons import ExpectedComparisons
-from streamshed.joins.greedy import greedy
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.policies import join_policy_named, plan_within
-from streamshed.joins.rows import WORTH, Rows
-from streamshed.joins.selection import CellWork, Prices
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.joins.yields import Yields
+from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
+from streamshed.joins.choose.greedy import greedy
+from streamshed.joins.choose.policies import join_policy_named, plan_within
+from streamshed.joins.choose.selection import CellWork, Prices
+from streamshed.joins.model.arrays import Floats
+from streamshed.joins.model.conditions import Equality
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.rows import WORTH, Rows
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.joins.windows.yields import Yields
 from tests.thoroughness import examples
 
 SEEN = 1e6

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.expression import conjuncts, parse_expression, rename_columns
-from streamshed.network.sql_syntax import read_sql
+from streamshed.network.sql.expression import conjuncts, parse_expression, rename_columns
+from streamshed.network.sql.sql_syntax import read_sql
 from tests.property.network.expressions import COLUMNS, arithmetic, predicates, values
 
 NEW_NAMES = ("a", "b", "size", "x y", "and", "date", "c0", "Straße", "end")

@@ -1,12 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.grouping import Aggregate
-from streamshed.network.network import network
-from streamshed.network.node import Node
-from streamshed.network.render import snapshot, to_text
-from streamshed.network.selection import selection
-from streamshed.network.stream import Stream
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.network import network
+from streamshed.network.model.node import Node
+from streamshed.network.model.render import snapshot, to_text
+from streamshed.network.model.selection import selection
+from streamshed.network.model.stream import Stream
 from tests.unit.network.examples import hosts, packets
 
 STREAMS = {name: packets(name) for name in ("p", "q")}

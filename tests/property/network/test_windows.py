@@ -3,8 +3,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.duration import format_duration, parse_duration
-from streamshed.network.window import WindowSpecification
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.network.words.duration import format_duration, parse_duration
 
 
 @st.composite

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.demand import Demand
-from streamshed.planning.hoeffding import HoeffdingSettings, hoeffding_rates
-from streamshed.planning.least_error import equal_error_rates, least_error_rates
-from streamshed.planning.work_tree import Vector, WorkTree
+from streamshed.planning.rates.hoeffding import HoeffdingSettings, hoeffding_rates
+from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import Vector, WorkTree
 from tests.property.planning.trees import demands, trees
 
 Policy = Callable[[WorkTree, Sequence[Demand], float], Vector]

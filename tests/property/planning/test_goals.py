@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from streamshed.network.goal import ErrorGoal
-from streamshed.planning.demand import Demand
-from streamshed.planning.hoeffding import hoeffding_rates
-from streamshed.planning.least_error import equal_error_rates, least_error_rates
-from streamshed.planning.quantization import SMALLEST, STEPS_PER_DECADE, sampling_rate_of
-from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from streamshed.network.terms.goal import ErrorGoal
+from streamshed.planning.rates.hoeffding import hoeffding_rates
+from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.quantization import SMALLEST, STEPS_PER_DECADE, sampling_rate_of
+from streamshed.planning.tree.work_tree import Vector, WorkNode, WorkTree
 from tests.property.planning.trees import GOALS, demands, trees
 
 Policy = Callable[[WorkTree, Sequence[Demand], float], Vector]

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.aggregate import AggregateKind
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.operators import Operator
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.planning.large_values import Sizes, lifted_spread, sizes_of
-from streamshed.planning.network_load import network_load
-from streamshed.planning.quantization import SMALLEST, sampling_rate_of
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.operators import Operator
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.planning.load.network_load import network_load
+from streamshed.planning.tree.large_values import Sizes, lifted_spread, sizes_of
+from streamshed.planning.tree.quantization import SMALLEST, sampling_rate_of
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.placement import Sampler, edge_rates, samplers
-from streamshed.planning.work_tree import Vector, WorkTree
+from streamshed.planning.place.placement import Sampler, edge_rates, samplers
+from streamshed.planning.tree.work_tree import Vector, WorkTree
 from tests.property.planning.trees import COSTS, trees
 
 RATES = st.sampled_from((0.1, 0.25, 0.5, 0.8, 1.0))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.goal import ErrorGoal
-from streamshed.planning.demand import Demand
-from streamshed.planning.rate_policies import RATE_POLICIES
-from streamshed.planning.replanning import RatePlanner
-from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.network.terms.goal import ErrorGoal
+from streamshed.planning.plan.replanning import RatePlanner
+from streamshed.planning.rates.rate_policies import RATE_POLICIES
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from tests.property.planning.trees import GOALS, NO_GOALS, demands, trees
 
 

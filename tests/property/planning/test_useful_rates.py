@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.demand import Demand
-from streamshed.planning.hoeffding import hoeffding_rates
-from streamshed.planning.least_error import equal_error_rates, least_error_rates
-from streamshed.planning.rate_policies import uniform_rates
-from streamshed.planning.useful_rates import useful_rates
-from streamshed.planning.work_tree import Vector, WorkTree
+from streamshed.planning.plan.useful_rates import useful_rates
+from streamshed.planning.rates.hoeffding import hoeffding_rates
+from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates
+from streamshed.planning.rates.rate_policies import uniform_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import Vector, WorkTree
 from tests.property.planning.trees import demands, trees
 
 Policy = Callable[[WorkTree, Sequence[Demand], float], Vector]

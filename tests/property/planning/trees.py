@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from streamshed.network.goal import ErrorGoal
-from streamshed.planning.demand import Demand
-from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.network.terms.goal import ErrorGoal
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from streamshed.statistics.group_sizes import GroupSizes
 
 COSTS = st.floats(0.01, 10.0)

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
+from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.slice_grid import SliceGrid
 
 

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.policy_names import DEFAULT_POLICY
-from streamshed.network.query import Query
-from streamshed.planning.budget import Budget
-from streamshed.planning.coming_work import coming_work
-from streamshed.planning.explanation import Explanation, explain
-from streamshed.planning.policies import policy_named
-from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.query_rates import QueryRates
-from streamshed.planning.window_drop.drop_plan import PATIENCE
-from streamshed.planning.work_shares import plan_work_shares
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.query import Query
+from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.planning.explain.explanation import Explanation, explain
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.coming_work import coming_work
+from streamshed.planning.plan.policies import policy_named
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.plan.work_shares import plan_work_shares
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.profiles import constant

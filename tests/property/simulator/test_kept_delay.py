@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.network.network import network
+from streamshed.network.model.network import network
 from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.simulator.test_agreement import Load
 from tests.unit.planning.networks import rows_of

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.join_outlook import join_outlooks
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.simulator.network_costs import network_costs
 from streamshed.simulator.network_joins import network_joins
 from streamshed.simulator.profiles import LoadProfile, burst, constant, ramp, steps
@@ -25,7 +25,7 @@ from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
-from tests.property.oracle import database
+from tests.oracles.replanned import database
 from tests.thoroughness import examples
 
 PRICES = JoinStatistics(

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.spark.call_sites import without_call_sites
+from streamshed.spark.common.call_sites import without_call_sites
 
 COLUMNS = 20
 

@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.errors import SourceMismatchError
-from streamshed.spark.carrier import carrier_frame
-from streamshed.spark.checkpoint_reader import files_of, query_id, rows_by_offsets, watermark_milliseconds
-from streamshed.spark.source_places import SourcePlaces
-from streamshed.spark.storage import Storage
+from streamshed.spark.checkpoint.checkpoint_reader import files_of, query_id, rows_by_offsets, watermark_milliseconds
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.source.carrier import carrier_frame
 from tests.spark.event_times import EPOCH
 from tests.spark.files import timed_values, write_parquet
 

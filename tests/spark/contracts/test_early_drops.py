@@ -12,21 +12,21 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.network.cohorts import COHORTS, part_name
-from streamshed.network.network import network
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, parse_json, stream
-from streamshed.planning.window_drop.droppable import droppable_queries
-from streamshed.planning.window_drop.open_windows import QueryDrops
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.terms.cohorts import COHORTS, part_name
+from streamshed.planning.window_drop.track.droppable import droppable_queries
+from streamshed.planning.window_drop.track.open_windows import QueryDrops
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.internal_names import NOW, OPEN, OPENED, RETAINED_SLOT, UNREADABLE
-from streamshed.spark.plan_columns import Plan
-from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
-from streamshed.spark.retained_rows import whole_words
-from streamshed.spark.sampled_rows import Admission, sampled_rows
-from streamshed.spark.source_frame import folder_frame
+from streamshed.spark.admit.retained_rows import whole_words
+from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.common.internal_names import NOW, OPEN, OPENED, RETAINED_SLOT, UNREADABLE
+from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
+from streamshed.spark.plan.plan_columns import Plan
+from streamshed.spark.plan.plan_row import StreamPlan
+from streamshed.spark.source.source_frame import folder_frame
 from tests.spark.files import write_parquet
 
 RECORDS = "value string, topic string, partition int, offset bigint, timestamp timestamp"

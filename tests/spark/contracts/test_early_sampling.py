@@ -9,15 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, parse_json, stream
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, parse_json, stream
 from streamshed.sharing.gating import Gating
-from streamshed.spark.internal_names import NOW, OPEN, OPENED
-from streamshed.spark.plan_columns import Plan
-from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.plan_table import PLAN_SCHEMA, plan_values
-from streamshed.spark.sampled_rows import Admission, sampled_rows
-from streamshed.spark.source_frame import folder_frame
+from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.common.internal_names import NOW, OPEN, OPENED
+from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
+from streamshed.spark.plan.plan_columns import Plan
+from streamshed.spark.plan.plan_row import StreamPlan
+from streamshed.spark.source.source_frame import folder_frame
 
 RECORDS = "value binary, topic string, partition int, offset bigint, timestamp timestamp"
 COLUMNS = "ts timestamp, id bigint"

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.spark.expression_checker import parser_of, readable_complaint, started_parser
+from streamshed.spark.operators.expression_checker import parser_of, readable_complaint, started_parser
 
 GOOD = ("size >= 0", "sum(size)", "count(*)", "a.b > 1", "filter(x, y -> y > 1)", "x::int", "`odd name` + 1")
 BAD = (

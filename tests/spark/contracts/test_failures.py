@@ -13,10 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.errors import InvalidExpressionError, SourceUnavailableError
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.spark.failures import explained
-from streamshed.spark.source_frame import folder_frame
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.spark.common.failures import explained
+from streamshed.spark.source.source_frame import folder_frame
 
 
 def _nanoseconds(spark: SparkSession, path: Path) -> DataFrame:

@@ -9,8 +9,8 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.spark.file_rows import NUMBERED, file_path, found_in_files, numbered
-from streamshed.spark.internal_names import FILE_ROW
+from streamshed.spark.common.internal_names import FILE_ROW
+from streamshed.spark.source.file_rows import NUMBERED, file_path, found_in_files, numbered
 
 ROWS = 5_000
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.bench.networks import PacketSource, packet_network, typed_packets
-from streamshed.bench.workload import packet_queries
-from streamshed.network.network import network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.spark.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE
-from streamshed.spark.session import settings_for_queries
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.spark.cluster.session import settings_for_queries
+from streamshed.spark.common.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE
+from streamshed_bench.inputs.networks import PacketSource, packet_network, typed_packets
+from streamshed_bench.inputs.workload import packet_queries
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch

@@ -6,8 +6,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from streamshed.network.expression import parse_expression
-from streamshed.network.literals import unfit_literals
+from streamshed.network.sql.expression import parse_expression
+from streamshed.network.sql.literals import unfit_literals
 
 TEXTS = (
     "tcp",

@@ -10,10 +10,10 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.spark.carrier import carrier_frame
-from streamshed.spark.one_partition import one_partition
-from streamshed.spark.plan_columns import Plan, with_plan
-from streamshed.spark.running_task import micro_batch_id
+from streamshed.spark.common.one_partition import one_partition
+from streamshed.spark.common.running_task import micro_batch_id
+from streamshed.spark.plan.plan_columns import Plan, with_plan
+from streamshed.spark.source.carrier import carrier_frame
 
 
 def asking_table(spark: SparkSession, asked: Path) -> DataFrame:

@@ -13,13 +13,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.errors import SourceMismatchError
-from streamshed.network.sources import FolderSource, folder, rate
-from streamshed.network.stream import Stream, stream
-from streamshed.spark.carrier import carrier_frame
-from streamshed.spark.progress import observed, report_of
-from streamshed.spark.set_apart import UNREADABLE_CLASS
-from streamshed.spark.source_frame import streaming_frame
-from streamshed.spark.source_places import SourcePlaces, source_places
+from streamshed.network.model.sources import FolderSource, folder, rate
+from streamshed.network.model.stream import Stream, stream
+from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
+from streamshed.spark.common.set_apart import UNREADABLE_CLASS
+from streamshed.spark.source.carrier import carrier_frame
+from streamshed.spark.source.progress import observed, report_of
+from streamshed.spark.source.source_frame import streaming_frame
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.files import timed_values, write_parquet
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.spark.session import settings_for_queries
-from streamshed.spark.storage import Storage
-from streamshed.spark.unfinished_state import discard_unfinished_state
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
+from streamshed.spark.cluster.session import settings_for_queries
 from tests.spark.files import write_lines
 
 

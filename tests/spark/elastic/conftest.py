@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamshed.spark.standalone_cluster import standalone_cluster
+from streamshed.spark.cluster.standalone_cluster import standalone_cluster
 from tests.spark.elastic.course import Course, taken
 from tests.spark.sessions import QUICK_JAVA
 from tests.thoroughness import chosen

@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from streamshed.cli.exit_code import ExitCode
-from streamshed.spark.standalone_cluster import ClusterWorker, StandaloneCluster
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.spark.cluster.standalone_cluster import ClusterWorker, StandaloneCluster
 from tests.spark.elastic.pace import MOST_WORKERS, WINDOW_SECONDS
 from tests.spark.elastic.programs import FedProgram, Status
 

@@ -22,12 +22,13 @@ from pyspark.sql import SparkSession
 from streamshed.cli import run_session
 from streamshed.cli.main import cli
 from streamshed.errors import ClusterUnavailableError
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.spark import domain_scaling, local_session, parquet_sink
-from streamshed.spark.executor_watch import await_executor
-from streamshed.spark.executors import executor_figures, executor_ids, loss_reasons
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.spark import local_session, parquet_sink
+from streamshed.spark.cluster import domain_scaling
+from streamshed.spark.cluster.executor_watch import await_executor
+from streamshed.spark.cluster.executors import executor_figures, executor_ids, loss_reasons
 from streamshed.spark.run import Run, start
 from tests.spark.budget import note_all_starts
 from tests.spark.elastic.pace import (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 from tests.spark.elastic.pace import PACES
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.sessions import QUICK_JAVA

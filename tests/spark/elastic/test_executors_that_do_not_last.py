@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.cli.exit_code import ExitCode
-from streamshed.spark.executor_losses import APART_SECONDS, FREQUENT_MOMENTS
-from streamshed.spark.standalone_cluster import StandaloneCluster, standalone_cluster
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.spark.cluster.executor_losses import APART_SECONDS, FREQUENT_MOMENTS
+from streamshed.spark.cluster.standalone_cluster import StandaloneCluster, standalone_cluster
 from tests.spark.elastic.programs import DOCUMENT, Command
 from tests.thoroughness import thorough
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 from tests.spark.elastic.course import Course
 
 

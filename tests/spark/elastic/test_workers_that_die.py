@@ -9,8 +9,8 @@ from collections import Counter
 
 import pandas as pd
 
-from streamshed.spark.executors import RELEASED
-from streamshed.spark.loss_reasons import is_of_memory
+from streamshed.spark.cluster.executors import RELEASED
+from streamshed.spark.cluster.loss_reasons import is_of_memory
 from tests.spark.elastic.course import Course
 from tests.spark.elastic.pace import MOST_WORKERS
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from streamshed.network.node import Node
-from streamshed.network.query import Query
-from streamshed.network.relation import Relation, relation
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import Relation, relation
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
 from tests.spark.exactness.specification import (
     AggregateSpec,
     FilterStep,

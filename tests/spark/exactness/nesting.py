@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from streamshed.network.grouping import Aggregate
-from streamshed.network.node import Node
-from streamshed.network.relation import Relation
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.node import Node
+from streamshed.network.model.relation import Relation
 
 SECOND = 1_000_000
 Window = tuple[int, int, int]

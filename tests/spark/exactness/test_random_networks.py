@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.network.network import network
+from streamshed.network.model.network import network
 from streamshed.spark.bounded import answers
 from tests.spark.exactness.build import build_query, build_relations, build_streams
 from tests.spark.exactness.comparison import Answer, first_difference, rows_difference

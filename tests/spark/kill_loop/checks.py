@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from streamshed.planning.quantization import WHOLE
+from streamshed.planning.tree.quantization import WHOLE
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
 from tests.spark.harness import Found
 from tests.spark.kill_loop.queries import PAIRS_SECONDS, SAMPLED, WITHIN_SECONDS, ExactQuery

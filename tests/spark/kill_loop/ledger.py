@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-from streamshed.network.network import QueryNetwork
-from streamshed.spark.checkpoint_reader import files_of, last_committed, query_id
-from streamshed.spark.manifest import read_manifest
-from streamshed.spark.plan_row import PlanRow, StreamPlan
-from streamshed.spark.source_places import SourcePlaces
-from streamshed.spark.storage import Storage
+from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.checkpoint.checkpoint_reader import files_of, last_committed, query_id
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
+from streamshed.spark.windows.manifest import read_manifest
 from tests.spark.kill_loop.violation import Violation
 
 Files = frozenset[tuple[str, int]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamshed.spark.storage import Storage
+from streamshed.spark.checkpoint.storage import Storage
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.operators import Apply
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.operators import Apply
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.kill_loop.feed import SCHEMAS

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.planning.quantization import sampling_rate_of
-from streamshed.spark.storage import Storage
+from streamshed.planning.tree.quantization import sampling_rate_of
+from streamshed.spark.checkpoint.storage import Storage
 from tests.spark.event_times import at, instants, seconds_of
 from tests.spark.harness import Found
 from tests.spark.kill_loop.checks import (

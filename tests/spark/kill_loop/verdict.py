@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import dataset, parquet
 
-from streamshed.network.network import QueryNetwork
-from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.spark.history import History
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
+from streamshed.spark.loop.history import History
 from tests.spark.harness import found_in
 from tests.spark.kill_loop.checks import (
     MICRO_BATCH,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork
-from streamshed.spark.storage import Storage
+from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.checkpoint.storage import Storage
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _MICRO_BATCHES = 20

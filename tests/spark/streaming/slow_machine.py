@@ -42,7 +42,7 @@ def run_on(patch: pytest.MonkeyPatch, machine: Machine) -> None:
         patch: What undoes it.
         machine: The machine.
     """
-    patch.setattr("streamshed.spark.learned_files.ControlLoop", loop_on(machine))
+    patch.setattr("streamshed.spark.loop.learned_files.ControlLoop", loop_on(machine))
 
 
 def loop_on(machine: Machine) -> type[ControlLoop]:

@@ -16,11 +16,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.control.needs import NetworkNeeds, StreamNeeds
-from streamshed.network.feed import Feed
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
-from streamshed.spark.needs_files import NeedsFile, read_needs
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
+from streamshed.network.run.feed import Feed
+from streamshed.spark.loop.needs_files import NeedsFile, read_needs
 from streamshed.spark.run import Run
 from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of

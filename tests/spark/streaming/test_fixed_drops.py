@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.bench.drop_queries import INNER, OUTER, fork_network, nested_network
-from streamshed.bench.drop_runs import DropRunSizes, run_drops
-from streamshed.bench.workplace import Workplace
-from streamshed.network.network import QueryNetwork
-from streamshed.spark.fixed_drops import DropPlace
+from streamshed.network.model.network import QueryNetwork
+from streamshed_bench.runs.fixed_drops import DropPlace
+from streamshed_bench.runs.workplace import Workplace
+from streamshed_bench.windows.drop_queries import INNER, OUTER, fork_network, nested_network
+from streamshed_bench.windows.drop_runs import DropRunSizes, run_drops
 from tests.thoroughness import thorough
 
 

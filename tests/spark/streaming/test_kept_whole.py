@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
 from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.event_times import at
 from tests.spark.files import timed_values, write_parquet

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.spark import sql_trials
-from streamshed.spark.storage import Storage
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop import sql_trials
 from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS

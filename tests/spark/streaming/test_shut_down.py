@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.planning.window_drop.drop_plan import PATIENCE
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
 from tests.spark.files import write_parquet
 from tests.spark.harness import Collected, finish

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.aggregate import user_aggregate
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.spark.input_cut import FILE_PARTS, OPEN_COST, InputCut
-from streamshed.spark.stage_watch import finished_stages
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.aggregate import user_aggregate
+from streamshed.spark.cluster.input_cut import FILE_PARTS, OPEN_COST, InputCut
+from streamshed.spark.cluster.stage_watch import finished_stages
 from tests.spark.event_times import EPOCH_MICROSECONDS, at
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, finish

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from streamshed.network.window import WindowSpecification
+from streamshed.network.terms.window import WindowSpecification
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.windows_of_duckdb import Answers

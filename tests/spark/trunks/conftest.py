@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.spark.standalone_cluster import standalone_cluster
+from streamshed.spark.cluster.standalone_cluster import standalone_cluster
 from tests.spark.trunks.course import go_on, go_on_elsewhere, kill_first
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.trunk import Cast, prefix_of

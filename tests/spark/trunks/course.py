@@ -22,11 +22,11 @@ import pytest
 from pyarrow import feather
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.network.network import QueryNetwork
-from streamshed.spark.checkpoint_reader import last_committed
-from streamshed.spark.checkpoint_reader import query_id as id_in_checkpoint
+from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.checkpoint.checkpoint_reader import last_committed
+from streamshed.spark.checkpoint.checkpoint_reader import query_id as id_in_checkpoint
+from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.run import Run, start
-from streamshed.spark.storage import Storage
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.trunks.scenario import KILLED
 from tests.spark.trunks.scripted_loop import script, step_of, steps_read

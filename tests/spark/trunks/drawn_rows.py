@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.planning.quantization import STEPS_PER_DECADE, WHOLE
+from streamshed.planning.tree.quantization import STEPS_PER_DECADE, WHOLE
 from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
 from tests.spark.harness import Found
 from tests.spark.trunks.inputs import STEP

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from streamshed.network.sources import FileFormat, folder
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.sources import FileFormat, folder
+from streamshed.network.model.stream import Stream, stream
 from tests.spark.files import appear
 
 STEP = "step"

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import dataset
 
-from streamshed.network.network import QueryNetwork
-from streamshed.spark.history import History
-from streamshed.spark.plan_row import PlanRow
-from streamshed.spark.storage import Storage
-from streamshed.spark.written_plans import WrittenPlans
+from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop.history import History
+from streamshed.spark.plan.plan_row import PlanRow
+from streamshed.spark.plan.written_plans import WrittenPlans
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.harness import Found, found_in
 from tests.spark.trunks.course import PLANS, PLANS_WHEN_KILLED, answers_of, before_start

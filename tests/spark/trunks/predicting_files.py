@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
-from streamshed.network.network import QueryNetwork
+from streamshed.network.model.network import QueryNetwork
 from streamshed.spark import predicting_sink
-from streamshed.spark.prediction_sink import PredictionSink
-from streamshed.spark.sinks import AnswerFunction, Sink
+from streamshed.spark.sinks.prediction_sink import PredictionSink
+from streamshed.spark.sinks.sinks import AnswerFunction, Sink
 from tests.spark.trunks.trunk import Cast
 
 

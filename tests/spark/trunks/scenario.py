@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
-from streamshed.planning.query_rates import SizedRate
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.planning.plan.query_rates import SizedRate
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
 

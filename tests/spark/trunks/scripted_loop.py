@@ -12,17 +12,17 @@ import pytest
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.loop import ControlLoop, HeldUp, nothing_held_up
-from streamshed.joins.directive import JoinDirective
-from streamshed.joins.knowledge import JoinKnowledge
-from streamshed.network.cohorts import part_name
-from streamshed.planning.quantization import WHOLE
-from streamshed.planning.window_drop.decisions import advanced_drops
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.runs import runs_of
-from streamshed.planning.window_drop.window_drops import WindowDrops
-from streamshed.spark.checkpoint_reader import files_of
-from streamshed.spark.manifest import read_manifest
-from streamshed.spark.storage import Storage
+from streamshed.joins.choose.directive import JoinDirective
+from streamshed.joins.learn.knowledge import JoinKnowledge
+from streamshed.network.terms.cohorts import part_name
+from streamshed.planning.tree.quantization import WHOLE
+from streamshed.planning.window_drop.track.decisions import advanced_drops
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.runs import runs_of
+from streamshed.spark.checkpoint.checkpoint_reader import files_of
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.windows.manifest import read_manifest
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.scenario import NOTHING_SHED, Shed
 from tests.spark.trunks.trunk import Cast
@@ -104,7 +104,7 @@ def script(patch: pytest.MonkeyPatch, cast: Cast, start: int = 0) -> None:
                 drops = with_dropped(drops, droppable[query], shed.dropped[query])
             return replace(changed, drops=drops, kept_shares=kept)
 
-    patch.setattr("streamshed.spark.learned_files.ControlLoop", ScriptedLoop)
+    patch.setattr("streamshed.spark.loop.learned_files.ControlLoop", ScriptedLoop)
     patch.setattr(JoinKnowledge, "directive", _cut_anew(JoinKnowledge.directive))
 
 

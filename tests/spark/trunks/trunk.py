@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.query import Query
-from streamshed.spark.sinks import AnswerFunction, Sink
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.query import Query
+from streamshed.spark.sinks.sinks import AnswerFunction, Sink
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamshed.answering.answer_schema import ANSWER
-from streamshed.answering.window_partials import WindowPartials
+from streamshed.answering.table.answer_schema import ANSWER
+from streamshed.answering.table.window_partials import WindowPartials
 
 SECOND = 1_000_000
 MOMENTS = pa.list_(

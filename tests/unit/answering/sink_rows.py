@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streamshed.answering.answer_schema import arrow_schema
+from streamshed.answering.table.answer_schema import arrow_schema
 
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 WINDOW_SECONDS = 10

@@ -6,12 +6,12 @@ import pytest
 from scipy.stats import binom
 from scipy.stats import t as students
 
-from streamshed.answering.answer_schema import ANSWER, LATE, ROW, UNREADABLE, arrow_schema
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.shed_interval import ShedInterval
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.answer_schema import ANSWER, LATE, ROW, UNREADABLE, arrow_schema
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import SECOND, kept, partials
 
 COUNT = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamshed.answering.answer_schema import LATE
-from streamshed.answering.answering import Answering
-from streamshed.answering.carried_rows import CarriedRows
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.network.aggregate import AggregateKind
-from streamshed.spark.window_sums import window_sums
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.estimate.carried_rows import CarriedRows
+from streamshed.answering.table.answer_schema import LATE
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.spark.windows.window_sums import window_sums
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
 from tests.unit.answering.partials import kept, partials

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.derived_answers import whole_groups
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.network.aggregate import AggregateKind
-from streamshed.network.derivation import Derivation, parse_answer
-from streamshed.network.grouping import PartOf
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.derive.derived_answers import whole_groups
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.model.grouping import PartOf
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.network.terms.derivation import Derivation, parse_answer
 from tests.unit.answering.partials import SECOND, kept, partials
 
 DOUBLE, LONG = ValueKind(Carriage.DOUBLE, Notation.NUMBER), ValueKind(Carriage.LONG, Notation.NUMBER)

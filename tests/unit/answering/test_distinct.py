@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from datasketches import hll_sketch
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.answering.window_partials import WindowPartials
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import partials
 
 COUNT = 20_000

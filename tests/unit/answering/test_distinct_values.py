@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.user_methods import UserShape
-from streamshed.answering.window_partials import WindowPartials
-from streamshed.network.aggregate import AggregateKind, parse_aggregate
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.user_methods import UserShape
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind, parse_aggregate
 from tests.unit.answering.partials import partials
 
 COLLECTED = pa.list_(pa.struct([("instant", pa.int64()), ("text", pa.string())]))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.dropped_windows import (
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.dropped_windows import (
     CARRIED,
     COHORT,
     Dropped,
@@ -18,11 +18,11 @@ from streamshed.answering.dropped_windows import (
     is_carried,
     is_dropped,
 )
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Notation
-from streamshed.answering.window_partials import WindowPartials
-from streamshed.network.aggregate import AggregateKind
-from streamshed.network.window import WindowSpecification
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Notation
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.network.terms.window import WindowSpecification
 from tests.unit.answering.partials import SECOND, partials
 
 WINDOW = WindowSpecification(30 * SECOND, 10 * SECOND, 5 * SECOND)

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from streamshed.answering.aggregate_value import sampled_variances, values
-from streamshed.answering.effective_rows import effective_rows
-from streamshed.answering.interval import normal_interval
-from streamshed.answering.output import Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.estimate.aggregate_value import sampled_variances, values
+from streamshed.answering.estimate.effective_rows import effective_rows
+from streamshed.answering.estimate.interval import normal_interval
+from streamshed.answering.table.output import Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import kept, partials
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.answering import Answering
-from streamshed.answering.central_sums import CentralSums
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.value_kind import Carriage, Notation, ValueKind
-from streamshed.answering.window_partials import WindowPartials
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.estimate.central_sums import CentralSums
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import kept, partials
 
 SPREADS = (AggregateKind.VARIANCE, AggregateKind.VAR_POP, AggregateKind.STDDEV, AggregateKind.STDDEV_POP)

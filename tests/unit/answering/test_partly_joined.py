@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from streamshed.answering.answer_schema import ROW
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output
-from streamshed.answering.shed_interval import ShedInterval
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.answer_schema import ROW
+from streamshed.answering.table.output import Output
+from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import SECOND, kept, partials
 from tests.unit.answering.test_answering import of_values, output
 

@@ -1,7 +1,7 @@
-from streamshed.answering.answering import Answering
-from streamshed.answering.output import Output, Shape
-from streamshed.answering.summary import Tally, added, summarized
-from streamshed.network.aggregate import AggregateKind
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.summary import Tally, added, summarized
+from streamshed.network.terms.aggregate import AggregateKind
 from tests.unit.answering.partials import SECOND, kept, partials
 
 COUNT = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=())

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from streamshed.bench.micro_batches import MicroBatchTime
+from streamshed_bench.runs.micro_batches import MicroBatchTime
 
 
 def ran(rows: int, seconds: float, *, started: float = 0.0) -> MicroBatchTime:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.cli.exit_code import ExitCode
-from streamshed.network.document import load_network
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.network.document.document import load_network
 from streamshed.statistics.guess import guessed_statistics
 from tests.unit.cli.command_line import streamshed
 

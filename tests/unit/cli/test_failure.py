@@ -1,13 +1,13 @@
 import pytest
 
-from streamshed.cli.failure import failure_text
+from streamshed.cli.terminal.failure import failure_text
 from streamshed.errors import ClusterUnavailableError
 
 STREAM_FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
 PYTHON = f"""{STREAM_FAILED}[PYTHON_EXCEPTION] An exception was thrown: Traceback (most recent call last):
   File "/plan_table.py", line 104, in read
     raise PlanUnavailableError(
-streamshed.spark.plan_client.PlanUnavailableError: no plan from the driver
+streamshed.spark.plan.plan_client.PlanUnavailableError: no plan from the driver
  SQLSTATE: 38000"""
 
 LOST = f"""{STREAM_FAILED}Job aborted due to stage failure: Task 0 in stage 3.0 failed 4 times, most recent failure: \

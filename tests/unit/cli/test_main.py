@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from streamshed import __version__
-from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.group import CommandGroup
 from streamshed.cli.main import cli
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.group import CommandGroup
 from streamshed.errors import SourceUnavailableError
 from tests.unit.cli.command_line import Outcome, streamshed
 

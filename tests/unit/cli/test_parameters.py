@@ -1,8 +1,8 @@
 import click
 import pytest
 
-from streamshed.cli.parameters import DURATION, POSITIVE_NUMBER, SINK
-from streamshed.network.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
+from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER, SINK
+from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
 
 
 def test_durations_are_microseconds() -> None:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from streamshed.answering.answer_schema import ANSWER_SCHEMA
-from streamshed.cli.exit_code import ExitCode
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA
+from streamshed.cli.terminal.exit_code import ExitCode
 from tests.unit.answering.sink_rows import EPOCH, row, table
 from tests.unit.cli.command_line import streamshed
 

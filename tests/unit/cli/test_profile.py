@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from streamshed.cli.profile import wait_until_quiet
-from streamshed.spark.finished import Finished
+from streamshed.spark.loop.finished import Finished
+from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.run import Run
-from streamshed.spark.run_status import RunStatus
 
 
 class Played:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamshed.cli.profiled_document import in_several_micro_batches
-from streamshed.network.document import NetworkDocument, parse_network
-from streamshed.network.sources import FolderSource
+from streamshed.network.document.document import NetworkDocument, parse_network
+from streamshed.network.model.sources import FolderSource
 from streamshed.traces.pieces import PIECES, recorded_files
 
 DOCUMENT = """

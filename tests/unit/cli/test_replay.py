@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.cli import feeding
-from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.feeding import feed_with_progress
 from streamshed.cli.staging import StagingJob, expected_seconds, stage_for_now, stage_with_progress
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import SinkUnavailableError
 from streamshed.traces.folders import staging_folder_of
 from streamshed.traces.load_profile import parse_load_profile

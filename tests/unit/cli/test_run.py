@@ -8,15 +8,15 @@ from typing import Self
 import pytest
 
 from streamshed.cli import run_session
-from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.run_session import RunPlace, RunRequest
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
-from streamshed.network.network import QueryNetwork
-from streamshed.network.run_settings import ParquetSink
-from streamshed.spark import expression_checker
-from streamshed.spark.prediction_sink import PredictionSink
-from streamshed.spark.run_status import RunStatus
-from streamshed.spark.sinks import Sink
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.run_settings import ParquetSink
+from streamshed.spark.loop.run_status import RunStatus
+from streamshed.spark.operators import expression_checker
+from streamshed.spark.sinks.prediction_sink import PredictionSink
+from streamshed.spark.sinks.sinks import Sink
 from tests.unit.cli.command_line import streamshed
 from tests.unit.dashboard.statuses import status
 

@@ -2,8 +2,8 @@ import pytest
 
 from streamshed.cli.run_overrides import overridden, start_arguments
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.prediction_settings import PredictionSettings
-from streamshed.network.run_settings import MemorySink, ParquetSink, RunSettings
+from streamshed.network.run.prediction_settings import PredictionSettings
+from streamshed.network.run.run_settings import MemorySink, ParquetSink, RunSettings
 
 DOCUMENT = RunSettings(trigger_microseconds=5_000_000, headroom=0.7, advisory=True, sink=ParquetSink("out"))
 NOTHING: dict[str, object] = dict.fromkeys(

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamshed.cli.exit_code import ExitCode
 from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.simulated_load import SHAPES, read_load
 from streamshed.cli.simulation import SimulationRequest, simulated
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.network.document import load_network
+from streamshed.network.document.document import load_network
 from tests.unit.cli.command_line import streamshed
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "packets_json.yaml"

@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from streamshed.cli.stopping import Stopping
+from streamshed.cli.terminal.stopping import Stopping
 
 
 def never_sleep(_seconds: float) -> None:

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from streamshed.cli import run_session
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.control.first_workers import first_workers, known_work
 from streamshed.control.loop import ControlLoop
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import SinkUnavailableError
-from streamshed.network.document import load_network
-from streamshed.network.document_writer import network_to_document
-from streamshed.network.network import QueryNetwork
-from streamshed.spark import expression_checker
+from streamshed.network.document.document import load_network
+from streamshed.network.document.document_writer import network_to_document
+from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.operators import expression_checker
 from streamshed.spark.start_settings import StartSettings
 from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.unit.cli.command_line import streamshed

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
-from streamshed.network.document_sql import ExpressionChecker
-from streamshed.spark import expression_checker
+from streamshed.network.document.document_sql import ExpressionChecker
+from streamshed.spark.operators import expression_checker
 from tests.unit.cli.command_line import Outcome, streamshed
 
 GOOD = """

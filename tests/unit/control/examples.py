@@ -1,7 +1,7 @@
 """Plans, outcomes and questions that the tests of the control loop share."""
 
 from streamshed.control.decision import Upcoming
-from streamshed.planning.budget import Budget
+from streamshed.planning.plan.budget import Budget
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior

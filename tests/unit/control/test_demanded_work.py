@@ -17,10 +17,10 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.state import ControlState
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.settings import ElasticSettings
-from streamshed.network.network import network
-from streamshed.planning.policies import POLICIES
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.network.model.network import network
+from streamshed.planning.plan.policies import POLICIES
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.unit.control.test_shed_for_others import FED, SECOND, SETTINGS, TICKS, decided

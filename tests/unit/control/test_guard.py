@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.control.guard import GuardedPlan, guarded
-from streamshed.planning.quantization import code_of, sampling_rate_of
-from streamshed.planning.work_shares import plan_work_shares
+from streamshed.planning.plan.work_shares import plan_work_shares
+from streamshed.planning.tree.quantization import code_of, sampling_rate_of
 from tests.unit.control.examples import BUDGET, statistics
 from tests.unit.planning.networks import counting
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, entered, settled
-from streamshed.planning.quantization import sampling_rate_of
-from streamshed.planning.work_shares import plan_work_shares
+from streamshed.planning.plan.work_shares import plan_work_shares
+from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.unit.control.examples import BUDGET, statistics
 from tests.unit.planning.networks import counting
 

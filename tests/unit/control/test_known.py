@@ -7,8 +7,8 @@ import pytest
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork, network
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.network_statistics import (

@@ -8,7 +8,7 @@ from streamshed.control.decision import Decision
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.errors import UnsheddableQueryError
-from streamshed.planning.plan import Remedy
+from streamshed.planning.plan.plan import Remedy
 from streamshed.statistics.measured import CallCost, Measured, WindowSums
 from tests.unit.control.examples import PRIOR, outcome, upcoming
 from tests.unit.planning.networks import aggregating, counting

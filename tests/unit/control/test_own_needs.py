@@ -8,11 +8,11 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.needs import NetworkNeeds, StreamNeeds
 from streamshed.control.own_needs import own_needs
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import EventTimes
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.statistics.load_prior import LoadPrior
 from tests.unit.control.examples import outcome, upcoming
 

@@ -14,8 +14,8 @@ from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits, Workers
 from streamshed.errors import InvalidDocumentError
-from streamshed.network.document import parse_network
-from streamshed.network.document_writer import network_to_document
+from streamshed.network.document.document import parse_network
+from streamshed.network.document.document_writer import network_to_document
 from tests.unit.control.examples import PRIOR, outcome, upcoming
 from tests.unit.planning.networks import counting
 

@@ -10,13 +10,13 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.policies import POLICIES
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.open_windows import EventTimes
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.plan.policies import POLICIES
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.statistics.load_prior import LoadPrior
 
 SECOND = 1_000_000

@@ -6,11 +6,11 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
-from streamshed.network.network import network
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.planning.explanation import explain
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.planning.explain.explanation import explain
+from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import CHEAP_SECONDS, SLICE_SECONDS, guessed_statistics
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.network_statistics import NetworkStatistics

@@ -1,6 +1,6 @@
 """States of a run to be shown."""
 
-from streamshed.spark.run_status import QueryStatus, RunStatus
+from streamshed.spark.loop.run_status import QueryStatus, RunStatus
 
 
 def status(

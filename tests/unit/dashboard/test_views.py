@@ -8,7 +8,7 @@ from streamshed.dashboard.live_view import live_view
 from streamshed.dashboard.log_line import log_line
 from streamshed.dashboard.run_history import RunHistory
 from streamshed.dashboard.views import JsonView, LogView, TerminalView
-from streamshed.spark.run_status import QueryStatus
+from streamshed.spark.loop.run_status import QueryStatus
 from tests.unit.dashboard.statuses import answered, status
 
 CALM = RunHistory().after(status(0, tcp=answered(3, exact=3)))

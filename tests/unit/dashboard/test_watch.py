@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from streamshed.dashboard.run_history import RunHistory
 from streamshed.dashboard.views import JsonView, LogView
 from streamshed.dashboard.watch import shown, watch
-from streamshed.spark.run_status import RunStatus
+from streamshed.spark.loop.run_status import RunStatus
 from tests.unit.dashboard.statuses import status
 
 

@@ -8,18 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.joins.conditions import Equality
-from streamshed.joins.directive import JoinDirective
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.knowledge import JoinKnowledge, total
-from streamshed.joins.learned_prices import GUESSED_SECONDS, LearnedPrices, MicroBatchWork
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.partition_report import PartitionReport
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.selection import Prices
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
-from streamshed.joins.yields import Yields
+from streamshed.joins.choose.directive import JoinDirective
+from streamshed.joins.choose.selection import Prices
+from streamshed.joins.learn.knowledge import JoinKnowledge, total
+from streamshed.joins.learn.learned_prices import GUESSED_SECONDS, LearnedPrices, MicroBatchWork
+from streamshed.joins.learn.partition_report import PartitionReport
+from streamshed.joins.model.conditions import Equality
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
+from streamshed.joins.windows.yields import Yields
 
 SECOND = 1_000_000
 WINDOWS = JoinWindows(4 * SECOND, 2 * SECOND, SECOND)

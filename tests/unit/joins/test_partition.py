@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 
 from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
-from streamshed.joins.conditions import Equality, InnerProduct, Overlap, Predicate
-from streamshed.joins.join_windows import JoinWindows
-from streamshed.joins.partition import JoinPartition
-from streamshed.joins.plan import JoinPlan
-from streamshed.joins.specification import JoinSpecification
-from streamshed.joins.store import MemoryStore
+from streamshed.joins.model.conditions import Equality, InnerProduct, Overlap, Predicate
+from streamshed.joins.model.join_windows import JoinWindows
+from streamshed.joins.model.specification import JoinSpecification
+from streamshed.joins.partition.partition import JoinPartition
+from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.store import MemoryStore
 
 WINDOWS = JoinWindows(20, 20, 5)
 BY_KEY = JoinSpecification(windows=WINDOWS, condition=Equality(("k",), ("k",)), left_time="t", right_time="t")

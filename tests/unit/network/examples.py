@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from streamshed.network.relation import Relation, relation
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.relation import Relation, relation
+from streamshed.network.model.stream import Stream, stream
 
 PACKET_COLUMNS = (
     ("ts", "timestamp"),

@@ -1,8 +1,8 @@
 """Small networks that the tests of planning, control and simulator share."""
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import Stream, stream
 
 
 def rows_of(name: str) -> Stream:

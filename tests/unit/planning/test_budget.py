@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from streamshed.planning.budget import Budget
+from streamshed.planning.plan.budget import Budget
 
 VALID: dict[str, Any] = {"trigger_interval_seconds": 2.0, "deadline_seconds": 2.0, "headroom": 0.8}
 

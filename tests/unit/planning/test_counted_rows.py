@@ -5,17 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.node import Node
-from streamshed.network.query import Query
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.coming_work import coming_work
-from streamshed.planning.explanation import explain
-from streamshed.planning.network_load import network_load
-from streamshed.planning.policies import policy_named
-from streamshed.planning.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.query_rates import QueryRates
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.explain.explanation import explain
+from streamshed.planning.load.network_load import network_load
+from streamshed.planning.plan.coming_work import coming_work
+from streamshed.planning.plan.policies import policy_named
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior

@@ -5,9 +5,9 @@ import pytest
 from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import draw_network
 from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
-from streamshed.network.network import network
-from streamshed.planning.explanation import Explanation, explain, explain_rates
-from streamshed.planning.rate_policies import RATE_POLICIES
+from streamshed.network.model.network import network
+from streamshed.planning.explain.explanation import Explanation, explain, explain_rates
+from streamshed.planning.rates.rate_policies import RATE_POLICIES
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.network_statistics import (

@@ -11,9 +11,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained_network import explain_network
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
-from streamshed.network.document import parse_network
-from streamshed.network.document_writer import network_to_document
-from streamshed.network.network import QueryNetwork, network
+from streamshed.network.document.document import parse_network
+from streamshed.network.document.document_writer import network_to_document
+from streamshed.network.model.network import QueryNetwork, network
 from streamshed.spark.start_settings import StartSettings
 from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics

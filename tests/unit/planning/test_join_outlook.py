@@ -9,12 +9,12 @@ import pytest
 from streamshed.dashboard.explained_network import explain_network
 from streamshed.dashboard.wording import count_text
 from streamshed.errors import InvalidStatisticsError
-from streamshed.network.join_condition import overlap
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
-from streamshed.planning.join_outlook import join_outlooks
-from streamshed.planning.network_load import strangers
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
+from streamshed.network.terms.join_condition import overlap
+from streamshed.planning.load.join_outlook import join_outlooks
+from streamshed.planning.load.network_load import strangers
 from streamshed.statistics.guess import GUESSED_ROWS_PER_SECOND
 from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.planning.coming_work import ComingWork, coming_work
-from streamshed.planning.kept_work import STEADY, KeptWork
-from streamshed.planning.policies import POLICIES, Policy, policy_named
-from streamshed.planning.query_rates import QueryRates
-from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.planning.plan.coming_work import ComingWork, coming_work
+from streamshed.planning.plan.kept_work import STEADY, KeptWork
+from streamshed.planning.plan.policies import POLICIES, Policy, policy_named
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.statistics.alike import are_alike
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.group_sizes import GroupSizes

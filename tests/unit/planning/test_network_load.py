@@ -1,7 +1,7 @@
 import pytest
 
-from streamshed.network.network import network
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import network
+from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.network_statistics import (
     Moments,

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
-from streamshed.network.network import network
-from streamshed.planning.budget import Budget
-from streamshed.planning.coming_work import coming_work
-from streamshed.planning.plan import Remedy, SheddingPlan
-from streamshed.planning.policies import POLICIES, Policy, policy_named
-from streamshed.planning.quantization import SMALLEST, WHOLE, sampling_rate_of
-from streamshed.planning.query_rates import QueryRates
-from streamshed.planning.work_shares import plan_work_shares
+from streamshed.network.model.network import network
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.coming_work import coming_work
+from streamshed.planning.plan.plan import Remedy, SheddingPlan
+from streamshed.planning.plan.policies import POLICIES, Policy, policy_named
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.plan.work_shares import plan_work_shares
+from streamshed.planning.tree.quantization import SMALLEST, WHOLE, sampling_rate_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.load_model import LoadModel

@@ -1,9 +1,9 @@
 import pytest
 
-from streamshed.planning.budget import Budget
-from streamshed.planning.plan import Remedy
-from streamshed.planning.pricing import with_work_codes
-from streamshed.planning.work_shares import plan_work_shares
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.plan import Remedy
+from streamshed.planning.plan.pricing import with_work_codes
+from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior

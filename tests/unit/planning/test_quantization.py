@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.quantization import SMALLEST, code_of, codes_of, sampling_rate_of, sampling_rates_of
+from streamshed.planning.tree.quantization import SMALLEST, code_of, codes_of, sampling_rate_of, sampling_rates_of
 
 
 @given(st.floats(min_value=sampling_rate_of(SMALLEST), max_value=1.0))

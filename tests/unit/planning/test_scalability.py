@@ -1,9 +1,9 @@
 import pytest
 
 from streamshed.errors import UnsheddableQueryError
-from streamshed.network.aggregate import AggregateKind
-from streamshed.network.network import network
-from streamshed.planning.scalability import check_scalable, obstacle, protected_streams
+from streamshed.network.model.network import network
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.planning.tree.scalability import check_scalable, obstacle, protected_streams
 from tests.unit.planning.networks import aggregating, counting, rows_of
 
 SPREADS = ["variance(value)", "var_pop(value)", "stddev(value)", "stddev_pop(value)"]

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamshed.network.goal import ErrorGoal
-from streamshed.network.network import network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.demand import Demand
-from streamshed.planning.explanation import explain
-from streamshed.planning.hoeffding import hoeffding_rates
-from streamshed.planning.least_error import equal_error_rates, least_error_rates
-from streamshed.planning.replanning import RatePlanner
-from streamshed.planning.work_index import WorkIndex
-from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.goal import ErrorGoal
+from streamshed.planning.explain.explanation import explain
+from streamshed.planning.plan.replanning import RatePlanner
+from streamshed.planning.rates.hoeffding import hoeffding_rates
+from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_index import WorkIndex
+from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 
 ROWS = Demand(query="rows", coefficient=1.0, weight=2.0, is_set_valued=True)

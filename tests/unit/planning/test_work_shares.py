@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.budget import Budget
-from streamshed.planning.plan import Remedy, SheddingPlan
-from streamshed.planning.quantization import WHOLE, code_of
-from streamshed.planning.work_shares import plan_work_shares
+from streamshed.planning.plan.budget import Budget
+from streamshed.planning.plan.plan import Remedy, SheddingPlan
+from streamshed.planning.plan.work_shares import plan_work_shares
+from streamshed.planning.tree.quantization import WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.load_prior import LoadPrior

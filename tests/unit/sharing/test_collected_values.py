@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from streamshed.network.aggregate import user_aggregate
-from streamshed.network.network import network
-from streamshed.network.node import Node
-from streamshed.network.query import Query
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
+from streamshed.network.model.network import network
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.sharing.probes import is_probe
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from streamshed.network.query import Query
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.quantization import SMALLEST
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.gating import NEVER, Gates, gates
 from streamshed.sharing.network_work import StreamWork, stream_work
-from streamshed.spark.plan_row import StreamPlan
-from streamshed.spark.share_codes import share_codes
+from streamshed.spark.plan.plan_row import StreamPlan
+from streamshed.spark.plan.share_codes import share_codes
 
 TICKS = stream("ticks", rate(1), time="timestamp")
 ODD = TICKS.filter("value % 2 = 1")

@@ -1,8 +1,8 @@
 """Which SQL is tried, and whose work it is."""
 
-from streamshed.network.query import Query
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
 from streamshed.sharing.dear_sql import DearSql, dear_sql
 from streamshed.sharing.network_work import stream_work
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import streamshed as ss
-from streamshed.network.node import Node
-from streamshed.network.stream import Stream
+from streamshed.network.model.node import Node
+from streamshed.network.model.stream import Stream
 from streamshed.sharing.instructions import Match, Test
 from streamshed.sharing.layers import layers
 from streamshed.sharing.resolution import resolve_stream

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streamshed.network.query import Query
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.probes import PROBED, is_probe, probes

@@ -6,7 +6,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidStatisticsError
-from streamshed.planning.network_load import network_load
+from streamshed.planning.load.network_load import network_load
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course, Moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from streamshed.spark.executors import Executor
+from streamshed.spark.cluster.executors import Executor
 
 
 @dataclass

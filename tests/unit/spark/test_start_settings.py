@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
 from streamshed.spark.run import start
 from streamshed.spark.start_settings import StartSettings
 

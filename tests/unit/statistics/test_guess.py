@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.network.network import network
-from streamshed.planning.least_error import least_error_rates
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import network
+from streamshed.planning.load.network_load import network_load
+from streamshed.planning.rates.least_error import least_error_rates
 from streamshed.statistics.guess import (
     CHEAP_SECONDS,
     SHARED_SECONDS,

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.network_load import network_load
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
     CALL_SECONDS,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.node import Node
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.node import Node
 from streamshed.statistics.network_statistics import OperatorStatistics
 from streamshed.statistics.reach import reach_between
 from tests.unit.planning.networks import rows_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from streamshed.network.sources import FileFormat
+from streamshed.network.model.sources import FileFormat
 from streamshed.traces.pieces import PIECES, cut, recorded_files
 
 

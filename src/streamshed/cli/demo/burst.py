@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamshed.cli.consoles import message_console
 from streamshed.cli.demo.comparison import CollectedAnswers
 from streamshed.cli.demo.load import BURST_FACTOR, DemoLoad
 from streamshed.cli.demo.patience import patience, waiting_until
-from streamshed.cli.failure import RunFailedError, failure_text
+from streamshed.cli.terminal.consoles import message_console
+from streamshed.cli.terminal.failure import RunFailedError, failure_text
 from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
 from streamshed.dashboard.wording import count_text
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from streamshed.cli.demo.answers import Answer, Gap
     from streamshed.dashboard.run_history import RunHistory
-    from streamshed.network.network import QueryNetwork
+    from streamshed.network.model.network import QueryNetwork
     from streamshed.spark.run import Run
     from streamshed.traces.manifest import StagedFeed
 

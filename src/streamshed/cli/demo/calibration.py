@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from streamshed.cli.demo.capacity import Capacity, Sample, capacity_of, is_settled, loaded_samples, next_rows
-from streamshed.cli.failure import RunFailedError, failure_text
+from streamshed.cli.terminal.failure import RunFailedError, failure_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from streamshed.cli.progress import ShowProgress
+    from streamshed.cli.terminal.progress import ShowProgress
     from streamshed.traces.manifest import StagedFeed
 
 _SECONDS_BETWEEN_LOOKS = 0.1

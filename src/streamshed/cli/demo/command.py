@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 
 
 @click.command(short_help="Watch a network of queries survive a burst.")

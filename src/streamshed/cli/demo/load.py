@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from streamshed.cli.demo.capacity import Capacity
-from streamshed.cli.failure import RunFailedError
+from streamshed.cli.terminal.failure import RunFailedError
 from streamshed.traces.load_profile import LoadProfile, parse_load_profile
 
 CALM_SHARE = 0.35

@@ -10,27 +10,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamshed.cli.consoles import message_console, result_console, waiting
 from streamshed.cli.demo.answers import Pair, errors_by_query, paired
 from streamshed.cli.demo.burst import BurstRun, run_burst
 from streamshed.cli.demo.calibration import FilePlacer, calibrate
+from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.comparison import CollectedAnswers, exact_values
 from streamshed.cli.demo.deadline import Deadline
 from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, comparison_seconds, load_for
 from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
 from streamshed.cli.demo.patience import calibration_seconds
-from streamshed.cli.demo.placement import placement_at_peak
 from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
 from streamshed.cli.demo.scratch import scratch
 from streamshed.cli.demo.story import answer_table, headline, sentence
 from streamshed.cli.demo.workload import MEANINGS, demo_network
-from streamshed.cli.exit_code import ExitCode
-from streamshed.cli.progress import progress_of
 from streamshed.cli.spark_session import session
+from streamshed.cli.terminal.consoles import message_console, result_console, waiting
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.progress import progress_of
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.dashboard.wording import count_text, seconds_text
+from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.planning.explain.explanation import Explanation, explain_rates
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,3 +201,21 @@ def _timeline(run: BurstRun, load: DemoLoad, pairs: tuple[Pair, ...]) -> Timelin
 
 def _tell(text: str) -> None:
     message_console().print(text, soft_wrap=True)
+
+
+def placement_at_peak(run: BurstRun, load: DemoLoad, capacity: Capacity) -> Explanation:
+    """Explain the rates of the micro-batch in which the smallest share of the work was done."""
+    journal = run.journal
+    decided = journal[journal["effective_sampling_rates"].map(len) > 0]
+    peak = decided.sort_values("work_share", kind="stable").iloc[0]
+    rows_per_second = float(peak["offered_rows"]) / load.trigger_seconds
+    return explain_rates(
+        run.network,
+        run.statistics,
+        dict(peak["effective_sampling_rates"]),
+        policy=DEFAULT_POLICY,
+        load_factor=rows_per_second / capacity.rows_per_second,
+        rows_per_second=rows_per_second,
+        trigger_interval_seconds=load.trigger_seconds,
+        kept_shares=dict(peak["kept_shares"]),
+    )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamshed.answering.prediction import predict_groups
-from streamshed.answering.window_partials import Doubles, Longs
+from streamshed.answering.predict.prediction import predict_groups
+from streamshed.answering.table.window_partials import Doubles, Longs
 from streamshed.cli.demo.answers import Pair
-from streamshed.network.prediction_settings import DEFAULT_PREDICTION_METHOD
+from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.query import Query
-from streamshed.network.relation import relation
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, parse_json, stream
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import relation
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, parse_json, stream
 
 KAFKA_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
 PACKET_COLUMNS = "ts timestamp, src_host string, dest_host string, src_port int, dest_port int, size int, proto int"

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from streamshed.network.grouping import Aggregate
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.node import Node
-from streamshed.network.sources import folder
-from streamshed.network.stream import stream
-from streamshed.network.window import WindowSpecification
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.node import Node
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.window import WindowSpecification
 
 DEEPEST = 4
 BEGINS = 1000

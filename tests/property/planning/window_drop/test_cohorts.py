@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.cohorts import COHORTS, part_name
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.query import Query
-from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.query import Query
+from streamshed.network.terms.cohorts import COHORTS, part_name
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.retained_rows import places_of, retained_rows
+from streamshed.spark.admit.retained_rows import places_of, retained_rows
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 

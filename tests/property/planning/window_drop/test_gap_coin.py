@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.gap_coin import GapCoin, may_abandon
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.windows.gap_coin import GapCoin, may_abandon
 
 SEEDS = st.integers(0, 2**32)
 BATCHES = st.integers(1, 12)

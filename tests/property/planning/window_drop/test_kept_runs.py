@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.bench.windows_optimum import most_delivered
-from streamshed.bench.windows_queries import WindowsQuery
-from streamshed.network.network import network
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.kept_runs import MOST_CELLS, RunGrid
-from streamshed.planning.window_drop.open_windows import EventTimes
-from streamshed.planning.window_drop.run_needs import RunNeeds
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.run_needs import RunNeeds
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.kept_runs import MOST_CELLS, RunGrid
+from streamshed_bench.windows.windows_optimum import most_delivered
+from streamshed_bench.windows.windows_queries import WindowsQuery
 from tests.thoroughness import examples, share_of
 
 WATERMARK = 10

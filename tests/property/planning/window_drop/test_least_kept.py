@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.bench.windows_optimum import most_delivered
-from streamshed.bench.windows_queries import WindowsQuery
-from streamshed.planning.demand import Demand
-from streamshed.planning.least_error import least_error_rates
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.drop_plan import PATIENCE, DropPlan, drop_plan
-from streamshed.planning.window_drop.least_kept import LeastKept, least_kept, rare
-from streamshed.planning.window_drop.open_windows import EventTimes
-from streamshed.planning.window_drop.rehearsal import rehearsed_needs
-from streamshed.planning.window_drop.tolerant_work import TolerantWork
-from streamshed.planning.window_drop.window_demand import WindowDemand
-from streamshed.planning.window_drop.window_drops import WindowDrops
-from streamshed.planning.window_drop.window_shares import window_shares
-from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.planning.rates.least_error import least_error_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import WorkNode, WorkTree
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, DropPlan, drop_plan
+from streamshed.planning.window_drop.choose.least_kept import LeastKept, least_kept, rare
+from streamshed.planning.window_drop.choose.rehearsal import rehearsed_needs
+from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.choose.window_shares import window_shares
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.window_demand import WindowDemand
+from streamshed_bench.windows.windows_optimum import most_delivered
+from streamshed_bench.windows.windows_queries import WindowsQuery
 from tests.property.planning.window_drop.test_kept_runs import MIXED, OTHERS, Course, course_of
 from tests.thoroughness import examples
 

@@ -9,17 +9,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.cohorts import COHORTS
-from streamshed.network.network import network
-from streamshed.planning.demand import Demand
-from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
-from streamshed.planning.window_drop.open_windows import EventTimes
-from streamshed.planning.window_drop.tolerant_work import TolerantWork
-from streamshed.planning.window_drop.window_demand import WindowDemand
-from streamshed.planning.window_drop.window_drops import WindowDrops
-from streamshed.planning.window_drop.window_shares import window_shares
-from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from streamshed.network.model.network import network
+from streamshed.network.terms.cohorts import COHORTS
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import Vector, WorkNode, WorkTree
+from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.choose.window_shares import window_shares
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.window_demand import WindowDemand
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 

@@ -10,22 +10,22 @@ from itertools import groupby
 
 from hypothesis import given, settings
 
-from streamshed.network.cohorts import COHORTS, part_name
-from streamshed.network.network import QueryNetwork
-from streamshed.network.query import Query
-from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
-from streamshed.planning.window_drop.droppable import droppable_queries
-from streamshed.planning.window_drop.kept_runs import FOREVER
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.provenance import extent
-from streamshed.planning.window_drop.retention import MOST_SLOTS
-from streamshed.planning.window_drop.runs import numbers_in
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import Query
+from streamshed.network.terms.cohorts import COHORTS, part_name
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
+from streamshed.planning.window_drop.track.droppable import droppable_queries
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.retention import MOST_SLOTS
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.kept_runs import FOREVER
+from streamshed.planning.window_drop.windows.provenance import extent
+from streamshed.planning.window_drop.windows.runs import numbers_in
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
-from streamshed.spark.event_times import event_times
-from streamshed.spark.retained_rows import RetainedRows, places_of, retained_rows
-from streamshed.spark.upcoming_rows import EventBounds
+from streamshed.spark.admit.retained_rows import RetainedRows, places_of, retained_rows
+from streamshed.spark.source.event_times import event_times
+from streamshed.spark.source.upcoming_rows import EventBounds
 from tests.property.planning.window_drop.nested_course import (
     DEEPEST,
     Asked,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.provenance import extent, needed_rows
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.windows.gap_coin import GapCoin
+from streamshed.planning.window_drop.windows.provenance import extent, needed_rows
 from tests.thoroughness import examples
 
 LONGEST = 120

@@ -9,12 +9,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.not_needed import unneeded_rows, without_unneeded
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.runs import numbers_in
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.droppable import DroppableQuery
+from streamshed.planning.window_drop.track.not_needed import unneeded_rows, without_unneeded
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.runs import numbers_in
 
 Interval = tuple[int, int]
 SHARES = st.one_of(st.just(0.0), st.floats(0, 1))

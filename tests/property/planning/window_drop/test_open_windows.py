@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.open_windows import MOST_DECIDED, EventTimes, QueryDrops
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.open_windows import MOST_DECIDED, EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.gap_coin import GapCoin
 
 SHARES = st.one_of(st.just(0.0), st.floats(0, 1))
 

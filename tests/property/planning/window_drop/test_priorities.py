@@ -10,18 +10,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.demand import Demand
-from streamshed.planning.least_error import least_error_rates
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.drop_plan import PATIENCE, DropPlan, drop_plan
-from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes
-from streamshed.planning.window_drop.state_limit import StateUse
-from streamshed.planning.window_drop.tolerant_work import TolerantWork
-from streamshed.planning.window_drop.window_demand import WindowDemand
-from streamshed.planning.window_drop.window_shares import least_seconds, window_shares
-from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.rates.least_error import least_error_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import Vector, WorkNode, WorkTree
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, DropPlan, drop_plan
+from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.choose.window_shares import least_seconds, window_shares
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.droppable import DroppableQuery
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.state_limit import StateUse
+from streamshed.planning.window_drop.windows.window_demand import WindowDemand
 from tests.property.planning.window_drop.test_best_set import where_run
 from tests.property.planning.window_drop.test_window_shares import networks, seconds_of, whole
 from tests.thoroughness import examples

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.arrangement import DropWindows, fan_out, of_query, pipeline
-from streamshed.planning.window_drop.provenance import needed_rows
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.windows.provenance import needed_rows
+from tests.oracles.arrangement import DropWindows, fan_out, of_query, pipeline
 
 
 @st.composite

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.provenance import NeededRows, needed_rows
-from streamshed.planning.window_drop.retention import retention_table, unneeded_times
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.retention import retention_table, unneeded_times
+from streamshed.planning.window_drop.windows.provenance import NeededRows, needed_rows
 
 WINDOWS = range(-4, 24)
 DROPPED = st.frozensets(st.integers(0, 12), max_size=13)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop import decisions
-from streamshed.planning.window_drop.decisions import UpcomingWindows, advanced_drops
-from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.state_limit import Pressure
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track import decisions
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
+from streamshed.planning.window_drop.track.droppable import DroppableQuery
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.state_limit import Pressure
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from tests.thoroughness import examples
 
 MOST_OVERLAP = 21

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.side import Side
-from streamshed.network.join_condition import pairs_where
-from streamshed.network.node import Node
-from streamshed.network.sources import rate
-from streamshed.network.stream import stream
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.gap_coin import GapCoin
-from streamshed.planning.window_drop.kept_runs import RunGrid, lay_runs
-from streamshed.planning.window_drop.open_windows import EventTimes, QueryDrops
-from streamshed.planning.window_drop.provenance import NeededRows
-from streamshed.planning.window_drop.side_reach import SideReach, side_reaches, unneeded_of_sides
-from streamshed.planning.window_drop.window_drops import WindowDrops
+from streamshed.joins.model.side import Side
+from streamshed.network.model.node import Node
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.network.terms.join_condition import pairs_where
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
+from streamshed.planning.window_drop.track.side_reach import SideReach, side_reaches, unneeded_of_sides
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.gap_coin import GapCoin
+from streamshed.planning.window_drop.windows.kept_runs import RunGrid, lay_runs
+from streamshed.planning.window_drop.windows.provenance import NeededRows
 from tests.property.planning.window_drop.test_nested_drops import contents, windows
 from tests.spark.joined_sides import any_pair
 from tests.thoroughness import examples

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.window_drop.savings import early_share, kept_share
-from streamshed.planning.window_drop.window_count import may_be_dropped_early, window_count
+from streamshed.network.terms.window import WindowSpecification
+from streamshed_bench.windows.savings import early_share, kept_share
+from tests.oracles.window_count import may_be_dropped_early, window_count
 
 
 @st.composite

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.planning.window_drop.running_program import ALIKE
-from streamshed.planning.window_drop.window_demand import WindowDemand
-from streamshed.planning.window_drop.window_shares import least_seconds, window_shares
-from streamshed.planning.work_tree import Vector, WorkNode, WorkTree
+from streamshed.planning.tree.work_tree import Vector, WorkNode, WorkTree
+from streamshed.planning.window_drop.choose.running_program import ALIKE
+from streamshed.planning.window_drop.choose.window_shares import least_seconds, window_shares
+from streamshed.planning.window_drop.windows.window_demand import WindowDemand
 from tests.thoroughness import examples
 
 GRID = 9

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.cohorts import COHORTS, longest_run, missed_by_window

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from streamshed.network.query import Query
-from streamshed.planning.quantization import sampling_rate_of
+from streamshed.network.model.query import Query
+from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     test_no_gap_is_longer_than_allowed,  # noqa: F401

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.answering.predicted_answers import predicted_answers
-from streamshed.answering.predicted_query import PredictedQuery
-from streamshed.network.query import Query
+from streamshed.answering.predict.predicted_answers import predicted_answers
+from streamshed.answering.predict.predicted_query import PredictedQuery
+from streamshed.network.model.query import Query
 from tests.spark.event_times import seconds_of
 from tests.spark.trunks.drop import ROWS_PER_SECOND
 from tests.spark.trunks.outcome import Outcome

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
 from tests.spark.event_times import instants, seconds_of
 from tests.spark.sessions import interpreting
 from tests.spark.trunks.drop import STEP_SECONDS, STEPS

@@ -8,7 +8,7 @@ import pandas as pd
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.planning.quantization import code_of, sampling_rate_of
+from streamshed.planning.tree.quantization import code_of, sampling_rate_of
 from tests.spark.trunks.joins.pairs import micro_batches
 from tests.spark.trunks.outcome import Outcome
 

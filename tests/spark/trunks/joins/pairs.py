@@ -8,8 +8,8 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from streamshed.network.node import Node
-from streamshed.network.query import Query
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import STEP
 from tests.spark.trunks.outcome import Outcome

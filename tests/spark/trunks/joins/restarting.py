@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.query import Query
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
 from streamshed.spark.run import start
 from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
-from streamshed.planning.quantization import code_of
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.planning.tree.quantization import code_of
 from tests.spark.event_times import seconds_of
 from tests.spark.harness import Found
 from tests.spark.trunks.checks import test_a_window_is_answered_once_and_exactly  # noqa: F401

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 import pytest
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import seconds_of
 from tests.spark.trunks.joins import TRUNK
 from tests.spark.trunks.joins.pairs import all_pairs, each_pair, pairs_told

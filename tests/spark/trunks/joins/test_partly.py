@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pandas as pd
 import pytest
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import test_a_window_is_answered_once_and_exactly  # noqa: F401

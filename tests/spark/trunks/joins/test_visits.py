@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from streamshed.joins.fragments import Fragments
-from streamshed.network.join_condition import overlap
-from streamshed.network.query import Query
-from streamshed.spark.join_rows import fragments_of
+from streamshed.joins.match.fragments import Fragments
+from streamshed.network.model.query import Query
+from streamshed.network.terms.join_condition import overlap
+from streamshed.spark.joins.join_rows import fragments_of
 from tests.spark.event_times import at, instants
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.joins import TRUNK

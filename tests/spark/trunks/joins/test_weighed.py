@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 import pytest
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.trunks.joins import STOPPED_AFTER, TRUNK
 from tests.spark.trunks.joins.pairs import each_pair, pairs_told
 from tests.spark.trunks.joins.sides import DEAR_LAG_SECONDS, HOT

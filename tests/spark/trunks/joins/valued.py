@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from streamshed.network.stream import Stream
+from streamshed.network.model.stream import Stream
 from tests.spark.trunks.joins.pairs import all_pairs
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Setting, Shed

@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from streamshed.network.node import Node
-from streamshed.network.query import Query
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
 from tests.spark.trunks.joins.sides import SCHEMA
 from tests.spark.trunks.pairs.matched import SAME, WITHIN_SECONDS
 

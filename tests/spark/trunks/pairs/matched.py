@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamshed.network.stream import Stream
+from streamshed.network.model.stream import Stream
 from tests.spark.trunks.scenario import Setting
 
 WITHIN_SECONDS = (6, 3)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     check_unreadable_rows_are_counted,

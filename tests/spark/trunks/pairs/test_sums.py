@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import at
 from tests.spark.trunks.joins.sides import STEP_SECONDS, WATERMARK_SECONDS
 from tests.spark.trunks.outcome import Outcome

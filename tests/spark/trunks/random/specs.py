@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from streamshed.network.relation import Relation
+from streamshed.network.model.relation import Relation
 from tests.spark.exactness.build import build_relations
 from tests.spark.exactness.generator import generate
 from tests.spark.exactness.oracle import Oracle

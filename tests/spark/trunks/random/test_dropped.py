@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.query import AnswerMode, Query
+from streamshed.network.model.query import AnswerMode, Query
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, key_expected, key_given
 from tests.spark.exactness.specification import QuerySpec

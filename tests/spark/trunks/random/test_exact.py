@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.network.query import Query
-from streamshed.network.window import WindowSpecification
+from streamshed.network.model.query import Query
+from streamshed.network.terms.window import WindowSpecification
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, rows_difference

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from streamshed.network.query import AnswerMode, Query
-from streamshed.network.relation import relation
+from streamshed.network.model.query import AnswerMode, Query
+from streamshed.network.model.relation import relation
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.exactness.nesting import (
     SECOND,

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import StreamshedError
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.query import Query
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.query import Query
 from tests.spark.harness import QUICK
 from tests.spark.trunks.course import AnswerFiles
 from tests.spark.trunks.outcome import Outcome

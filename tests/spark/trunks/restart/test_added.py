@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from streamshed.network.node import Node
-from streamshed.network.query import Query
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.outcome import Outcome

@@ -9,9 +9,9 @@ from datetime import datetime
 
 import pytest
 
-from streamshed.network.query import Query
-from streamshed.spark.manifest import read_manifest
-from streamshed.spark.storage import Storage
+from streamshed.network.model.query import Query
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.windows.manifest import read_manifest
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.course import SECONDS, STEP_SECONDS

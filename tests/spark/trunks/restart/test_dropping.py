@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.grouping import Aggregate
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.outcome import Outcome

@@ -10,8 +10,8 @@ from dataclasses import replace
 import duckdb
 import pyarrow.compute as pc
 
-from streamshed.network.aggregate import user_aggregate
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
+from streamshed.network.terms.aggregate import user_aggregate
 from tests.spark.event_times import at, seconds_of
 from tests.spark.harness import Found
 from tests.spark.in_order import InOrder, Merges

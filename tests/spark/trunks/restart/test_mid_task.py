@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from streamshed.network.query import Query
-from streamshed.planning.window_drop.open_windows import QueryDrops
-from streamshed.spark.plan_row import PlanRow
-from streamshed.spark.storage import Storage
+from streamshed.network.model.query import Query
+from streamshed.planning.window_drop.track.open_windows import QueryDrops
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.plan.plan_row import PlanRow
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import (
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.windows_of_duckdb import ExactWindows

@@ -25,12 +25,12 @@ from streamshed.errors import (
     StreamshedError,
     UnsheddableQueryError,
 )
-from streamshed.network.network import QueryNetwork, network
-from streamshed.network.query import Query
-from streamshed.network.relation import relation
-from streamshed.network.sources import folder
-from streamshed.network.stream import Stream, stream
-from streamshed.spark.sinks import parquet_sink
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import relation
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
+from streamshed.spark.sinks.sinks import parquet_sink
 from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.refusing import beside_the_others, message_of_refusal, refused_message

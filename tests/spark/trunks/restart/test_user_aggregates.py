@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.grouping import Aggregate
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
 from tests.spark.event_times import seconds_of
 from tests.spark.in_order import InOrder
 from tests.spark.prices_in_order import SIZE, SLIDE, Lists, prices_in_windows

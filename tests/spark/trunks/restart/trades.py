@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from streamshed.network.sources import FileFormat
+from streamshed.network.model.sources import FileFormat
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import STEP, Input
 from tests.spark.trunks.outcome import Outcome

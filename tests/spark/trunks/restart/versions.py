@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from streamshed.network.aggregate import AggregateCall, user_aggregate
-from streamshed.network.function import FunctionReference
+from streamshed.network.terms.aggregate import AggregateCall, user_aggregate
+from streamshed.network.terms.function import FunctionReference
 from tests.spark.in_order import InOrder
 
 

@@ -3,7 +3,7 @@
 The process is killed among micro-batches that shed.
 """
 
-from streamshed.planning.quantization import sampling_rate_of
+from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.sample.events import STEPS, events
 from tests.spark.trunks.trunk import Trunk

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, t
 
-from streamshed.planning.quantization import WHOLE
+from streamshed.planning.tree.quantization import WHOLE
 from tests.spark.event_times import seconds_of
 from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows

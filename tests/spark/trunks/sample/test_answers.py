@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from scipy.stats import binom
 
-from streamshed.network.query import Query
-from streamshed.planning.quantization import WHOLE
+from streamshed.network.model.query import Query
+from streamshed.planning.tree.quantization import WHOLE
 from tests.spark.event_times import seconds_of
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import instants
 from tests.spark.trunks.drawn_rows import FILE_ROW, DrawnRows, drawn_rows
 from tests.spark.trunks.inputs import Input

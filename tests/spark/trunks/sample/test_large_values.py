@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
-from streamshed.planning.quantization import STEPS_PER_DECADE, sampling_rate_of
-from streamshed.planning.query_rates import SizedRate
+from streamshed.network.model.query import Query
+from streamshed.planning.plan.query_rates import SizedRate
+from streamshed.planning.tree.quantization import STEPS_PER_DECADE, sampling_rate_of
 from streamshed.sharing.gating import STEP
 from tests.spark.harness import Found
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows

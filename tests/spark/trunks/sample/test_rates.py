@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
-from streamshed.planning.quantization import sampling_rate_of
+from streamshed.network.model.query import Query
+from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS

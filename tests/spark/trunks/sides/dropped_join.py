@@ -11,10 +11,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from streamshed.network.node import Node
-from streamshed.network.query import Query
-from streamshed.network.relation import relation
-from streamshed.network.stream import Stream
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import relation
+from streamshed.network.model.stream import Stream
 from tests.spark.event_times import seconds_of
 from tests.spark.files import write_parquet
 from tests.spark.joined_sides import JoinSpec, SideSpec, Windows, expected

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
 from tests.spark.harness import Found
 from tests.spark.joined_sides import JoinSpec, SideSpec, Windows, expected, found

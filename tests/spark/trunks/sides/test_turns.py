@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import duckdb
 
-from streamshed.network.aggregate import user_aggregate
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
+from streamshed.network.terms.aggregate import user_aggregate
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from streamshed.network.stream import Stream, parse_csv, parse_json, stream
+from streamshed.network.model.stream import Stream, parse_csv, parse_json, stream
 from tests.spark.sessions import session_for_tests
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.time.steps import STEP_SECONDS

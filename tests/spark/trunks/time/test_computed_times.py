@@ -17,10 +17,10 @@ import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.network.sources import FileFormat
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import FileFormat
+from streamshed.network.model.stream import Stream
 from streamshed.spark import answers
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, instants
 from tests.spark.trunks.checks import (

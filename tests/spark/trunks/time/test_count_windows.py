@@ -10,9 +10,9 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
 from streamshed.spark import answers, query_view
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed

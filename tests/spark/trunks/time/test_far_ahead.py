@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     check_unreadable_rows_are_counted,

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream, stream
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream, stream
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting

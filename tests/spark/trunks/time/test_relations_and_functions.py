@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 from pyspark.sql import SparkSession
 
-from streamshed.network.query import Query
-from streamshed.network.relation import relation
-from streamshed.spark.sinks import memory_sink
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import relation
+from streamshed.spark.sinks.sinks import memory_sink
 from tests.spark.event_times import at
 from tests.spark.trunks.inputs import STEP
 from tests.spark.trunks.outcome import Outcome

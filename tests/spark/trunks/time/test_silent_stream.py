@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamshed.network.query import Query
+from streamshed.network.model.query import Query
 from tests.spark.event_times import at
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome

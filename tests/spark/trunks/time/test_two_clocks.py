@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
-from streamshed.network.network import network
-from streamshed.network.query import Query
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
 from streamshed.spark.run import start
 from tests.spark.event_times import at
 from tests.spark.harness import Collected

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.aggregate import user_aggregate
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.network.stream import Stream
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers, query_view
 from streamshed.spark.run import start
 from tests.spark.trunks.course import AnswerFiles

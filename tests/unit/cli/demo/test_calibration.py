@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from streamshed.cli.demo.calibration import FilePlacer, calibrate
-from streamshed.cli.failure import RunFailedError
+from streamshed.cli.terminal.failure import RunFailedError
 from streamshed.traces.load_profile import constant_load
 from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, stage

@@ -4,7 +4,7 @@ import pytest
 
 from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.load import DemoLoad, load_for
-from streamshed.cli.failure import RunFailedError
+from streamshed.cli.terminal.failure import RunFailedError
 
 CAPACITY = Capacity(trigger_seconds=2, rows_per_second=200_000, fixed_seconds=0.5, seconds_per_row=4e-6)
 LOAD = DemoLoad(trigger_seconds=2, rows_per_second=1000, phase_seconds=30)

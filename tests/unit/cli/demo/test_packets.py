@@ -8,7 +8,7 @@ import pytest
 from streamshed.cli import staging
 from streamshed.cli.demo.load import DemoLoad
 from streamshed.cli.demo.packets import DemoPackets, stage_load
-from streamshed.cli.progress import ShowProgress
+from streamshed.cli.terminal.progress import ShowProgress
 from streamshed.traces.trace import trace_of
 
 

@@ -3,7 +3,7 @@ import pytest
 from streamshed.cli.demo.capacity import Capacity
 from streamshed.cli.demo.load import comparison_seconds, load_for
 from streamshed.cli.demo.patience import calibration_seconds, patience, waiting_until
-from streamshed.cli.failure import RunFailedError
+from streamshed.cli.terminal.failure import RunFailedError
 
 TOTAL_SECONDS, GRACE_SECONDS = 260.0, 45.0
 

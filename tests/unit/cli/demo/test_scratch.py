@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from streamshed.cli.demo.scratch import scratch
-from streamshed.cli.exit_code import ExitCode
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import SinkUnavailableError
 from tests.unit.cli.command_line import streamshed
 

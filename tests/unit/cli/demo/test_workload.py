@@ -8,8 +8,8 @@ from streamshed.cli.demo.exact_sql import EXACT_SQL
 from streamshed.cli.demo.load import DemoLoad
 from streamshed.cli.demo.packets import make_packets, stage_load
 from streamshed.cli.demo.workload import MEANINGS, demo_network
-from streamshed.network.duration import format_duration
-from streamshed.network.network import QueryNetwork
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.words.duration import format_duration
 from streamshed.traces.packet_headers import host_table
 
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamshed.network.window import WindowSpecification
-from streamshed.planning.coming_work import ComingWork
-from streamshed.planning.demand import Demand
-from streamshed.planning.least_error import least_error_rates
-from streamshed.planning.query_rates import spread, uniform_spread
-from streamshed.planning.window_drop.decisions import UpcomingWindows
-from streamshed.planning.window_drop.drop_plan import PATIENCE, drop_plan, nothing_more_dropped
-from streamshed.planning.window_drop.droppable import DroppableQuery
-from streamshed.planning.window_drop.open_windows import EventTimes
-from streamshed.planning.window_drop.tolerant_work import TolerantWork
-from streamshed.planning.window_drop.window_drops import WindowDrops
-from streamshed.planning.work_tree import WorkNode, WorkTree
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.plan.coming_work import ComingWork
+from streamshed.planning.plan.query_rates import spread, uniform_spread
+from streamshed.planning.rates.least_error import least_error_rates
+from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.work_tree import WorkNode, WorkTree
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, drop_plan, nothing_more_dropped
+from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.droppable import DroppableQuery
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 
 TREE = WorkTree(
     (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.planning.window_drop.droppable import DroppableQuery, droppable_queries
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
 from tests.unit.planning.networks import rows_of
 
 SECOND = 1_000_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from streamshed.network.aggregate import user_aggregate
-from streamshed.network.network import network
-from streamshed.network.query import Query
-from streamshed.planning.coming_work import coming_work
-from streamshed.planning.window_drop.decisions import UpcomingWindows
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.terms.aggregate import user_aggregate
+from streamshed.planning.plan.coming_work import coming_work
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.load_model import LoadModel

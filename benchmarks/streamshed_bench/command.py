@@ -1,0 +1,113 @@
+"""`streamshed bench`: runs a benchmark and writes what it measured."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from streamshed.cli.terminal.failure import RunFailedError, failure_text
+from streamshed.cli.terminal.group import show_note
+from streamshed.cli.terminal.stopping import interrupted_by_sigterm
+from streamshed.errors import SinkUnavailableError, near_miss
+from streamshed_bench import BENCHMARKS, ON_CLUSTER, BenchOptions, BenchResult
+from streamshed_bench.errors import UnfinishedBenchmarkError
+from streamshed_bench.machine import cores, source_commit, versions
+from streamshed_bench.result_files import check_files, picture_of, write_files
+
+
+class BenchmarkName(click.ParamType[str]):
+    """The name of a benchmark."""
+
+    name = "benchmark"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the name."""
+        if value not in BENCHMARKS:
+            names = ", ".join(BENCHMARKS)
+            self.fail(f"no benchmark {value!r}{near_miss(value, BENCHMARKS)}; there are: {names}", param, ctx)
+        return value
+
+
+@click.command(short_help="Run a benchmark and write its figures and a picture.")
+@click.argument("name", type=BenchmarkName())
+@click.option("--quick", is_flag=True, help="End within three minutes on two cores; the result says what is left out.")
+@click.option("--trace", type=click.Path(path_type=Path), help="A Parquet file of packets to replay.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs.")
+@click.option("--cluster", is_flag=True, help="Let executors of a cluster on this machine do the work (burst only).")
+@click.option(
+    "--json",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="Where the result goes; the picture goes beside it, as .png.",
+)
+def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: bool, file: Path) -> None:
+    """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage; see docs/benchmarks.md."""
+    if cluster and name not in ON_CLUSTER:
+        raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
+    from streamshed.cli.terminal.progress import progress_of
+
+    check_files(file)
+    begin = time.time()
+    with _earlier_result(file), progress_of(f"bench {name}") as show, interrupted_by_sigterm():
+        options = BenchOptions(
+            quick=quick,
+            trace=None if trace is None else str(trace),
+            seed=seed,
+            cluster=cluster,
+            progress=lambda step, share: show(share, step),
+        )
+        result = _run(name, options)
+    report = {
+        "benchmark": name,
+        "quick": quick,
+        "figures": dict(result.figures),
+        "details": dict(result.details),
+        "versions": versions(),
+        "cores": cores(),
+        "seed": seed,
+        "cluster": cluster,
+        "commit": source_commit(),
+        "trace": None if trace is None else str(trace),
+        "started_at": datetime.fromtimestamp(begin, UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - begin, 1),
+    }
+    try:
+        write_files(file, report, result.picture)
+    except SinkUnavailableError as error:
+        raise RunFailedError(str(error)) from error
+    for line in _lines(result):
+        click.echo(line)
+    click.echo(f"written: {file}, {picture_of(file)}")
+
+
+def _run(name: str, options: BenchOptions) -> BenchResult:
+    try:
+        return BENCHMARKS[name](options)
+    except UnfinishedBenchmarkError as error:
+        raise RunFailedError(f"benchmark {name}: {error}") from error
+    except Exception as error:
+        from streamshed.spark.common.failures import is_failure_of_spark
+
+        if not is_failure_of_spark(error):
+            raise
+        raise RunFailedError(f"benchmark {name}: {failure_text(error)}") from error
+
+
+@contextmanager
+def _earlier_result(file: Path) -> Iterator[None]:
+    """Where a benchmark ends early, say whose result it is that lies there."""
+    try:
+        yield
+    except BaseException:
+        if file.exists():
+            show_note(f"{file} is still the result of an earlier run")
+        raise
+
+
+def _lines(result: BenchResult) -> list[str]:
+    width = max(map(len, result.figures), default=0)
+    return [f"{name:<{width}}  {value:.4g}" for name, value in result.figures.items()]

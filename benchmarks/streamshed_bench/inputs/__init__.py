@@ -1,0 +1,1 @@
+"""What benchmarks read and ask: packets, recordings, networks of queries."""

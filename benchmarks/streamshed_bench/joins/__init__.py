@@ -1,0 +1,1 @@
+"""Joins within a budget ([G05] §6), and on Spark."""

@@ -1,0 +1,1 @@
+"""Running something to measure it: contestants, feeds, calibration, and what was measured."""

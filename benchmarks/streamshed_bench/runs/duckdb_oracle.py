@@ -1,0 +1,100 @@
+"""The same queries in DuckDB, as its expert writes them: one pass over the files, slices, windows from slices."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamshed.errors import MissingExtraError
+from streamshed_bench.inputs.workload import SLIDE_SECONDS, PacketQuery
+
+if TYPE_CHECKING:
+    import duckdb
+
+Answers = dict[tuple[str, str, int], float]
+"""Value by query, aggregate and the second at which the window ends."""
+
+
+class DuckDB:
+    """DuckDB with so many threads.
+
+    Args:
+        threads: As many as Spark has.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._connection: duckdb.DuckDBPyConnection = duckdb_module().connect(config={"threads": threads})
+        self._connection.execute("SET TimeZone = 'UTC'")
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        self._connection.close()
+
+    def answers(self, files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> Answers:
+        """Answer queries over typed packets.
+
+        Args:
+            files: The packets.
+            queries: What is asked.
+            known_hosts: The file of the stored relation.
+
+        Returns:
+            The answers of the windows that end with or before the last slice of the files, and hold rows.
+        """
+        rows = self._connection.execute(oracle_sql(files, queries, known_hosts)).fetchall()
+        names = [(query.name, name) for query in queries for name in query.aggregates]
+        return {
+            (*name, int(end)): float(value)
+            for end, *values in rows
+            for name, value in zip(names, values, strict=True)
+            if value is not None
+        }
+
+
+def oracle_sql(files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> str:
+    """Write queries as one statement: a row per slice, with a column per aggregate of its window."""
+    paths = ", ".join(_text(str(file)) for file in files)
+    aggregates = [(query, sql) for query in queries for sql in query.aggregates.values()]
+    sliced, windowed = [], []
+    for number, (query, sql) in enumerate(aggregates):
+        sliced.append(f"{sql} FILTER (WHERE {_condition(query)}) AS a{number}")
+        earlier = query.window_seconds - SLIDE_SECONDS
+        windowed.append(f"sum(a{number}) OVER (ORDER BY slice RANGE BETWEEN {earlier} PRECEDING AND CURRENT ROW)")
+    joined = ",\n    ".join(sliced)
+    return (
+        f"WITH packets AS (\n  SELECT p.*, h.host IS NOT NULL AS is_known\n"
+        f"  FROM read_parquet([{paths}]) p LEFT JOIN read_parquet({_text(str(known_hosts))}) h"
+        f" ON p.src_host = h.host),\n"
+        f"slices AS (\n  SELECT epoch_us(ts) // {SLIDE_SECONDS * 1_000_000} * {SLIDE_SECONDS} AS slice,\n"
+        f"    {joined}\n  FROM packets GROUP BY slice)\n"
+        f"SELECT slice + {SLIDE_SECONDS}, {', '.join(windowed)} FROM slices ORDER BY slice"
+    )
+
+
+def _condition(query: PacketQuery) -> str:
+    conditions = [f"({condition})" for condition in query.conditions]
+    return " AND ".join([*conditions, "is_known"] if query.known_senders else conditions)
+
+
+def _text(value: str) -> str:
+    quoted = value.replace("'", "''")
+    return f"'{quoted}'"
+
+
+def duckdb_module() -> Any:
+    """Return DuckDB.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    try:
+        return importlib.import_module("duckdb")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "the benchmark compares with DuckDB, which is not installed: pip install duckdb"
+        ) from error

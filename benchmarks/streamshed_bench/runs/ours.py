@@ -1,0 +1,65 @@
+"""Running a query network through a folder of files, as fast as it goes, nothing shed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamshed.network.model.network import QueryNetwork
+from streamshed_bench.errors import UnfinishedBenchmarkError
+from streamshed_bench.runs.micro_batches import MicroBatchTime
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Collect = Callable[["DataFrame", int], None]
+_POLL_SECONDS = 0.05
+
+
+def run_through(
+    network: QueryNetwork,
+    spark: SparkSession,
+    *,
+    checkpoint: Path,
+    micro_batches: int,
+    timeout_seconds: float = 1800.0,
+    collect: Collect | None = None,
+) -> tuple[MicroBatchTime, ...]:
+    """Run a network as a user would, samplers and plan table compiled in, until the files are through.
+
+    Args:
+        network: What runs; its stream takes a few files per micro-batch from a folder that holds them all.
+        spark: The session.
+        checkpoint: A new folder.
+        micro_batches: How many the files make.
+        timeout_seconds: After how long to give up.
+        collect: Takes the answers of each micro-batch; None: they are computed and dropped.
+
+    Returns:
+        The micro-batches with input, in order.
+
+    Raises:
+        UnfinishedBenchmarkError: The time ran out.
+    """
+    from streamshed.spark import noop_sink, start
+
+    sink = noop_sink() if collect is None else collect
+    deadline = time.monotonic() + timeout_seconds
+    with start(network, spark, checkpoint=str(checkpoint), sink=sink, trigger="10 milliseconds", advisory=True) as run:
+        while run.status().micro_batch_id < micro_batches - 1:
+            if time.monotonic() > deadline:
+                done = run.status().micro_batch_id + 1
+                raise UnfinishedBenchmarkError(
+                    f"{done} of {micro_batches} micro-batches within {timeout_seconds:g} seconds"
+                )
+            run.await_termination(_POLL_SECONDS)
+        journal = run.journal()
+    with_input = journal[journal["offered_rows"] > 0]
+    return tuple(
+        MicroBatchTime(rows=int(rows), started_at_seconds=float(started), seconds=float(seconds))
+        for rows, started, seconds in zip(
+            with_input["offered_rows"], with_input["started_at_seconds"], with_input["processing_seconds"], strict=True
+        )
+    )

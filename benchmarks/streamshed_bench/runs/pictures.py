@@ -1,0 +1,238 @@
+"""The benchmarks' pictures, as PNG, drawn without a window system."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from streamshed.dashboard.png import write_png
+from streamshed_bench.runs.burst_course import BurstCourse, Course
+from streamshed_bench.runs.ratios import MedianInterval
+
+_BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
+_DELAY_COLORS = (_BLUE, _RED, _GRAY)
+
+
+def draw_throughput(
+    path: Path, *, bars: Mapping[str, float], by_queries: Mapping[int, float], by_keys: Mapping[int, float]
+) -> None:
+    """Draw rows per second of the contestants, and how ours fall with queries and groups.
+
+    Args:
+        path: The file.
+        bars: Rows per second by contestant.
+        by_queries: Ours by the number of queries.
+        by_keys: Ours by the number of groups.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((12.0, 4.2), "Throughput on one machine")
+    contestants, queries, keys = figure.subplots(1, 3)
+    contestants.barh(list(bars), list(bars.values()), color=_BLUE)
+    contestants.invert_yaxis()
+    contestants.set_xscale("log")
+    contestants.set_xlabel("rows per second")
+    contestants.xaxis.set_major_formatter(EngFormatter())
+    for place, value in enumerate(bars.values()):
+        contestants.text(value, place, f" {value / 1e6:.2f} M", va="center", fontsize=8)
+    contestants.set_xlim(right=max(bars.values()) * 4)
+    _draw_growth(queries, by_queries, "queries in one network")
+    _draw_growth(keys, by_keys, "groups of one query")
+    write_png(figure, path)
+
+
+def draw_overhead(path: Path, *, ratios: Sequence[float], interval: MedianInterval) -> None:
+    """Draw the ratio of each pair, their median and its confidence interval.
+
+    Args:
+        path: The file.
+        ratios: Rows per second with samplers and plan table ÷ without, pair by pair.
+        interval: Their median and its interval.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((8.0, 4.0), "Samplers and plan table compiled in, nothing shed")
+    axes = figure.subplots()
+    axes.plot(range(1, len(ratios) + 1), ratios, "o", color=_BLUE, markersize=4, label="pair")
+    axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+    axes.axhline(interval.median, color=_ORANGE, linewidth=1.4, label=f"median {interval.median:.3f}")
+    axes.axhspan(
+        interval.low,
+        interval.high,
+        color=_ORANGE,
+        alpha=0.2,
+        linewidth=0,
+        label=f"95 % interval {interval.low:.3f} to {interval.high:.3f}",
+    )
+    axes.set_xlabel("pair")
+    axes.set_ylabel("rows per second, with ÷ without")
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
+def draw_burst(path: Path, course: BurstCourse) -> None:
+    """Draw delay, sampling rate and load over the time of a burst.
+
+    Args:
+        path: The file.
+        course: What happened.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((10.0, 8.0), "A burst of packets as JSON text")
+    delay, rate_axes, load = figure.subplots(3, 1, sharex=True, height_ratios=[1.6, 0.8, 0.8])
+    for color, (name, points) in zip(itertools.cycle(_DELAY_COLORS), course.delays.items(), strict=False):
+        _steps(delay, points, color=color, label=name)
+    delay.set_yscale("log")
+    delay.set_ylabel("delay of answers, seconds")
+    delay.legend(loc="upper left", fontsize=8, frameon=False)
+    _steps(rate_axes, course.sampling_rate, color=_GREEN, label="sampling rate")
+    rate_axes.set_ylim(0, 1.05)
+    rate_axes.set_ylabel("sampling rate")
+    _steps(load, course.load, color=_ORANGE, label="load")
+    load.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+    load.set_ylim(bottom=0)
+    load.set_ylabel("load factor")
+    load.set_xlabel("seconds")
+    for axes in (delay, rate_axes, load):
+        axes.axvspan(*course.burst_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
+    write_png(figure, path)
+
+
+def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], Sequence[float]]) -> None:
+    """Draw each policy's mean error over the load, and over time under a load in the middle: [B04] Figures 4 and 5.
+
+    Args:
+        path: The file.
+        errors: By policy and load factor, second by second.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((11.0, 4.5), "Error under load: the largest of seven queries in each second")
+    by_load, over_time = figure.subplots(1, 2)
+    policies = dict.fromkeys(policy for policy, _ in errors)
+    middle = _in_the_middle(errors, list(policies))
+    for color, policy in zip((_RED, _ORANGE, _BLUE), policies, strict=False):
+        points = sorted((load, fmean(found)) for (of, load), found in errors.items() if of == policy)
+        by_load.plot([load for load, _ in points], [error for _, error in points], "o-", color=color, label=policy)
+        over_time.plot(errors[policy, middle], color=color, label=policy)
+    by_load.set_xlabel("load factor")
+    by_load.set_ylabel("relative error, mean over the seconds")
+    over_time.set_xlabel("seconds")
+    over_time.set_ylabel(f"relative error at load {middle:g}")
+    for axes in (by_load, over_time):
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
+def _in_the_middle(errors: Mapping[tuple[str, float], Sequence[float]], policies: Sequence[str]) -> float:
+    """The load in the middle of those at which all policies were run."""
+    loads = sorted({load for _, load in errors})
+    compared = [load for load in loads if all((policy, load) in errors for policy in policies)]
+    return compared[len(compared) // 2]
+
+
+def draw_planning(path: Path, *, planned: Mapping[str, Mapping[int, float]], replanned: Mapping[int, float]) -> None:
+    """Draw how long plans take over the number of queries.
+
+    Args:
+        path: The file.
+        planned: Milliseconds by policy and number of queries.
+        replanned: Milliseconds of a plan for another load.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((7.0, 4.5), "Planning: three operators per query")
+    axes = figure.subplots()
+    for name, by_queries in {**planned, "for another load": replanned}.items():
+        axes.plot(list(by_queries), list(by_queries.values()), "o-", markersize=4, label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("queries")
+    axes.set_ylabel("milliseconds")
+    axes.grid(visible=True, which="both", alpha=0.2)
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
+def draw_coverage(path: Path, *, shares: Mapping[tuple[str, float], float]) -> None:
+    """Draw how often bounds hold that should hold 95 times of 100, over the sampling rate.
+
+    Args:
+        path: The file.
+        shares: By recording and sampling rate.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure, axes = _over_sampling_rates(shares, "How often the truth lies within 95 % bounds", level=0.95)
+    axes.set_ylim(0.85, 1.0)
+    axes.set_xlabel("sampling rate")
+    axes.set_ylabel("share of answers that are not flagged low")
+    write_png(figure, path)
+
+
+def draw_error_ratios(path: Path, *, ratios: Mapping[tuple[str, float], float], title: str, against: str) -> None:
+    """Draw the errors of one way to sample ÷ those of another, over the sampling rate.
+
+    Args:
+        path: The file.
+        ratios: By what is summed and sampling rate.
+        title: Of which way.
+        against: The other way.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure, axes = _over_sampling_rates(ratios, title, level=1.0)
+    axes.set_ylim(0.0, None)
+    axes.set_xlabel("sampling rate")
+    axes.set_ylabel(f"÷ error {against}")
+    write_png(figure, path)
+
+
+def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
+    figure = _figure((7.0, 4.5), title)
+    axes = figure.subplots()
+    for name in dict.fromkeys(name for name, _ in values):
+        points = sorted((sampling_rate, value) for (of, sampling_rate), value in values.items() if of == name)
+        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
+    axes.axhline(level, color=_GRAY, linewidth=1, linestyle="--")
+    axes.set_xscale("log")
+    axes.legend(fontsize=8, frameon=False)
+    return figure, axes
+
+
+def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
+    axes.plot(list(speeds), list(speeds.values()), "o-", color=_GREEN, markersize=4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(name)
+    axes.set_ylabel("rows per second")
+    axes.yaxis.set_major_formatter(EngFormatter())
+    axes.grid(visible=True, which="both", alpha=0.2)
+
+
+def _steps(axes: Axes, course: Course, *, color: str, label: str) -> None:
+    times, values = [time for time, _ in course], [value for _, value in course]
+    axes.step(times, values, where="post", color=color, linewidth=1.4, label=label)
+
+
+def _figure(size_inches: tuple[float, float], title: str) -> Figure:
+    figure = Figure(figsize=size_inches, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, fontsize=12, fontweight="bold")
+    return figure

@@ -1,0 +1,1 @@
+"""How fast: rows per second, overhead, a burst, plans of many queries."""

@@ -1,0 +1,1 @@
+"""Windows that are dropped: what is delivered, and what predictions are worth."""

@@ -1,0 +1,1 @@
+"""Partial aggregates made answers."""

@@ -1,0 +1,395 @@
+"""Answers, a table of them from a table of window partials: value, bounds, and whether the answer is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamshed.answering.count_windows.numbered_windows import numbered_windows
+from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAnswers
+from streamshed.answering.estimate.aggregate_value import (
+    exact_texts,
+    population_variances,
+    sampled_variances,
+    values,
+)
+from streamshed.answering.estimate.carried_rows import CarriedRows
+from streamshed.answering.estimate.cohort_estimate import cohort_estimate
+from streamshed.answering.estimate.distinct import distinct_counts
+from streamshed.answering.estimate.effective_rows import effective_rows
+from streamshed.answering.estimate.interval import ENOUGH_ROWS, count_interval, normal_interval
+from streamshed.answering.estimate.known_rows import KnownRows
+from streamshed.answering.estimate.quantile import is_rounded, quantiles
+from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
+from streamshed.answering.table.asked import Asked
+from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
+from streamshed.answering.table.group_key import keys_written
+from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.partly_joined import PARTLY_JOINED, least_shares
+from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.answering.table.unreadable import unreadable_fields
+from streamshed.answering.table.window_partials import Doubles, Longs, Truths, WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
+
+SAMPLED, NO_ROW_KEPT, SKETCHED = "sampled", "no row kept", "sketched"
+
+_KINDS = pa.array(KINDS)
+_KIND_OF = {kind: index for index, kind in enumerate(KINDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Aggregates of windows.
+
+    Attributes:
+        exact: Whether they are exact.
+        known: The values.
+        error: Standard errors, NaN where they are not known.
+        bounds: Lower and upper ones, NaN where there is none.
+        is_low: Whether they rest on too few rows for their bounds to hold as often as they say.
+        confidence: With which probability the bounds are meant to hold.
+    """
+
+    exact: Truths
+    known: pa.Array
+    error: Doubles
+    bounds: tuple[Doubles, Doubles]
+    is_low: Truths
+    confidence: float
+
+
+class Answering:
+    """Makes answers.
+
+    Args:
+        outputs: What the network's queries ask.
+        confidence: Of the intervals (lower, upper), in (0, 1).
+        is_numbered: Whether windows lie along numbers, not in time.
+    """
+
+    def __init__(self, outputs: Sequence[Output], confidence: float, *, is_numbered: bool = False) -> None:
+        self._is_numbered = is_numbered
+        self._outputs = tuple(outputs)
+        self._confidence = confidence
+        self._asked = Asked(outputs)
+        self.carried = CarriedRows(outputs)
+        self.derived = DerivedAnswers(outputs)
+        shapes: dict[Shape, int] = {}
+        self._shape_of = np.array([shapes.setdefault(output.shape, len(shapes)) for output in outputs], np.int64)
+        self._shapes = tuple(shapes)
+        queries = [output.query for output in outputs]
+        self._has_keys = np.array([bool(output.shape.key_notations) for output in outputs], np.bool_)
+        self._is_first = np.array([queries.index(query) == index for index, query in enumerate(queries)], np.bool_)
+        self._queries = pa.array(queries, pa.string())
+        self._by_count = tuple({output.query: None for output in outputs if output.is_by_count})
+        self.definitions_by_count = tuple({output.definition_id: None for output in outputs if output.is_by_count})
+        """`Query.definition_id` of queries whose windows hold so many rows, which have no place in time."""
+        self._aggregates = pa.array([output.aggregate for output in outputs], pa.string())
+
+    def answers(
+        self,
+        partials: WindowPartials,
+        shed: Sequence[ShedInterval] = (),
+        dropped: Dropped = MappingProxyType({}),
+        partly_joined: Sequence[ShedInterval] = (),
+        effective_shares: Mapping[str, float] = MappingProxyType({}),
+    ) -> list[pa.RecordBatch]:
+        """Turn window partials into answers.
+
+        Args:
+            partials: Of any queries, those of earlier networks included; of `derived.definitions` in `whole_groups`.
+            shed: What was shed of late, from the journal.
+            dropped: Windows that were dropped of late.
+            partly_joined: Event times of results of joins that were not done fully of late.
+            effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
+
+        Returns:
+            Tables of the answer schema.
+        """
+        kinds = pc.index_in(partials.array("kind"), _KINDS).to_numpy(zero_copy_only=False)
+        rows, outputs = self._asked.pairs(partials.longs("definition_id"), partials.longs("slot"))
+        told = [_unreadable(partials.take(np.flatnonzero(kinds == _KIND_OF[UNREADABLE])))]
+        is_missing, has_no_group = is_dropped(partials, dropped)[rows], is_carried(partials)[rows]
+        is_window = kinds[rows] == _KIND_OF[ANSWER]
+        is_answer = is_window & ~is_missing & ~has_no_group
+        is_gap = is_window & is_missing & self._is_first[outputs] & (has_no_group == self._has_keys[outputs])
+        told.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
+        shapes = np.where(is_answer, self._shape_of[outputs], -1)
+        parts: list[AnsweredParts] = []
+        for shape in np.unique(shapes[is_answer]).tolist():
+            chosen = shapes == shape
+            windows, of = partials.take(rows[chosen]), outputs[chosen]
+            joined = self._told(partly_joined, windows, of)
+            usual = self.carried.usual(windows, of, effective_shares)
+            found = self._aggregated(self._shapes[shape], windows, of, shed, joined, usual)
+            told.append(found.filter(pa.array(~self.derived.is_part[of])))
+            if self.derived.is_part[of].any():
+                parts.append(AnsweredParts(windows, of, found, self._least_rate_of_the_window(windows, of, shed)))
+        told += self.derived.answers(parts, self._confidence)
+        is_row = kinds[rows] == _KIND_OF[ROW]
+        told.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
+        is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
+        is_late &= partials.longs("rows")[rows] > 0
+        told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
+        batches = [batch for batch in told if batch.num_rows]
+        if self._is_numbered:
+            return [numbered_windows(batch) for batch in batches]
+        return [numbered_windows(batch, self._by_count) for batch in batches] if self._by_count else batches
+
+    def _aggregated(
+        self,
+        shape: Shape,
+        partials: WindowPartials,
+        outputs: Longs,
+        shed: Sequence[ShedInterval],
+        joined_share: Doubles,
+        usual: Doubles,
+    ) -> pa.RecordBatch:
+        kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
+        counted = partials.longs("rows" if shape.counts_rows else "present")
+        found = self._estimated(shape, partials, kept_rate, counted)
+        found = _of_part(found, joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
+        exact, known = found.exact, found.known
+        lower, upper = (_bound(known, bound, exact) for bound in found.bounds)
+        nothing = partials.longs("rows") == 0
+        shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
+        reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
+        reasons = np.where(joined_share < 1.0, PARTLY_JOINED, reasons)
+        kept_share = np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))
+        columns = {
+            "query": self._queries.take(pa.array(outputs)),
+            "window_start": partials.array("window_start"),
+            "window_end": partials.array("window_end"),
+            "key": keys_written(partials.array("key_long"), partials.array("key_text"), shape.key_notations),
+            "aggregate": self._aggregates.take(pa.array(outputs)),
+            "value": known,
+            "value_text": pc.if_else(pa.array(exact), exact_texts(shape, partials, known), None),
+            "lower": lower,
+            "upper": upper,
+            "confidence": pa.array(np.where(exact, 1.0, found.confidence)),
+            "standard_error": _error(known, found.error, exact),
+            "sampling_rate": pa.array(kept_share * joined_share),
+            "rows_used": pa.array(counted),
+            "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
+            "exact": pa.array(exact),
+            "low": pa.array((kept_rate < 1.0) & (found.is_low | (usual < ENOUGH_ROWS))),
+            "reason": pa.array(reasons, pa.string(), mask=exact),
+        }
+        return _batch(ANSWER, len(partials), columns)
+
+    def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
+        exact = kept_rate >= 1.0
+        if shape.share is not None:
+            found = quantiles(shape.share, partials, kept_rate, shape.each_within(self._confidence))
+            known = pa.array(found.values, mask=np.isnan(found.values))
+            is_off = is_rounded(found.values, shape.value)
+            exact &= ~(found.is_sketched | is_off)
+            # How ranks spread among the results of one row, nobody has kept.
+            tells = ~((kept_rate < 1.0) & shape.in_cohorts)
+            lower, upper, errors = (np.where(tells, one, np.nan) for one in (found.lower, found.upper, found.errors))
+            lower = np.where(is_off, np.nextafter(lower, -np.inf), lower)
+            upper = np.where(is_off, np.nextafter(upper, np.inf), upper)
+            is_low = ~tells | found.is_low
+            return _Estimate(exact, known, errors, (lower, upper), is_low, shape.each_within(self._confidence))
+        if shape.function is AggregateKind.DISTINCT:
+            counts = distinct_counts(partials, shape.each_within(self._confidence))
+            upper = np.where(exact, counts.upper, np.nan)
+            none = np.zeros(len(partials), np.bool_)
+            bounds = counts.lower, upper
+            return _Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
+        if shape.in_cohorts:
+            return self._of_cohorts(shape, partials, kept_rate)
+        return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
+
+    def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> _Estimate:
+        """What a sample of the rows of a join tells of its results, which come with them many at once."""
+        known = values(shape, partials)
+        numbers = known.to_numpy(zero_copy_only=False)
+        found = cohort_estimate(
+            shape,
+            partials,
+            numbers,
+            population_variances(shape, partials),
+            kept_rate,
+            shape.each_within(self._confidence),
+        )
+        bounds = found.lower, found.upper
+        return _Estimate(
+            kept_rate >= 1.0, known, found.error, bounds, found.is_low, shape.each_within(self._confidence)
+        )
+
+    def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
+        """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
+        is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
+        if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
+            return scaled
+        rows = KnownRows.of(shape, partials)
+        use = rows.is_known & ~scaled.exact & (rows.effective_rows >= ENOUGH_ROWS)
+        if not use.any():
+            return scaled
+        numbers = scaled.known.to_numpy(zero_copy_only=False)
+        known = np.where(use, numbers + rows.correction, numbers)
+        error = np.where(use, np.sqrt(rows.variance), scaled.error)
+        bounds = normal_interval(known, error, shape.each_within(self._confidence), effective_rows=rows.effective_rows)
+        lower, upper = (np.where(use, new, old) for new, old in zip(bounds, scaled.bounds, strict=True))
+        return _Estimate(
+            exact=scaled.exact,
+            known=pa.array(known, mask=scaled.known.is_null().to_numpy(zero_copy_only=False)),
+            error=error,
+            bounds=(lower, upper),
+            is_low=scaled.is_low & ~use,
+            confidence=scaled.confidence,
+        )
+
+    def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
+        """Counts, sums and what is made of them, each row with the weight 1/P."""
+        exact = kept_rate >= 1.0
+        known = values(shape, partials)
+        variance = sampled_variances(shape, partials)
+        error = np.sqrt(variance)
+        if shape.function is AggregateKind.COUNT:
+            bounds = count_interval(
+                partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"),
+                variance,
+                partials.doubles("greatest_weight"),
+                kept_rows=counted,
+                kept_rate=kept_rate,
+                confidence=shape.each_within(self._confidence),
+                of_groups=bool(shape.key_notations),
+            )
+            return _Estimate(
+                exact, known, error, bounds, np.zeros(len(partials), np.bool_), shape.each_within(self._confidence)
+            )
+        effective = effective_rows(shape, partials)
+        numbers = known.to_numpy(zero_copy_only=False)
+        bounds = normal_interval(numbers, error, shape.each_within(self._confidence), effective_rows=effective)
+        told = np.where(error > 0, error, np.nan)
+        return _Estimate(exact, known, told, bounds, effective < ENOUGH_ROWS, shape.each_within(self._confidence))
+
+    def _least_rate_of_the_window(
+        self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
+    ) -> Doubles:
+        """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
+        least: Doubles = np.minimum(1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0), 1.0)
+        return np.minimum(least, self._told(shed, partials, outputs))
+
+    def _told(self, intervals: Sequence[ShedInterval], partials: WindowPartials, outputs: Longs) -> Doubles:
+        start, end = partials.longs("window_start"), partials.longs("window_end")
+        return least_shares(intervals, self._outputs, outputs, start, end)
+
+    def _rows(self, partials: WindowPartials, outputs: Longs, partly_joined: Sequence[ShedInterval]) -> pa.RecordBatch:
+        at = partials.longs("window_start")
+        joined_share = least_shares(partly_joined, self._outputs, outputs, at, at + 1)
+        is_sample = partials.doubles("greatest_weight") > 1.0
+        exact = ~is_sample & (joined_share >= 1.0)
+        kept = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
+        columns = {
+            "query": self._queries.take(pa.array(outputs)),
+            "window_start": partials.array("window_start"),
+            "value_text": partials.array("key_text"),
+            "sampling_rate": pa.array(np.where(is_sample, kept, 1.0) * joined_share),
+            "rows_used": partials.array("rows"),
+            "rows_estimated": partials.array("rows_weighted"),
+            "exact": pa.array(exact),
+            "low": pa.array(np.zeros(len(partials), np.bool_)),
+            "reason": pa.array(np.where(is_sample, SAMPLED, PARTLY_JOINED), pa.string(), mask=exact),
+        }
+        return _batch(ROW, len(partials), columns)
+
+    def _gaps(self, partials: WindowPartials, outputs: Longs, dropped: Dropped) -> pa.RecordBatch:
+        reasons = drop_reasons(partials, dropped)
+        nothing = np.zeros(len(partials), np.int64)
+        columns = {
+            "query": self._queries.take(pa.array(outputs)),
+            "window_start": partials.array("window_start"),
+            "window_end": partials.array("window_end"),
+            "value_text": missing_groups(partials, dropped),
+            "rows_used": pa.array(nothing),
+            "exact": pa.array(nothing.astype(np.bool_)),
+            "low": pa.array(nothing.astype(np.bool_)),
+            "reason": pa.array(reasons, pa.string()),
+        }
+        return _batch(GAP, len(partials), columns)
+
+    def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
+        columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
+        return _batch(LATE, len(partials), columns)
+
+
+def _of_part(found: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:
+    """Aggregates where some results of a join were not looked for: a count is that or more, all else anything."""
+    if not is_part.any():
+        return found
+    unknown = np.full(len(is_part), np.nan)
+    counts: Doubles = found.known.to_numpy(zero_copy_only=False)
+    return replace(
+        found,
+        exact=found.exact & ~is_part,
+        error=np.where(is_part, np.nan, found.error),
+        bounds=(
+            np.where(is_part, counts if is_count else unknown, found.bounds[0]),
+            np.where(is_part, unknown, found.bounds[1]),
+        ),
+    )
+
+
+def _bound(known: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
+    """The value itself where it is exact; nothing where there is no value, or no bound of it."""
+    estimated: Doubles = known.to_numpy(zero_copy_only=False)
+    unbounded = known.is_null().to_numpy(zero_copy_only=False) | (~exact & np.isnan(bound) & ~np.isnan(estimated))
+    return pa.array(np.where(exact, estimated, bound), mask=unbounded)
+
+
+def _error(known: pa.Array, error: Doubles, exact: Truths) -> pa.Array:
+    """Standard errors: 0 where the answer is exact or there is none, nothing where it is not known."""
+    estimated: Doubles = known.to_numpy(zero_copy_only=False)
+    certain = exact | known.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(np.where(certain, 0.0, error), mask=~certain & np.isnan(error) & ~np.isnan(estimated))
+
+
+def _unreadable(partials: WindowPartials) -> pa.RecordBatch:
+    described = [unreadable_fields(text) for text in partials.array("key_text").to_pylist()]
+    stream, reason, identity, text = zip(*described, strict=True) if described else ((), (), (), ())
+    columns = {
+        "query": pa.array(stream, pa.string()),
+        **_counted(partials),
+        "key": pa.array([[known] for known in identity], pa.list_(pa.string())),
+        "value_text": pa.array(text, pa.string()),
+        "reason": pa.array(reason, pa.string()),
+    }
+    return _batch(UNREADABLE, len(partials), columns)
+
+
+def _counted(partials: WindowPartials) -> dict[str, pa.Array]:
+    return {
+        "window_start": partials.array("window_start"),
+        "window_end": partials.array("window_end"),
+        "value": pa.array(partials.doubles("rows")),
+        "rows_used": partials.array("rows"),
+        "rows_estimated": partials.array("rows_weighted"),
+        "exact": pa.array(partials.doubles("greatest_weight") <= 1.0),
+        "low": pa.array(np.zeros(len(partials), np.bool_)),
+    }
+
+
+def _shares_kept(partials: WindowPartials, otherwise: Doubles) -> Doubles:
+    """Rows kept by rows estimated; where none was kept, the rate at which that came to be."""
+    rows = partials.longs("rows")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.minimum(rows / partials.doubles("rows_weighted"), 1.0)
+    return np.where(rows > 0, share, otherwise)
+
+
+def _batch(kind: str, count: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    filled = {"kind": pa.array(np.full(count, kind), pa.string()), **columns}
+    schema = arrow_schema()
+    arrays = [
+        pc.cast(filled[field.name], field.type) if field.name in filled else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

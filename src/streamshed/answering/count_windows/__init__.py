@@ -1,0 +1,1 @@
+"""Windows of so many rows: rows numbered, figures of windows."""

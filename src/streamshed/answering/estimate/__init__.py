@@ -1,0 +1,1 @@
+"""From sums over samples to values and bounds."""

@@ -1,0 +1,76 @@
+"""On how many of the rows kept estimates of a query rest as a rule: what a sample that missed the large values hides.
+
+A sample in which the large values are missing that carry a sum looks as if many rows carried it, and is trusted the
+more for it. So where most samples of a query rest on few rows, none of them is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+
+from streamshed.answering.estimate.aggregate_value import SPREADS
+from streamshed.answering.estimate.effective_rows import effective_rows
+from streamshed.answering.table.answer_schema import ANSWER
+from streamshed.answering.table.asked import Asked
+from streamshed.answering.table.output import Output
+from streamshed.answering.table.shed_interval import share_name
+from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
+
+_CARRIED = frozenset({AggregateKind.SUM, AggregateKind.AVG, *SPREADS})
+
+
+class CarriedRows:
+    """Tells it of micro-batches, and makes use of what was told.
+
+    Args:
+        outputs: What the network's queries ask.
+    """
+
+    def __init__(self, outputs: Sequence[Output]) -> None:
+        self._outputs = [output for output in outputs if _is_carried(output)]
+        self._asked = Asked(self._outputs)
+        self._is_carried = np.array([_is_carried(output) for output in outputs], np.bool_)
+        self._shares = [share_name(output.definition_id, output.slot) for output in outputs]
+
+    def told(self, partials: WindowPartials) -> dict[tuple[int, int], tuple[float, float]]:
+        """Return Σ n and Σ n·log(n_eff/n) over what was sampled, n_eff of the n rows kept carrying it.
+
+        Args:
+            partials: Of windows.
+
+        Returns:
+            By definition and slot.
+        """
+        is_sampled = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
+        is_sampled &= (partials.doubles("greatest_weight") > 1.0) & (partials.longs("present") > 1)
+        rows, outputs = self._asked.pairs(partials.longs("definition_id"), partials.longs("slot"))
+        rows, outputs = rows[is_sampled[rows]], outputs[is_sampled[rows]]
+        found = {}
+        for index in np.unique(outputs).tolist():
+            output, windows = self._outputs[index], partials.take(rows[outputs == index])
+            kept = windows.doubles("present")
+            logs = kept * np.log(effective_rows(output.shape, windows) / kept)
+            found[output.definition_id, output.slot] = float(kept.sum()), float(logs.sum())
+        return found
+
+    def usual(self, partials: WindowPartials, outputs: Longs, effective_shares: Mapping[str, float]) -> Doubles:
+        """Return how many effective rows the rows kept would be as a rule; infinite where that is not known.
+
+        Args:
+            partials: Of windows.
+            outputs: Per window, what it is answered for.
+            effective_shares: By `share_name`, the share of the rows kept.
+        """
+        known = np.array([effective_shares.get(share, math.inf) for share in self._shares], np.float64)
+        known = np.where(self._is_carried, known, np.inf)
+        usual: Doubles = np.maximum(partials.doubles("present"), 1.0) * known[outputs]
+        return usual
+
+
+def _is_carried(output: Output) -> bool:
+    return output.shape.function in _CARRIED and not output.shape.in_cohorts

@@ -1,0 +1,114 @@
+"""Between which bounds totals lie over a sample of rows that each bring many."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from streamshed.answering.estimate.cohort_sums import CohortSums, Spread
+from streamshed.answering.table.output import Shape
+from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.network.terms.join_shedding import COHORTS
+
+LEAST_EFFECTIVE = 5.0
+"""What fewer rows than this bring nearly all of, is `low`."""
+_NEARLY = 1 - 1e-9
+_ROOTS = {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}
+_SPREADS = {AggregateKind.VARIANCE, AggregateKind.VAR_POP, *_ROOTS}
+
+
+@dataclass(frozen=True)
+class CohortEstimate:
+    """Of estimates, one each.
+
+    Attributes:
+        error: Standard errors; NaN where nothing tells.
+        lower: Lower bounds; NaN where there is none.
+        upper: Upper ones.
+        is_low: Whether they rest on few rows.
+    """
+
+    error: Doubles
+    lower: Doubles
+    upper: Doubles
+    is_low: Truths
+
+
+def cohort_estimate(
+    shape: Shape, partials: WindowPartials, known: Doubles, variances: Doubles, kept_rate: Doubles, confidence: float
+) -> CohortEstimate:
+    """Return how far off aggregates are whose rows came with rows of a join that were drawn.
+
+    They are the estimate ± t standard errors, t the quantile of Student's distribution with K − 1 degrees of freedom,
+    or one less than there are effective rows, if that is fewer. No count is less than the rows that were seen.
+
+    Where rows were drawn at a still lower rate than any of those that were seen with a partner, there may be
+    ln(2/(1−c))/P of them, each with as many partners as a row has that a random partner belongs to: so many are added
+    to the upper bound of a count. Where nothing that was seen was sampled a count has no upper bound, all else none.
+
+    Args:
+        shape: What is asked.
+        partials: Of what.
+        known: The estimates.
+        variances: Population variances of the values, where they are asked for.
+        kept_rate: The least rate in force.
+        confidence: c, in (0, 1).
+    """
+    sums = CohortSums.of(partials)
+    spread = sums.spread(_brought(shape, partials, sums, variances))
+    with np.errstate(invalid="ignore"):
+        variance = spread.variance * _factor(shape, partials, variances)
+    error = np.sqrt(np.where(variance > 0, variance, np.nan))
+    freedom = np.clip(np.minimum(spread.effective_rows, _rows_in(spread)) - 1, 1.0, COHORTS - 1)
+    half = error * special.stdtrit(freedom, 0.5 + confidence / 2)
+    lower, upper = known - half, known + half
+    if shape.function is AggregateKind.COUNT:
+        seen = partials.doubles("rows" if shape.counts_rows else "present")
+        lower = np.maximum(np.where(np.isnan(lower), seen, lower), seen)
+        upper = upper + _unseen(partials, variance, kept_rate, confidence)
+    is_low = (spread.cohorts < COHORTS) | (spread.effective_rows < LEAST_EFFECTIVE)
+    return CohortEstimate(error, lower, upper, is_low)
+
+
+def _brought(shape: Shape, partials: WindowPartials, sums: CohortSums, variances: Doubles) -> Doubles:
+    """What pairs contribute: to a count 1, to a sum v, to an average v − m, to a spread (v − m)² − s²."""
+    match shape.function:
+        case AggregateKind.COUNT:
+            return sums.rows if shape.counts_rows else sums.present
+        case AggregateKind.SUM:
+            return sums.total
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = partials.doubles("total_weighted") / partials.doubles("present_weighted")
+    if shape.function is AggregateKind.AVG:
+        return sums.centered(mean)
+    if shape.function in _SPREADS:
+        return sums.centered_squares(mean, variances)
+    return np.full(len(sums.rows), np.nan)
+
+
+def _factor(shape: Shape, partials: WindowPartials, variances: Doubles) -> Doubles:
+    """What the variance of a mean is of that of a total: 1/N²; of a root of it, ÷ 4s²."""
+    if shape.function in {AggregateKind.COUNT, AggregateKind.SUM}:
+        return np.ones(len(partials))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = 1.0 / partials.doubles("present_weighted") ** 2
+        return found / (4.0 * variances) if shape.function in _ROOTS else found
+
+
+def _rows_in(spread: Spread) -> Doubles:
+    """How many rows there are by how many cohorts have any: while these are few, about as many."""
+    with np.errstate(divide="ignore"):
+        return -COHORTS * np.log1p(-spread.cohorts / COHORTS)
+
+
+def _unseen(partials: WindowPartials, variance: Doubles, kept_rate: Doubles, confidence: float) -> Doubles:
+    weight = partials.doubles("greatest_weight")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        partners = variance / partials.doubles("rows_excess")
+        rows = math.log(2 / (1 - confidence)) / kept_rate
+        granted = rows * np.maximum(partners, 1.0)
+    return np.where(kept_rate * weight < _NEARLY, granted, np.where(variance > 0, 0.0, np.nan))

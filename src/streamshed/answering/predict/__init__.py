@@ -1,0 +1,1 @@
+"""What dropped windows would have been answered ([T06] §6)."""

@@ -1,0 +1,211 @@
+"""Predicted values of windows that were dropped, each with an error that the past tells ([T06] §6).
+
+A prediction is no answer: nothing of the window's rows is in it, but what other windows were answered. So its error is
+not known; it is taken to be as large as it is where the answer is there, and hidden from the prediction along with as
+many of its neighbors as are missing around the gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamshed.answering.table.window_partials import Doubles, Longs
+from streamshed.network.run.prediction_settings import check_prediction_method
+
+JUDGED_BY = 100
+"""So many answers, those before the gap that are nearest to it, tell how far off predictions are."""
+
+FEWEST = 8
+"""Where there are fewer before it, those after it tell as well."""
+
+NEIGHBORS = (1, 2, 3, 5, 8)
+"""So many answers on each side are tried by `local`."""
+
+LINE, CUBIC = 1, 3
+"""Degrees of what is laid through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Predictions, one per window, or one per group and window.
+
+    Attributes:
+        values: The values; NaN where no window was answered.
+        errors: How far off they are expected to be, a standard error; NaN where nothing tells.
+    """
+
+    values: Doubles
+    errors: Doubles
+
+
+def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "local") -> Predicted:
+    """Predict the values of dropped windows of one query, group and aggregate.
+
+    Args:
+        numbers: Of the windows that were answered, ascending.
+        values: Their values, finite.
+        missing: Numbers of those that were dropped, ascending.
+        method: "linear": a line between the answers on both sides of the gap. "local": a line, or a cubic, through
+            several answers on each side, weighted by how near they are; whichever, and as many, as would have served
+            best so far: the noise of single windows is averaged out, and what turns within a gap is followed.
+
+    Raises:
+        InvalidNetworkError: There is no such method.
+
+    Example:
+        >>> told = predict(np.array([0, 1, 2, 5, 6]), np.array([0.0, 1, 2, 5, 6]), np.array([3, 4]), method="linear")
+        >>> told.values.round(9).tolist()
+        [3.0, 4.0]
+    """
+    found = predict_groups(numbers, np.asarray(values)[np.newaxis], missing, method=method)
+    return Predicted(found.values[0], found.errors[0])
+
+
+def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: str) -> Predicted:
+    """Predict the values of dropped windows of many groups that were answered the same windows, as `predict` does.
+
+    Args:
+        numbers: Of the windows that were answered, ascending.
+        values: Groups × windows.
+        missing: Numbers of those that were dropped, ascending.
+        method: As in `predict`.
+
+    Returns:
+        Groups × missing windows.
+
+    Raises:
+        InvalidNetworkError: There is no such method.
+    """
+    check_prediction_method(method)
+    found = np.full((len(values), len(missing)), np.nan)
+    errors = found.copy()
+    if not len(numbers):
+        return Predicted(found, errors)
+    curves, groups = _METHODS[method], np.arange(len(values))
+    judged: dict[tuple[_Known, int], Doubles] = {}
+    for place, number in enumerate(missing.tolist()):
+        known = _known_around(numbers, number)
+        before = int(np.searchsorted(numbers, number)) // _JUDGED_ANEW * _JUDGED_ANEW
+        if (known, before) not in judged:
+            judged[known, before] = _errors_by_curve(numbers, values, before, known, curves)
+        by_curve = judged[known, before]
+        best = np.argmin(np.where(np.isnan(by_curve), np.inf, by_curve), axis=0)
+        errors[:, place] = by_curve[best, groups]
+        told = [_curves_at(numbers, values, missing[place : place + 1], known, curve)[:, 0] for curve in curves]
+        found[:, place] = np.array(told)[best, groups]
+    return Predicted(found, errors)
+
+
+_Curve = tuple[int, int]
+"""Through how many answers on each side, and of which degree."""
+
+_LINES: tuple[_Curve, ...] = tuple((count, LINE) for count in NEIGHBORS)
+_METHODS: dict[str, tuple[_Curve, ...]] = {
+    "linear": _LINES[:1],
+    "local": (*_LINES, *((count, CUBIC) for count in NEIGHBORS[1:])),
+}
+
+_JUDGED_ANEW = 10
+"""After so many more answers, how far off predictions are is found out anew."""
+
+_NONE = 2**40
+"""So far away is what is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known around a missing window.
+
+    Attributes:
+        before: How far the next answer before it is, in windows.
+        after: How far the next one after it is.
+        count_before: How many answers there are before it; so many as can be of use.
+        count_after: Likewise after it: right behind a gap that has just ended there is one.
+    """
+
+    before: int
+    after: int
+    count_before: int
+    count_after: int
+
+
+def _known_around(numbers: Longs, number: int) -> _Known:
+    after = int(np.searchsorted(numbers, number))
+    count = len(numbers) - after
+    return _Known(
+        before=number - int(numbers[after - 1]) if after else _NONE,
+        after=int(numbers[after]) - number if count else _NONE,
+        count_before=min(after, NEIGHBORS[-1]),
+        count_after=min(count, NEIGHBORS[-1]),
+    )
+
+
+def _errors_by_curve(
+    numbers: Longs, values: Doubles, before: int, known: _Known, curves: tuple[_Curve, ...]
+) -> Doubles:
+    """How far off curves are, judged by the answers before a gap: curves × groups."""
+    last = before if before >= FEWEST else min(len(numbers), before + FEWEST)
+    judged = np.arange(max(0, last - JUDGED_BY), last)
+    return np.array([_rms(numbers, values, judged, known, curve) for curve in curves])
+
+
+def _rms(numbers: Longs, values: Doubles, judged: Longs, known: _Known, curve: _Curve) -> Doubles:
+    """How far off predictions of answers are, by no more than would be known if they were missing likewise."""
+    off = _curves_at(numbers, values, numbers[judged], known, curve) - values[:, judged]
+    is_told = np.isfinite(off)
+    with np.errstate(invalid="ignore"):
+        found: Doubles = np.sqrt((np.where(is_told, off, 0.0) ** 2).sum(axis=1) / is_told.sum(axis=1))
+    return found
+
+
+def _curves_at(numbers: Longs, values: Doubles, at: Longs, known: _Known, curve: _Curve) -> Doubles:
+    """The values at some windows of curves through some answers on each side, of those that would be known.
+
+    Returns:
+        Groups × windows; NaN where nothing would be known.
+    """
+    count, degree = curve
+    until = np.searchsorted(numbers, at - known.before, side="right")[:, None]
+    since = np.searchsorted(numbers, at + known.after, side="left")[:, None]
+    before, after = (np.arange(min(count, there)) for there in (known.count_before, known.count_after))
+    places = np.concatenate((until - 1 - before, since + after), axis=1)
+    is_there = (places >= 0) & (places < len(numbers))
+    places = np.clip(places, 0, len(numbers) - 1)
+    distances = np.where(is_there, numbers[places] - at[:, None], 0).astype(np.float64)
+    is_between = (until[:, 0] > 0) & (since[:, 0] < len(numbers))
+    furthest = np.abs(distances).max(axis=1, keepdims=True) + 1.0
+    # On one side of them all, a line would run away: there it is their mean.
+    weights = np.where(is_between[:, None], (1 - (np.abs(distances) / furthest) ** 3) ** 3, 1.0) * is_there
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = weights.sum(axis=1, keepdims=True)
+        mean = (weights * distances).sum(axis=1, keepdims=True) / total
+        aside = weights * (distances - mean)
+        spread = (aside * (distances - mean)).sum(axis=1, keepdims=True)
+        # A line is level − slope · mean: the shares that answers have in it are the same for all groups.
+        shares = weights / total - np.where(is_between[:, None] & (spread > 0), mean * aside / spread, 0.0)
+    if degree > LINE:
+        fits = is_between & (is_there.sum(axis=1) > degree)
+        shares[fits] = _polynomial_shares(distances[fits] / furthest[fits], weights[fits], degree)
+    first = int(places.min())
+    width = int(places.max()) - first + 1
+    cells = np.arange(len(at))[:, None] * width + places - first
+    of_answers = np.bincount(cells.ravel(), shares.ravel(), minlength=len(at) * width).reshape(len(at), width)
+    found: Doubles = values[:, first : first + width] @ of_answers.T
+    return found
+
+
+def _polynomial_shares(distances: Doubles, weights: Doubles, degree: int) -> Doubles:
+    """The shares of answers in the value at 0 of the polynomial of least weighted squares through them.
+
+    Args:
+        distances: Of the answers, as shares of the furthest: windows × answers.
+        weights: Likewise; 0 where there is none.
+        degree: Of the polynomials.
+    """
+    powers = distances[:, :, None] ** np.arange(degree + 1)
+    weighted = powers * weights[:, :, None]
+    normal = np.swapaxes(powers, 1, 2) @ weighted
+    found: Doubles = (weighted @ np.linalg.pinv(normal, hermitian=True)[:, :, :1])[:, :, 0]
+    return found

@@ -1,0 +1,1 @@
+"""The table of answers: columns, kinds, gaps, summaries."""

@@ -1,0 +1,1 @@
+"""Aggregates that users write."""

@@ -1,0 +1,100 @@
+"""What an aggregate of the user's own makes of a window: of its rows in order, or of the states of its pieces."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from streamshed.answering.table.user_methods import UserAggregateError, UserMethods, UserShape, failed
+from streamshed.answering.user.collected_rows import MARK, Piece, Row
+
+
+@dataclass(frozen=True)
+class _State:
+    """What was made of all the rows of a piece."""
+
+    state: object
+
+
+def window_answer(shape: UserShape, user: UserMethods, elements: Sequence[Row]) -> object:
+    """Return what `final` returns for a window.
+
+    It is what `incr` over all rows in order comes to. A piece whose rows all come before those that follow in the
+    window, and after those before, is not taken apart: its state is merged. Where others come between its rows, as
+    those do that came when the slice was folded already, or the piece has no state that this code has made, `incr` is
+    given its rows. Where order does not matter, states are merged however pieces lie.
+
+    Args:
+        shape: How it is computed.
+        user: Its methods.
+        elements: The rows and pieces of the window, at least one, in order of instants and texts.
+
+    Raises:
+        UserAggregateError: A method failed.
+    """
+    count = len(elements)
+    try:
+        pieces = [Piece.read(row) for row in elements if row[1].startswith(MARK)]
+        if not pieces:
+            return user.final(user.extended(user.init(), _texts(elements)))
+        count += sum(piece.count - 1 for piece in pieces)
+        rows = [row for row in elements if not row[1].startswith(MARK)]
+        return user.final(_window_state(user, list(_parts(user, rows, pieces))))
+    except Exception as error:
+        raise failed(shape, error, f"a window of {count} rows") from error
+
+
+def _window_state(user: UserMethods, parts: Sequence[_State | list[Row]]) -> object:
+    first, *others = parts
+    state = first.state if isinstance(first, _State) else user.extended(user.init(), _texts(first))
+    for part in others:
+        state = user.merged(state, part.state) if isinstance(part, _State) else user.extended(state, _texts(part))
+    return state
+
+
+def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> Iterator[_State | list[Row]]:
+    """The window from its first to its last row, each part all before the next."""
+    stretches: list[tuple[Row, Row, Row | Piece]] = [(row, row, row) for row in rows]
+    stretches += [(piece.first, piece.last, piece) for piece in pieces]
+    stretches.sort(key=lambda stretch: stretch[:2])
+    together: list[Row | Piece] = []
+    until: Row | None = None
+    for first, last, one in stretches:
+        if until is not None and first < until and not user.merges_in_any_order:
+            until = max(until, last)
+            together.append(one)
+            continue
+        if together:
+            yield _part(user, together)
+        together, until = [one], last
+    yield _part(user, together)
+
+
+def _part(user: UserMethods, together: Sequence[Row | Piece]) -> _State | list[Row]:
+    """Rows and pieces that lie between one another; one that is alone may have a state."""
+    if len(together) == 1 and isinstance(together[0], Piece):
+        found = _state_of(user, together[0])
+        if found is not None:
+            return found
+    return sorted(row for one in together for row in (_rows_of(one) if isinstance(one, Piece) else [one]))
+
+
+def _rows_of(piece: Piece) -> list[Row]:
+    if not piece.packed:
+        raise UserAggregateError("the checkpoint holds states that other code has made, and not their rows")
+    return piece.rows()
+
+
+def _state_of(user: UserMethods, piece: Piece) -> _State | None:
+    pickled = piece.states.get(user.state_key) if user.merges else None
+    if pickled is None:
+        return None
+    try:
+        return _State(pickle.loads(pickled))  # noqa: S301 - the user's own, see docs/running.md
+    except Exception:  # noqa: BLE001 - whatever it was made of is gone; the rows are still there
+        return None
+
+
+def _texts(rows: Sequence[Row]) -> list[str]:
+    return [text for _, text in rows]

@@ -1,0 +1,1 @@
+"""What all commands share: options, progress, interruption, errors as one line, exit codes."""

@@ -1,0 +1,121 @@
+"""Types of option values: durations, sizes, numbers, sinks, workers."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.elasticity.thresholds import Thresholds
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
+from streamshed.network.words.byte_size import parse_byte_size
+from streamshed.network.words.duration import parse_duration
+
+
+class MeasureType(click.ParamType[int]):
+    """A text such as `2 seconds` or `2 GiB`, as a whole number of the smallest unit.
+
+    Args:
+        name: What help calls it.
+        parse: Reads the text; raises `InvalidNetworkError`.
+    """
+
+    def __init__(self, name: str, parse: Callable[[str], int]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the text; a default may be such a number already."""
+        if isinstance(value, int):
+            return value
+        try:
+            return self._parse(value)
+        except InvalidNetworkError as error:
+            self.fail(str(error), param, ctx)
+
+
+class PositiveNumberType(click.ParamType[float]):
+    """A number above 0, and not endless."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the text."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            self.fail(f"expected a number above 0, got {value!r}", param, ctx)
+        return number
+
+
+class SinkType(click.ParamType[Sink]):
+    """Where answers go: `console`, `parquet:FOLDER` or `memory:NAME`."""
+
+    name = "sink"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Sink:
+        """Read the text."""
+        sink = _sink(value) if isinstance(value, str) else value
+        if isinstance(sink, ConsoleSink | ParquetSink | MemorySink):
+            return sink
+        return self.fail(f"expected console, parquet:FOLDER or memory:NAME, got {value!r}", param, ctx)
+
+
+class WorkersType(click.ParamType[tuple[int, int]]):
+    """How few and how many workers: `4`, or `2..16`."""
+
+    name = "workers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Read the text."""
+        if isinstance(value, tuple):
+            return value
+        range_match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value.strip())
+        if range_match is None:
+            self.fail(f"expected a number such as 4, or a range such as 2..16, got {value!r}", param, ctx)
+        least = int(range_match[1])
+        return least, int(range_match[2] or least)
+
+
+class ThresholdsType(click.ParamType[Thresholds]):
+    """Four thresholds of utilization, `0.2,0.4,0.8,0.95`."""
+
+    name = "thresholds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Thresholds:
+        """Read the text."""
+        if isinstance(value, Thresholds):
+            return value
+        try:
+            release, initial, shed, add = (float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"expected four numbers such as 0.2,0.4,0.8,0.95, got {value!r}", param, ctx)
+        try:
+            return Thresholds(release=release, initial=initial, shed=shed, add=add)
+        except InvalidElasticityError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _sink(text: str) -> Sink | None:
+    kind, _, rest = text.partition(":")
+    match kind, bool(rest):
+        case "console", False:
+            return ConsoleSink()
+        case "parquet", True:
+            return ParquetSink(rest)
+        case "memory", True:
+            return MemorySink(rest)
+    return None
+
+
+DURATION = MeasureType("duration", parse_duration)
+POSITIVE_NUMBER = PositiveNumberType()
+BYTE_SIZE = MeasureType("size", parse_byte_size)
+SINK = SinkType()
+WORKERS = WorkersType()
+THRESHOLDS = ThresholdsType()

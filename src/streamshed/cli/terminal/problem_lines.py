@@ -1,0 +1,64 @@
+"""Problems of a document as lines that editors can follow, and as JSON."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from streamshed.errors import DocumentProblem
+
+_LONGEST_VALUE = 60
+
+
+def problem_lines(file: str, problems: Iterable[DocumentProblem]) -> Iterator[str]:
+    r"""Write each problem as `file:line: path: message, got value (did you mean ...?)`.
+
+    Example:
+        >>> from streamshed.network.words.document_problem import Problem
+        >>> problem = Problem("queries.q.from", "pakets", "unknown stream", "packets", line=7)
+        >>> [*problem_lines("network.yaml", [problem])]
+        ['network.yaml:7: queries.q.from: unknown stream, got \'pakets\' (did you mean "packets"?)']
+    """
+    for problem in problems:
+        line = line_of(problem)
+        where = file if line is None else f"{file}:{line}"
+        question = "" if problem.near_miss is None else f' (did you mean "{problem.near_miss}"?)'
+        yield f"{where}: {problem.path}: {problem.message}, got {_shortened(problem.value)}{question}"
+
+
+def problem_object(problem: DocumentProblem) -> dict[str, Any]:
+    """Return a problem as an object for JSON, numbers that JSON does not know as texts.
+
+    Example:
+        >>> from streamshed.network.words.document_problem import Problem
+        >>> problem_object(Problem("queries.q.weight", float("nan"), "expected a finite number"))["value"]
+        'nan'
+    """
+    return {
+        "path": problem.path,
+        "line": line_of(problem),
+        "value": _json_value(problem.value),
+        "message": problem.message,
+        "near_miss": problem.near_miss,
+    }
+
+
+def line_of(problem: DocumentProblem) -> int | None:
+    """The line a problem stands on; None for a problem of the whole document."""
+    line = getattr(problem, "line", None)
+    return line if isinstance(line, int) else None
+
+
+def _json_value(value: object) -> object:
+    match value:
+        case dict():
+            return {str(key): _json_value(item) for key, item in value.items()}
+        case list():
+            return [_json_value(item) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+    return value
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 4]} ..."

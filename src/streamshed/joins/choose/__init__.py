@@ -1,0 +1,1 @@
+"""Which comparisons are made within a budget: the policies ([G05] §5)."""

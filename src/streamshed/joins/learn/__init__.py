@@ -1,0 +1,1 @@
+"""What partitions report of their work, and what is learned from it."""

@@ -1,0 +1,1 @@
+"""Which rows match: by equal keys, by sets, by any predicate."""

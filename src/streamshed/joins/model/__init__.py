@@ -1,0 +1,1 @@
+"""What a join is: sides, conditions, windows, and its rows as arrays."""

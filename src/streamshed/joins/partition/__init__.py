@@ -1,0 +1,1 @@
+"""One partition of a join: rows in, results out."""

@@ -1,0 +1,1 @@
+"""A network as a document: read, checked, written, and its JSON Schema."""

@@ -1,0 +1,132 @@
+"""How the workers of a run are added and released, as a document says it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import Thresholds
+from streamshed.elasticity.workers import WorkerLimits
+from streamshed.network.document.document_values import duration_at, mapping_at
+from streamshed.network.document.schema_forms import Schema, choice, duration, mapping, number, whole_number
+from streamshed.network.words.document_problem import Place, problems_of
+from streamshed.network.words.duration import format_duration
+
+_LENGTHS = {
+    "start": "start_seconds",
+    "held_up": "held_up_seconds",
+    "rescale_price": "rescale_price_seconds",
+    "add_after": "add_after_seconds",
+    "release_after": "release_after_seconds",
+    "look_ahead": "look_ahead_seconds",
+}
+_THRESHOLDS = ("release", "initial", "shed", "add")
+_LIMITS = ("least", "most", "partitions")
+
+ELASTIC: Schema = mapping(
+    "How workers are added and released, before and beside shedding.",
+    {
+        "least": whole_number(
+            "How few workers there may be; a run of whose load nothing is known begins with them.", minimum=1, default=1
+        ),
+        "most": whole_number("How many there may be; by default as many as can be of use."),
+        "partitions": whole_number("In how many pieces work comes; by default as many as state partitions.", minimum=1),
+        "controller": choice(
+            "Who decides.", ["predictive", "thresholds", "thresholds_on_offered", "fixed"], default="predictive"
+        ),
+        "base_shed": number(
+            "With the controller thresholds: the share of the rows that is dropped where shedding begins.", default=0
+        ),
+        "shed_shape": choice(
+            "With the controller thresholds: how the share that is dropped grows with utilization.",
+            ["linear", "quadratic"],
+            default="linear",
+        ),
+        "worker_rows": whole_number(
+            "W, how many rows of state a worker can hold; by default workers are counted by time alone.", minimum=1
+        ),
+        "start": duration("From asking for a worker until it carries load.", "20 seconds", default="30 seconds"),
+        "held_up": duration(
+            "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
+            "5 seconds",
+            default="0 seconds",
+        ),
+        "rescale_price": duration(
+            "What a rescale is worth: as much as losing all rows for so long.", "5 seconds", default="10 seconds"
+        ),
+        "add_after": duration(
+            "How long load must be high before the controller thresholds adds workers.",
+            "30 seconds",
+            default="60 seconds",
+        ),
+        "release_after": duration(
+            "How long load must be low before workers are released.", "30 minutes", default="15 minutes"
+        ),
+        "look_ahead": duration(
+            "For how long workers are meant to suffice where load rises.", "20 minutes", default="10 minutes"
+        ),
+        "thresholds": mapping(
+            "Of utilization, in this order; those that are not given follow from shed.",
+            {
+                "release": number("Workers are released at it."),
+                "initial": number("What a rescale aims at."),
+                "shed": number("Load is shed from here on.", default=0.8),
+                "add": number("The controller thresholds adds workers at it."),
+            },
+        ),
+    },
+)
+
+
+def read_elastic(place: Place, body: Mapping[str, object]) -> ElasticSettings:
+    """Read what is said of workers.
+
+    Args:
+        place: Where it stands, and where its problems go.
+        body: What the document says, as far as its shape is right.
+    """
+    settings: dict[str, Any] = {key: body[key] for key in ("controller", "shed_shape", "worker_rows") if key in body}
+    base: dict[str, Any] = {key: body[key] for key in ("base_shed",) if key in body}
+    if problems := problems_of(partial(ElasticSettings, **base)):
+        place.at("base_shed").report_all(body["base_shed"], problems)
+    else:
+        settings |= base
+    for key, name in _LENGTHS.items():
+        length = duration_at(place, body, key)
+        if length is None:
+            continue
+        given: dict[str, Any] = {name: length / 1e6}
+        problems = problems_of(partial(ElasticSettings, **given))
+        place.at(key).report_all(body[key], problems)
+        settings |= {} if problems else given
+    limits: dict[str, Any] = {key: body[key] for key in _LIMITS if key in body}
+    if problems := problems_of(partial(WorkerLimits, **limits)):
+        place.report_all(body, problems)
+        limits = {}
+    return ElasticSettings(**settings, limits=WorkerLimits(**limits), thresholds=_thresholds(place, body))
+
+
+def _thresholds(place: Place, body: Mapping[str, object]) -> Thresholds:
+    given: dict[str, Any] = {key: value for key, value in mapping_at(body, "thresholds").items() if key in _THRESHOLDS}
+    problems = problems_of(partial(Thresholds, **given))
+    if problems:
+        place.at("thresholds").report_all(body["thresholds"], problems)
+        return Thresholds()
+    return Thresholds(**given)
+
+
+def written_elastic(settings: ElasticSettings) -> dict[str, object]:
+    """Write it as a document has it."""
+    limits = {key: getattr(settings.limits, key) for key in _LIMITS}
+    return {
+        **{key: value for key, value in limits.items() if value is not None},
+        "controller": settings.controller,
+        "base_shed": settings.base_shed,
+        "shed_shape": settings.shed_shape,
+        **({} if settings.worker_rows is None else {"worker_rows": settings.worker_rows}),
+        **{key: format_duration(round(getattr(settings, name) * 1e6)) for key, name in _LENGTHS.items()},
+        "thresholds": {key: value for key in _THRESHOLDS if math.isfinite(value := getattr(settings.thresholds, key))},
+    }

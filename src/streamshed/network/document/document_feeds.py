@@ -1,0 +1,60 @@
+"""Which queries feed other networks, as a document says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from streamshed.network.document.document_values import mapping_at, path_in, text_at
+from streamshed.network.document.schema_forms import Schema, flag, mapping, text
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.feed import Feed, feed_problems
+from streamshed.network.words.document_problem import Place
+
+FEED: Schema = mapping(
+    "The stream of another network that a query for rows is, and where that network tells what it needs.",
+    {
+        "needs": text(
+            "The file that the other network publishes, its publish_needs; relative paths begin at the document's"
+            " folder.",
+            examples=["out/needs.json"],
+        ),
+        "stream": text("What the other network calls the stream.", examples=["alerts"]),
+        "same_time": flag(
+            "Whether that stream's event time is that of the rows here; then rows of windows that are dropped there"
+            " are not delivered."
+        ),
+    },
+    "needs",
+    "stream",
+)
+
+
+def read_feeds(body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
+    """Read `feeds`, as far as their shape is right.
+
+    Args:
+        body: What the document says of them, by query.
+        folder: Where relative paths begin.
+    """
+    found = []
+    for query in body:
+        told = mapping_at(body, query)
+        needs, stream = text_at(told, "needs"), text_at(told, "stream")
+        if needs is not None and stream is not None:
+            same_time = told.get("same_time") is True
+            found.append(Feed(query=query, needs=path_in(folder, needs), stream=stream, same_time=same_time))
+    return tuple(found)
+
+
+def check_feeds(place: Place, feeds: Sequence[Feed], network: QueryNetwork) -> bool:
+    """Report feeds of queries that are not there, or of which nothing may be shed; whether there are none."""
+    problems = {feed.query: feed_problems([feed], network) for feed in feeds}
+    for query, found in problems.items():
+        place.at(query).report_all(query, found)
+    return not any(problems.values())
+
+
+def written_feeds(feeds: Sequence[Feed]) -> dict[str, dict[str, str | bool]]:
+    """Write feeds as a document has them."""
+    return {feed.query: {"needs": feed.needs, "stream": feed.stream, "same_time": feed.same_time} for feed in feeds}

@@ -1,0 +1,198 @@
+"""Reading the streams of a document."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+from streamshed.network.document.document_sql import SqlReader
+from streamshed.network.document.document_values import (
+    duration_at,
+    is_given,
+    length_at,
+    mapping_at,
+    options_of,
+    path_in,
+    text_at,
+)
+from streamshed.network.model.identity import Identity, IdentityKind, row_identity
+from streamshed.network.model.sources import FileFormat, FolderSource, RateSource, Source
+from streamshed.network.model.stream import Stream, default_clock
+from streamshed.network.terms.parsing import Parse, TextFormat
+from streamshed.network.words.columns import Column, declared_name, parse_schema
+from streamshed.network.words.document_problem import Place, problems_of
+from streamshed.network.words.names import is_reserved, name_problem
+
+_KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile("a stream cannot be named"), ()),
+    (re.compile("a clock cannot be named"), ("clock",)),
+    (re.compile("what is to be parsed|only text can be parsed"), ("parse", "")),
+    (re.compile('".*" is parsed out of|the columns ".*" have the same name'), ("parse", "schema")),
+    (re.compile("its source: "), ("source",)),
+    (re.compile("its source is a folder of JSON"), ("parse", "")),
+    (re.compile("what is parsed"), ("parse", "schema")),
+    (re.compile("its time"), ("time",)),
+    (re.compile("its number"), ("number",)),
+    (re.compile("(its|an|the) identity"), ("identity",)),
+    (re.compile("idle_after"), ("idle_after",)),
+    (re.compile("max_ahead"), ("max_ahead",)),
+)
+
+
+def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Path, sql: SqlReader) -> Stream | None:
+    """Read one stream.
+
+    Args:
+        place: Where it stands, and where its problems go.
+        name: Its name.
+        body: What the document says of it, as far as its shape is right.
+        folder: Where relative paths begin.
+        sql: Reads an event time that is computed.
+
+    Returns:
+        The stream; where it has problems, one with the columns it would have, so that operators can be
+        checked; None where not even those are known.
+    """
+    is_numbered = _is_numbered(place, name, body)
+    source = _read_source(place.at("source"), mapping_at(body, "source"), folder)
+    parse = _read_parse(place.at("parse"), mapping_at(body, "parse"))
+    columns = None if source is None else _columns(place, body, source)
+    if source is None or columns is None or (parse is None and is_given(place, body, "parse")):
+        _report_names(place, name, body)
+        length_at(place, body, "watermark", is_numbered=is_numbered)
+        duration_at(place, body, "idle_after")
+        duration_at(place, body, "max_ahead")
+        return None
+    all_columns = (*columns, *(parse.schema if parse else ()))
+    time = text_at(body, "number" if is_numbered else "time") or _some_time(all_columns)
+    identity = _read_identity(place.at("identity"), body.get("identity"), source, columns)
+    stream = partial(
+        Stream,
+        name=name,
+        source=source,
+        schema=columns,
+        time=time,
+        watermark_microseconds=length_at(place, body, "watermark", is_numbered=is_numbered) or 0,
+        parse=parse,
+        identity=identity,
+        idle_after_microseconds=duration_at(place, body, "idle_after"),
+        clock=text_at(body, "clock") or default_clock(name, is_numbered=is_numbered),
+        is_numbered=is_numbered,
+        max_ahead_microseconds=duration_at(place, body, "max_ahead"),
+    )
+    problems = problems_of(stream)
+    if not (problems or is_numbered or declared_name(time, _by_name(all_columns))):
+        sql.expression(place.at("time"), time)
+    if problems:
+        _report(place, name, body, problems)
+        clock = text_at(body, "clock") or default_clock(name, is_numbered=is_numbered)
+        return _stand_in(name, clock, source, all_columns, time, is_numbered=is_numbered)
+    return stream()
+
+
+def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Source | None:
+    rows_per_second = mapping_at(body, "rate").get("rows_per_second")
+    if isinstance(rows_per_second, int | float):
+        return RateSource(int(rows_per_second))
+    path, schema, limit = (
+        text_at(body, "folder"),
+        text_at(body, "schema"),
+        body.get("max_files_per_micro_batch"),
+    )
+    if path is None or any(place.at(key).is_unusable for key in ("format", "schema")):
+        return None
+    if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
+        return None
+    return place.attempt(
+        path,
+        lambda: FolderSource(
+            path_in(folder, path),
+            FileFormat(text_at(body, "format") or FileFormat.PARQUET),
+            schema,
+            options_of(body),
+            int(limit) if isinstance(limit, int | float) else None,
+        ),
+    )
+
+
+def _columns(place: Place, body: Mapping[str, object], source: Source) -> tuple[Column, ...] | None:
+    path = text_at(mapping_at(body, "source"), "folder")
+    return place.at("source", "folder").attempt(path, lambda: source.columns)
+
+
+def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
+    schema = text_at(body, "schema")
+    columns = None if schema is None else place.at("schema").attempt(schema, lambda: parse_schema(schema))
+    for text_format in TextFormat:
+        column = text_at(body, text_format)
+        if column is not None and columns is not None:
+            return Parse(text_format, column, columns, options_of(body))
+    return None
+
+
+def _read_identity(place: Place, asked: object, source: Source, columns: tuple[Column, ...]) -> Identity:
+    names = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else None
+    word = asked if isinstance(asked, str) else None
+    found = place.attempt(asked, lambda: row_identity(names or word, source, columns))
+    return found or Identity(IdentityKind.NONE)
+
+
+def _some_time(columns: tuple[Column, ...]) -> str:
+    """A column that can be event time, for a stream whose document names none."""
+    return next((column.name for column in columns if column.type in {"timestamp", "timestamp_ntz", None}), "time")
+
+
+def _is_numbered(place: Place, name: str, body: Mapping[str, object]) -> bool:
+    """Whether a stream has numbers; reports where the document says neither, or both."""
+    given = [key for key in ("time", "number") if is_given(place, body, key)]
+    if not given and not place.is_unusable:
+        place.report(name, "one of these keys is missing: time, number")
+    elif len(given) > 1:
+        place.report(name, "expected only one of time, number")
+    return given == ["number"]
+
+
+def _by_name(columns: Iterable[Column]) -> dict[str, str | None]:
+    return {column.name: column.type for column in columns}
+
+
+def _stand_in(
+    name: str, clock: str, source: Source, columns: tuple[Column, ...], time: str, *, is_numbered: bool
+) -> Stream:
+    """A stream with the columns that one with problems would have."""
+    types: dict[str, str | None] = {}
+    for column in columns:
+        if declared_name(column.name, types) is None and not is_reserved(column.name):
+            types[column.name] = column.type
+    if is_reserved(time):
+        time = "time"
+    types[declared_name(time, types) or time] = "bigint" if is_numbered else "timestamp"
+    schema = tuple(Column(column, kind) for column, kind in types.items())
+    known_as = "stream" if name_problem("stream", name) else name
+    known_clock = default_clock(known_as, is_numbered=is_numbered) if name_problem("clock", clock) else clock
+    identity = Identity(IdentityKind.NONE)
+    return Stream(known_as, source, schema, time, 0, None, identity, clock=known_clock, is_numbered=is_numbered)
+
+
+def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
+    """Report names that cannot be, where the stream itself is not known well enough to be built."""
+    clock = text_at(body, "clock") or name
+    problems = (name_problem("stream", name), name_problem("clock", clock))
+    _report(place, name, body, [problem for problem in problems if problem is not None])
+
+
+def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[str]) -> None:
+    """Report what the model says of a stream where the document says it."""
+    text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
+    for problem in problems:
+        sentence = problem.removeprefix(f'stream "{name}": ')
+        found = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
+        if found in {("time",), ("number",)} and found[0] not in body:
+            continue  # that it is missing was reported
+        keys = [key or text_format for key in found]
+        if keys == ["source"]:
+            keys.append("schema" if "schema" in mapping_at(body, "source") else "folder")
+        value: object = body
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        place.at(*keys).report_all(value if keys else name, [sentence])

@@ -1,0 +1,94 @@
+"""Values of a document that several of its parts hold: texts, durations, paths, options."""
+
+import os.path
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamshed.network.words.byte_size import parse_byte_size
+from streamshed.network.words.document_problem import Place
+from streamshed.network.words.duration import parse_duration
+from streamshed.network.words.given import given_options
+from streamshed.network.words.local_path import local_path
+from streamshed.network.words.numbering import parse_window_length
+
+
+def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
+    """The mapping under a key; empty where there is none."""
+    value = body.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def text_at(body: Mapping[str, object], key: str) -> str | None:
+    """The text under a key; None where there is none."""
+    value = body.get(key)
+    return value if isinstance(value, str) else None
+
+
+def texts_at(body: Mapping[str, object], key: str) -> dict[int, str]:
+    """The texts of a list under a key, by index; empty where there is none."""
+    value = body.get(key)
+    items = value if isinstance(value, list) else []
+    return {index: item for index, item in enumerate(items) if isinstance(item, str)}
+
+
+def is_given(place: Place, body: Mapping[str, object], key: str) -> bool:
+    """Whether the document says something under a key, be it right or wrong."""
+    return key in body or place.at(key).is_unusable
+
+
+def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | None:
+    """The microseconds of the duration under a key; None where there is none, or none that can be read."""
+    text = text_at(body, key)
+    return None if text is None else place.at(key).attempt(text, lambda: parse_duration(text))
+
+
+def byte_size_at(place: Place, body: Mapping[str, object], key: str) -> int | None:
+    """The bytes of the size under a key; None where there is none, or none that can be read."""
+    text = text_at(body, key)
+    return None if text is None else place.at(key).attempt(text, lambda: parse_byte_size(text))
+
+
+def length_at(
+    place: Place, body: Mapping[str, object], key: str, *, is_numbered: bool | None, is_by_count: bool = False
+) -> int | None:
+    """The microseconds of the length under a key, as `parse_window_length` takes it.
+
+    Args:
+        place: Where it stands.
+        body: What holds it.
+        key: Under which key.
+        is_numbered: Whether it is of a stream that has numbers; None: not known, so that it may be either.
+        is_by_count: Whether it is in rows.
+    """
+    length = body.get(key)
+    if not isinstance(length, int | str):
+        return None
+    kind = isinstance(length, int) if is_numbered is None else is_numbered
+    return place.at(key).attempt(length, lambda: parse_window_length(length, is_numbered=kind, is_by_count=is_by_count))
+
+
+def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Spark's options, as the texts that Spark takes, sorted by name.
+
+    Example:
+        >>> options_of({"options": {"sep": ";", "header": True, "maxColumns": 9}})
+        (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
+    """
+    return given_options(mapping_at(body, "options"))
+
+
+def changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that differ from their defaults, and those that have none."""
+    return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
+
+
+def path_in(folder: Path, path: str) -> str:
+    """Make a path absolute that is relative to the document's folder; URIs stay as they are.
+
+    Example:
+        >>> path_in(Path("/flows"), "../data/packets"), path_in(Path("/flows"), "s3a://flows/packets")
+        ('/data/packets', 's3a://flows/packets')
+    """
+    local = local_path(path)
+    return path if local is None else os.path.normpath(folder.absolute() / local)

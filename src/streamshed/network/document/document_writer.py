@@ -1,0 +1,280 @@
+"""Writing a network as a YAML document that loads to an equal one."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.document.document_elastic import written_elastic
+from streamshed.network.document.document_feeds import written_feeds
+from streamshed.network.document.document_schema import DOCUMENT_VERSION
+from streamshed.network.document.document_values import changed
+from streamshed.network.document.document_written_joins import join_body, unwritable_join
+from streamshed.network.document.yaml_text import write_yaml
+from streamshed.network.model.grouping import Aggregate, GroupKey
+from streamshed.network.model.identity import Identity, IdentityKind
+from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.lookup import Lookup, LookupKind
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.node import Node
+from streamshed.network.model.operators import Apply, Filter, Map
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.sources import FolderSource, RateSource, Source
+from streamshed.network.model.stream import Stream, default_clock
+from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, PredictionSettings
+from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+from streamshed.network.sql.expression import parse_expression, quoted
+from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
+from streamshed.network.terms.derivation import Answered
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.network.words.byte_size import format_byte_size
+from streamshed.network.words.columns import Column, format_schema
+from streamshed.network.words.duration import format_duration
+from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER, format_rows
+
+_Body: TypeAlias = dict[str, Any]
+
+
+def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -> str:
+    """Write a network, and perhaps how it is to be run, as a YAML document.
+
+    Operators get made-up names, each after its stream and what it does.
+
+    Args:
+        network: The network.
+        run: How it is to be run; None: nothing is said of it.
+
+    Raises:
+        InvalidNetworkError: Listing what no document can say: DataFrames, and functions without a name.
+
+    Example:
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
+        >>> ticks = stream("ticks", rate(10), time="timestamp")
+        >>> print(network_to_document(network(ticks.filter("value > 3").query("large"))), end="")
+        streamshed: 1
+        streams:
+          ticks:
+            source:
+              rate:
+                rows_per_second: 10
+            time: timestamp
+            identity:
+            - value
+        operators:
+          ticks_filter_1:
+            from: ticks
+            filter: value > 3
+        queries:
+          large:
+            from: ticks_filter_1
+    """
+    if problems := [*_unwritable(network)]:
+        raise InvalidNetworkError(*problems)
+    names = _node_names(network)
+    operators = [node for node in names if not isinstance(node, Stream) or node.joined is not None]
+    document = {
+        "streamshed": DOCUMENT_VERSION,
+        "streams": {stream.name: _stream(stream) for stream in network.all_streams if stream.joined is None},
+        "relations": {relation.name: _relation(relation) for relation in network.relations},
+        "operators": {names[node]: _operator(node, names) for node in operators},
+        "queries": {query.name: _query(query, names) for query in network.queries},
+        **changed({"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}),
+        "run": {} if run is None else _run(run),
+    }
+    return write_yaml({key: value for key, value in document.items() if value != {}})
+
+
+def _unwritable(network: QueryNetwork) -> Iterable[str]:
+    for stream in network.all_streams:
+        if stream.joined is not None:
+            yield from unwritable_join(stream.name, stream.joined)
+        elif not isinstance(stream.source, FolderSource | RateSource):
+            yield f'stream "{stream.name}" is over a DataFrame: only folders and rate sources can be written'
+    for relation in network.relations:
+        if not isinstance(relation.source, str):
+            yield f'relation "{relation.name}" is a DataFrame: only files can be written'
+    for node in network.nodes:
+        users = [call.user for _, call in node.calls] if isinstance(node, Aggregate) else []
+        functions = [node.function] if isinstance(node, Apply) else [user.function for user in users if user]
+        for function in functions:
+            if function.state_digest:
+                yield f'the function "{function.name}" cannot be imported: define it at the top of a module'
+
+
+def _node_names(network: QueryNetwork) -> dict[Node, str]:
+    names: dict[Node, str] = {}
+    taken = {stream.name.lower() for stream in network.all_streams}
+    counts: Counter[str] = Counter()
+    sides = {node for stream in network.streams if stream.joined is not None for node in stream.joined.nodes}
+    named = sides.union(network.row_nodes)
+    for node in network.nodes:
+        if node not in named:
+            continue
+        if isinstance(node, Stream):
+            names[node] = node.name
+        else:
+            stem = f"{node.stream.name}_{type(node).__name__.lower()}"
+            counts[stem] += 1
+            while f"{stem}_{counts[stem]}".lower() in taken:
+                counts[stem] += 1
+            names[node] = f"{stem}_{counts[stem]}"
+            taken.add(names[node].lower())
+    return names
+
+
+def _stream(stream: Stream) -> _Body:
+    body: _Body = {"source": _source(stream.source)}
+    if stream.parse is not None:
+        parse = stream.parse
+        options = changed({"options": dict(parse.options)}, {"options": {}})
+        body["parse"] = {str(parse.format): parse.column, "schema": format_schema(parse.schema), **options}
+    body["number" if stream.is_numbered else "time"] = stream.time
+    if stream.watermark_microseconds:
+        body["watermark"] = _length(stream.watermark_microseconds, is_numbered=stream.is_numbered)
+    body["identity"] = _identity(stream.identity)
+    if stream.idle_after_microseconds is not None:
+        body["idle_after"] = format_duration(stream.idle_after_microseconds)
+    if stream.max_ahead_microseconds is not None:
+        body["max_ahead"] = format_duration(stream.max_ahead_microseconds)
+    return body | changed(
+        {"clock": stream.clock}, {"clock": default_clock(stream.name, is_numbered=stream.is_numbered)}
+    )
+
+
+def _window_length(microseconds: int, window: WindowSpecification) -> str | int:
+    return format_rows(microseconds) if window.is_by_count else _length(microseconds, is_numbered=window.is_numbered)
+
+
+def _length(microseconds: int, *, is_numbered: bool) -> str | int:
+    return microseconds // MICROSECONDS_PER_NUMBER if is_numbered else format_duration(microseconds)
+
+
+def _source(source: Source) -> _Body:
+    match source:
+        case FolderSource(path, file_format, schema, options, limit):
+            body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
+            return changed(
+                body | {"max_files_per_micro_batch": limit},
+                {"schema": None, "options": {}, "max_files_per_micro_batch": None},
+            )
+        case RateSource(rows_per_second):
+            return {"rate": {"rows_per_second": rows_per_second}}
+    raise InvalidNetworkError(f"only folders and rate sources can be written, got {source!r}")
+
+
+def _identity(identity: Identity) -> str | list[str]:
+    return list(identity.columns) if identity.kind is IdentityKind.COLUMNS else str(identity.kind)
+
+
+def _relation(relation: Relation) -> _Body:
+    body = {"path": relation.source, "format": str(relation.format), "options": dict(relation.options)}
+    return changed(body | {"schema": _schema(relation.columns)}, {"schema": None, "options": {}})
+
+
+def _schema(columns: tuple[Column, ...] | None) -> str | None:
+    """The columns as DDL; None where the types of some are not known, so that they are found out again."""
+    if not columns or any(column.type is None for column in columns):
+        return None
+    return format_schema(columns)
+
+
+def _operator(node: Node, names: Mapping[Node, str]) -> _Body:
+    match node:
+        case Stream(source=JoinSource() as join):
+            return join_body(join, names)
+        case Filter(input, predicate):
+            return {"from": names[input], "filter": predicate.text}
+        case Map(input, assignments):
+            return {"from": names[input], "map": {name: expression.text for name, expression in assignments}}
+        case Lookup(input, relation, on, _, LookupKind.SEMIJOIN, negate):
+            body = {"from": names[input], "semijoin": relation.name, "on": dict(on), "negate": negate}
+            return changed(body, {"negate": False})
+        case Lookup(input, relation, on, added):
+            return {"from": names[input], "lookup": relation.name, "on": dict(on), "columns": list(added)}
+        case Aggregate(input):
+            return {"from": names[input], **_aggregate(node)}
+        case Apply(input, function, arguments, into, returns):
+            body = {"from": names[input], "apply": function.name, "columns": list(arguments)}
+            return body | {"into": into, "returns": returns}
+    raise InvalidNetworkError(f"no operator that a document knows: {node}")
+
+
+def _query(query: Query, names: Mapping[Node, str]) -> _Body:
+    body: _Body = {"from": names[query.rows]}
+    if query.aggregate is not None:
+        body |= _aggregate(query.aggregate)
+    goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode), "gaps_by": str(query.gaps_by)}
+    body |= changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate", "gaps_by": "window"})
+    if query.max_error is not None:
+        body |= {"max_error": str(query.max_error)}
+    return body if query.max_gap is None else body | {"max_gap": query.max_gap.written()}
+
+
+def _aggregate(aggregate: Aggregate) -> _Body:
+    window = aggregate.over
+    lengths = {
+        "size": window.size_microseconds,
+        "slide": window.slide_microseconds,
+        "offset": window.offset_microseconds,
+    }
+    lengths = changed(lengths, {"slide": window.size_microseconds, "offset": 0})
+    body: _Body = {
+        "window": {key: _window_length(length, window) for key, length in lengths.items()},
+        "by": [_key(key) for key in aggregate.keys],
+        "aggregates": {name: _answered(answer) for name, answer in aggregate.aggregates},
+    }
+    return changed(body, {"by": []})
+
+
+def _answered(answer: Answered) -> str | _Body:
+    if not isinstance(answer, AggregateCall) or answer.user is None or answer.kind is not AggregateKind.USER:
+        return str(answer)
+    user = answer.user
+    where = {} if user.where is None else {"where": str(user.where)}
+    return {"user": user.function.name, "columns": list(user.columns), "returns": user.returns, **where}
+
+
+def _key(key: GroupKey) -> str | dict[str, str]:
+    """A column by its name alone, other keys with their SQL."""
+    is_column = key.expression == parse_expression(quoted(key.name))
+    return key.name if is_column else {key.name: key.expression.text}
+
+
+def _run(run: RunSettings) -> _Body:
+    lengths = {"trigger": run.trigger_microseconds, "latency": run.latency_microseconds}
+    body = {key: format_duration(length) for key, length in lengths.items() if length is not None}
+    return {
+        **body,
+        "headroom": run.headroom,
+        "policy": run.policy,
+        **({"fudge": run.fudge} if run.fudge else {}),
+        **changed({"statistics": run.statistics}, {"statistics": None}),
+        **changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
+        "sink": _sink(run.sink),
+        **({} if run.predictions is None else {"predictions": _predictions(run.predictions)}),
+        "advisory": run.advisory,
+        "unscalable": run.unscalable,
+        "confidence": run.confidence,
+        **({} if run.state_limit_bytes is None else {"state_limit": format_byte_size(run.state_limit_bytes)}),
+        **({} if run.elastic is None else {"elastic": written_elastic(run.elastic)}),
+        **changed({"publish_needs": run.publish_needs}, {"publish_needs": None}),
+        **({"feeds": written_feeds(run.feeds)} if run.feeds else {}),
+    }
+
+
+def _predictions(predictions: PredictionSettings) -> dict[str, str]:
+    changes = changed({"method": predictions.method}, {"method": DEFAULT_PREDICTION_METHOD})
+    return {"parquet": predictions.path, **changes}
+
+
+def _sink(sink: Sink) -> str | dict[str, str]:
+    match sink:
+        case ParquetSink(path):
+            return {"parquet": path}
+        case MemorySink(name):
+            return {"memory": name}
+        case ConsoleSink():
+            return "console"

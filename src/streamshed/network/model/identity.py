@@ -1,0 +1,74 @@
+"""What tells a row from all others, so that a sampler decides alike when it is read again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource, Source
+from streamshed.network.words.columns import Column
+from streamshed.network.words.given import given_names
+
+_BROKER_COLUMNS = ("topic", "partition", "offset")
+
+
+class IdentityKind(StrEnum):
+    """What tells a row from all others."""
+
+    COLUMNS = "columns"
+    FILE_ROW = "file_row"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the samplers hash, so that a row read again is kept or dropped again.
+
+    Attributes:
+        kind: COLUMNS, such as Kafka's topic, partition and offset; FILE_ROW: path and row number in a Parquet
+            file; NONE: a sample is not reproducible.
+        columns: For COLUMNS: which.
+    """
+
+    kind: IdentityKind
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.kind is IdentityKind.COLUMNS) != bool(self.columns):
+            raise InvalidNetworkError(f'an identity is columns, "file_row" or "none", got {self.kind}{self.columns}')
+
+
+def row_identity(asked: str | Sequence[str] | None, source: Source, columns: tuple[Column, ...]) -> Identity:
+    """Read what a user declares as the identity of rows.
+
+    Args:
+        asked: Columns, "file_row" or "none"; None: what the source offers.
+        source: Where the rows come from.
+        columns: The source's columns.
+
+    Raises:
+        InvalidNetworkError: It is none of these.
+    """
+    if asked is None:
+        return _default_identity(source, columns)
+    if not isinstance(asked, str):
+        return Identity(IdentityKind.COLUMNS, given_names("an identity", asked))
+    if asked in {IdentityKind.FILE_ROW, IdentityKind.NONE}:
+        return Identity(IdentityKind(asked))
+    raise InvalidNetworkError(
+        f'an identity is a list of columns, "file_row" or "none", got "{asked}"'
+        f"{near_miss(asked, ('file_row', 'none'))}: for one column write ['{asked}']"
+    )
+
+
+def _default_identity(source: Source, columns: tuple[Column, ...]) -> Identity:
+    names = {column.name.lower() for column in columns}
+    match source:
+        case RateSource():
+            return Identity(IdentityKind.COLUMNS, ("value",))
+        case FolderSource(format=FileFormat.PARQUET):
+            return Identity(IdentityKind.FILE_ROW)
+        case DataFrameSource() if names.issuperset(_BROKER_COLUMNS):
+            return Identity(IdentityKind.COLUMNS, _BROKER_COLUMNS)
+        case _:
+            return Identity(IdentityKind.NONE)

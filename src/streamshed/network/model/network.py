@@ -1,0 +1,238 @@
+"""The query network: all queries, and with them the operators and streams they share."""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.foundation import chains
+from streamshed.network.model.lookup import Lookup
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.stream import Stream
+from streamshed.network.words.given import is_a, is_whole_number
+
+_Named = TypeVar("_Named", Stream, Relation)
+_ENGINE = "streamshed.spark"
+_DRAWING = "streamshed.network.model.render"
+_EXPLAINING = "streamshed.dashboard.explained_network"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeDomain:
+    """Streams that share a clock, and so run together; sorted by name."""
+
+    clock: str
+    streams: tuple[Stream, ...]
+
+    @property
+    def sources(self) -> tuple[Stream, ...]:
+        """Those whose rows come from outside."""
+        return tuple(stream for stream in self.streams if stream.joined is None)
+
+    @property
+    def joined(self) -> tuple[Stream, ...]:
+        """Those that join others of them."""
+        return tuple(stream for stream in self.streams if stream.joined is not None)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether windows lie along numbers, not in time."""
+        return self.streams[0].is_numbered
+
+
+@dataclass(frozen=True)
+class QueryNetwork:
+    """Queries over shared operators; made by `network`.
+
+    Attributes:
+        queries: The queries, in the order given.
+        max_depth: How many aggregates may follow one another, now and later under the same checkpoint; those of its
+            queries do in any case, see `depth`.
+        joins: Whether streams may be joined, likewise.
+    """
+
+    queries: tuple[Query, ...]
+    max_depth: int = 1
+    joins: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "queries", tuple(self.queries))
+        strangers = [query for query in self.queries if not is_a(query, Query)]
+        if strangers:
+            raise InvalidNetworkError(*(_stranger(thing) for thing in strangers))
+        if problems := [*_setting_problems(self), *_query_problems(self.queries), *_name_problems(self)]:
+            raise InvalidNetworkError(*problems)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The distinct nodes of all queries and joins, each after its input; equal ones written separately are one."""
+        found: dict[Node, None] = {}
+        for query in self.queries:
+            if query.stream.joined is not None:
+                found.update(dict.fromkeys(query.stream.joined.nodes))
+            found.update(dict.fromkeys(query.node.path))
+        return tuple(found)
+
+    @cached_property
+    def row_nodes(self) -> tuple[Node, ...]:
+        """Those of them that hand rows of `streams` on, to operators, aggregates or those who ask for rows."""
+        handing_on = {node for query in self.queries for node in query.rows.path}
+        return tuple(node for node in self.nodes if node in handing_on)
+
+    @cached_property
+    def foundation(self) -> "QueryNetwork":
+        """What it asks of its streams: of nested aggregates the first, see `Foundation`."""
+        return QueryNetwork(tuple(first for first, *_ in chains(self.queries)), self.max_depth, self.joins)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many aggregates may follow one another."""
+        return max(self.max_depth, *(len(query.windows) for query in self.queries))
+
+    @cached_property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams that queries ask for, joined ones among them, sorted by name."""
+        return tuple(sorted({query.stream for query in self.queries}, key=lambda stream: stream.name))
+
+    @cached_property
+    def all_streams(self) -> tuple[Stream, ...]:
+        """Those, and the streams that are joined, sorted by name."""
+        streams = {node for node in self.nodes if isinstance(node, Stream)}
+        return tuple(sorted(streams, key=lambda stream: stream.name))
+
+    @cached_property
+    def relations(self) -> tuple[Relation, ...]:
+        """The stored relations, sorted by name."""
+        relations = {node.relation for node in self.nodes if isinstance(node, Lookup)}
+        return tuple(sorted(relations, key=lambda relation: relation.name))
+
+    @cached_property
+    def time_domains(self) -> tuple[TimeDomain, ...]:
+        """The streams by clock, sorted by clock."""
+        streams = self.all_streams
+        clocks = sorted({stream.clock for stream in streams})
+        return tuple(
+            TimeDomain(clock, tuple(stream for stream in streams if stream.clock == clock)) for clock in clocks
+        )
+
+    def query(self, name: str) -> Query:
+        """Return the query of a name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return self._queries_by_name[name]
+
+    def start(self, *arguments: Any, **settings: Any) -> Any:
+        """Run on Spark until stopped; takes and returns what `streamshed.spark.start` does."""
+        return _later(_ENGINE, "start")(self, *arguments, **settings)
+
+    def answers(self, *arguments: Any, **settings: Any) -> Any:
+        """Answer bounded input exactly; takes and returns what `streamshed.spark.answers` does."""
+        return _later(_ENGINE, "answers")(self, *arguments, **settings)
+
+    def explain(self, load: float = 3.0, **settings: Any) -> Any:
+        """Tell what would be shed at a load, without Spark; see `streamshed.dashboard.explained_network`."""
+        return _later(_EXPLAINING, "explain_network")(self, load, **settings)
+
+    def render(self, form: str = "text") -> str:
+        """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.model.render`."""
+        drawn: str = _later(_DRAWING, "rendered")(self, form)
+        return drawn
+
+    @cached_property
+    def _queries_by_name(self) -> dict[str, Query]:
+        return {query.name: query for query in self.queries}
+
+
+def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNetwork:
+    """Put queries together.
+
+    Args:
+        *queries: The queries; those that ask the same share their work.
+        max_depth: How many aggregates may follow one another, now and later under the same checkpoint; needed only
+            where later queries are to be nested deeper than these.
+        joins: Whether streams may be joined, likewise.
+
+    Raises:
+        InvalidNetworkError: Listing all that is wrong: no query, a name used twice, one name for two streams.
+
+    Example:
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
+        >>> ticks = stream("ticks", rate(100), time="timestamp")
+        >>> even = ticks.filter("value % 2 = 0").window("1 minute").agg(n="count(*)").query("even")
+        >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total", weight=2)
+        >>> [str(node) for node in network(even, total).nodes]
+        ['ticks', 'filter value % 2 = 0', 'n = count(*) over 1 minute', 'total = sum(value) over 1 minute']
+    """
+    return QueryNetwork(queries, max_depth, joins)
+
+
+def _later(module: str, function: str) -> Callable[..., Any]:
+    """A function of a module that only those need who call it, as those who run a network need the engine."""
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _stranger(thing: object) -> str:
+    text = f"a network is made of queries, got {type(thing).__name__}: {thing}"
+    if isinstance(thing, Node):
+        return f'{text} (is .query("name") missing at its end?)'
+    return text
+
+
+def _setting_problems(network: QueryNetwork) -> Iterator[str]:
+    if not network.queries:
+        yield "a network needs at least one query"
+    if not is_whole_number(network.max_depth, at_least=1):
+        yield f"max_depth must be a whole number of at least 1, got {network.max_depth!r}"
+    if not is_a(network.joins, bool):
+        yield f"joins must be True or False, got {network.joins!r}"
+
+
+def _query_problems(queries: tuple[Query, ...]) -> Iterator[str]:
+    names: dict[str, str] = {}
+    definitions: dict[int, Query] = {}
+    for query in queries:
+        if query.name.lower() in names:
+            yield f'two queries are named "{names[query.name.lower()]}" and "{query.name}", the same to Spark'
+        names[query.name.lower()] = query.name
+        first = definitions.setdefault(query.definition_id, query)
+        if first.definition != query.definition:
+            yield f'"{first.name}" and "{query.name}" have the same id by chance: change one of them a little'
+
+
+def _name_problems(network: QueryNetwork) -> Iterator[str]:
+    yield from _clashes("stream", network.all_streams)
+    for domain in network.time_domains:
+        if len({stream.is_numbered for stream in domain.streams}) > 1:
+            times, numbers = (
+                next(stream.name for stream in domain.streams if stream.is_numbered is is_numbered)
+                for is_numbered in (False, True)
+            )
+            yield (
+                f'the streams "{times}" and "{numbers}" have the same clock, "{domain.clock}", but the one has time'
+                " and the other numbers: give one of them another clock"
+            )
+    yield from _clashes("relation", network.relations)
+
+
+def _clashes(kind: str, things: Iterable[_Named]) -> Iterator[str]:
+    by_name: dict[str, _Named] = {}
+    for thing in things:
+        first = by_name.setdefault(thing.name.lower(), thing)
+        if first.name != thing.name:
+            yield f'two {kind}s are named "{first.name}" and "{thing.name}", the same to Spark'
+        elif first is not thing:
+            yield f'two different {kind}s are named "{thing.name}": {_difference(first, thing)}'
+
+
+def _difference(first: _Named, second: _Named) -> str:
+    fields = type(first).__dataclass_fields__
+    differing = [name for name in fields if getattr(first, name) != getattr(second, name)]
+    return f"they differ in {', '.join(differing)} (was it meant to be declared once?)"

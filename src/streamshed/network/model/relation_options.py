@@ -1,0 +1,72 @@
+"""The reader options of a stored relation: those of Spark's that its own reader knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.model.sources import FileFormat
+
+_TRUTHS = {"true": True, "false": False}
+_OPTIONS: Mapping[FileFormat, tuple[str, ...]] = {FileFormat.CSV: ("header", "sep", "delimiter")}
+_TAB = "\\t"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvLayout:
+    """How a CSV file is laid out.
+
+    Attributes:
+        has_header: Whether its first line names the columns; unlike in Spark, it does unless said otherwise.
+        separator: What stands between two values, one character.
+    """
+
+    has_header: bool = True
+    separator: str = ","
+
+
+def csv_layout(options: Mapping[str, str]) -> CsvLayout:
+    """Read the options of a CSV file; names may be in upper or lower case.
+
+    Raises:
+        InvalidNetworkError: Listing the values that cannot be.
+
+    Example:
+        >>> csv_layout({"Header": "false", "sep": ";"})
+        CsvLayout(has_header=False, separator=';')
+    """
+    given = {name.lower(): value for name, value in options.items()}
+    header, separator = given.get("header", "true"), given.get("sep", given.get("delimiter", ","))
+    separator = "\t" if separator == _TAB else separator
+    problems = []
+    if header.lower() not in _TRUTHS:
+        problems.append(f'the option "header" is true or false, got {header!r}')
+    if len(separator) != 1:
+        problems.append(f"the separator is one character, got {separator!r}")
+    if problems:
+        raise InvalidNetworkError(*problems)
+    return CsvLayout(_TRUTHS[header.lower()], separator)
+
+
+def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
+    """Check that the reader of a format knows the options, and what they say.
+
+    Raises:
+        InvalidNetworkError: Listing what it does not know.
+
+    Example:
+        >>> check_options(FileFormat.CSV, {"mode": "DROPMALFORMED"})
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: unknown option "mode" of a csv relation, known: header, sep, delimiter
+        >>> check_options(FileFormat.JSON, {"multiLine": "true"})
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: unknown option "multiLine" of a json relation, which has none
+    """
+    known = _OPTIONS.get(kind, ())
+    has = f"known: {', '.join(known)}" if known else "which has none"
+    unknown = [name for name in options if name.lower() not in known]
+    if unknown:
+        raise InvalidNetworkError(
+            *(f'unknown option "{name}" of a {kind} relation, {has}{near_miss(name, known)}' for name in unknown)
+        )
+    if kind is FileFormat.CSV:
+        csv_layout(options)

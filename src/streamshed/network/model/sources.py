@@ -1,0 +1,209 @@
+"""Where rows come from, described without Spark: a folder of files, a rate generator, any DataFrame."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.model.join_source import JoinSource
+from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
+from streamshed.network.words.given import given_options, is_a, is_whole_number
+from streamshed.network.words.keywords import with_advice
+from streamshed.network.words.local_path import local_path
+
+
+class FileFormat(StrEnum):
+    """The formats of files that can be read."""
+
+    PARQUET = "parquet"
+    JSON = "json"
+    CSV = "csv"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """A folder whose new files are read as they appear; made by `folder`.
+
+    Attributes:
+        path: The folder; a URI of a folder of this machine becomes its path.
+        format: How its files are read.
+        schema: The columns as DDL; None: those of the first Parquet footer.
+        options: Spark's reader options, sorted by name.
+        max_files_per_micro_batch: At most so many new files a micro-batch; None: all there are.
+    """
+
+    path: str
+    format: FileFormat
+    schema: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    max_files_per_micro_batch: int | None = None
+
+    def __post_init__(self) -> None:
+        local = local_path(self.path)
+        object.__setattr__(self, "path", self.path if local is None else local)
+        object.__setattr__(self, "format", file_format(self.format))
+        object.__setattr__(self, "options", tuple(sorted(self.options)))
+        limit = self.max_files_per_micro_batch
+        if limit is not None and not is_whole_number(limit, at_least=1):
+            raise InvalidNetworkError(
+                f'folder "{self.path}": max_files_per_micro_batch must be at least 1, got {limit!r}'
+            )
+        schema = "value string" if self.schema is None and self.format is FileFormat.TEXT else self.schema
+        if schema is not None:
+            object.__setattr__(self, "schema", format_schema(parse_schema(schema)))
+        elif self.format is not FileFormat.PARQUET:
+            raise InvalidNetworkError(
+                f'folder "{self.path}": {self.format} files need a schema, such as "ts timestamp, size int"'
+            )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its rows; reads a Parquet footer where no schema was given.
+
+        Raises:
+            SourceUnavailableError: No schema, and no Parquet file to read it from.
+        """
+        if self.schema is not None:
+            return parse_schema(self.schema)
+        from streamshed.network.words.footer import parquet_columns
+
+        return parquet_columns(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class RateSource:
+    """Spark's generator of rows (timestamp, value), value counting up from 0; made by `rate`."""
+
+    rows_per_second: int
+
+    def __post_init__(self) -> None:
+        if not is_whole_number(self.rows_per_second, at_least=1):
+            raise InvalidNetworkError(f"rows_per_second must be at least 1, got {self.rows_per_second!r}")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its rows."""
+        return (Column("timestamp", "timestamp"), Column("value", "bigint"))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsElsewhere:
+    """What a process that runs tasks knows of a DataFrame, which lives in the driver alone.
+
+    Attributes:
+        dtypes: Names and types, as the DataFrame has them.
+    """
+
+    dtypes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataFrameSource:
+    """A DataFrame that the user built; equal only to a source over the very same object.
+
+    Where it is sent to a task, with the network that it is in, its columns go alone.
+    """
+
+    handle: Any
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.handle, "dtypes"):
+            raise InvalidNetworkError(
+                f"a source is a DataFrame, folder(...) or rate(...), got {type(self.handle).__name__}: {self.handle!r}"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DataFrameSource) and self.handle is other.handle
+
+    def __hash__(self) -> int:
+        return id(self.handle)
+
+    def __reduce__(self) -> tuple[type["DataFrameSource"], tuple[ColumnsElsewhere]]:
+        return DataFrameSource, (ColumnsElsewhere(tuple(self.handle.dtypes)),)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its rows; a type that cannot be named is None."""
+        return tuple(_column(name, kind) for name, kind in self.handle.dtypes)
+
+
+Source: TypeAlias = FolderSource | RateSource | DataFrameSource | JoinSource
+
+
+@with_advice
+def folder(
+    path: str | os.PathLike[str],
+    format: str,  # noqa: A002 - Spark's own word for it
+    *,
+    schema: str | None = None,
+    options: Mapping[str, str] | None = None,
+    max_files_per_micro_batch: int | None = None,
+) -> FolderSource:
+    """Describe a folder of files as a source.
+
+    Args:
+        path: The folder; files are read once, when they appear in it.
+        format: "parquet", "json", "csv" or "text" (one column, `value`).
+        schema: The columns as DDL, such as "ts timestamp, size int"; Parquet files say it themselves.
+        options: Spark's reader options, such as {"header": "true"}.
+        max_files_per_micro_batch: At most so many new files a micro-batch; None: all there are.
+
+    Raises:
+        InvalidNetworkError: An unknown format, a schema that is missing or cannot be read.
+
+    Example:
+        >>> folder("data/packets", "json", schema="ts timestamp, size int").columns[1]
+        Column(name='size', type='int')
+    """
+    if not is_a(path, str, os.PathLike):
+        raise InvalidNetworkError(f'a folder is a path such as "data/packets", got {path!r}')
+    reader_options = given_options(options)
+    return FolderSource(os.fspath(path), file_format(format), schema, reader_options, max_files_per_micro_batch)
+
+
+def rate(rows_per_second: int) -> RateSource:
+    """Describe Spark's rate source, rows (timestamp, value), as a source.
+
+    Raises:
+        InvalidNetworkError: Not at least one row per second.
+    """
+    return RateSource(rows_per_second)
+
+
+def file_format(name: str) -> FileFormat:
+    """Look up a file format.
+
+    Raises:
+        InvalidNetworkError: There is no such format.
+    """
+    try:
+        return FileFormat(name)
+    except ValueError as error:
+        known = ", ".join(FileFormat)
+        raise InvalidNetworkError(
+            f'unknown file format "{name}", known are: {known}{near_miss(str(name), FileFormat)}'
+        ) from error
+
+
+def as_source(source: object) -> Source:
+    """Take a source as it is, and a DataFrame as a source.
+
+    Raises:
+        InvalidNetworkError: It is neither, or Spark would find its column names ambiguous.
+    """
+    known = source if isinstance(source, FolderSource | RateSource) else DataFrameSource(source)
+    if isinstance(source, DataFrameSource):
+        known = source
+    if isinstance(known, DataFrameSource) and (problems := duplicate_names(c.name for c in known.columns)):
+        raise InvalidNetworkError(*problems)
+    return known
+
+
+def _column(name: str, kind: object) -> Column:
+    try:
+        return Column(name, str(kind))
+    except InvalidNetworkError:
+        return Column(name, None)

@@ -1,0 +1,296 @@
+"""Streams, the roots of a network: source, event time or numbers, how text becomes columns, what identifies a row."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from streamshed.network.model.identity import Identity, IdentityKind, row_identity
+from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.node import Node
+from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, Source, as_source
+from streamshed.network.terms.parsing import Parse, TextFormat, parse_csv, parse_json
+from streamshed.network.terms.problems import Problems, unknown_column
+from streamshed.network.terms.windowing_attribute import WindowingAttribute, attribute_problems, windowing_attribute
+from streamshed.network.words.columns import Column, declared_name, duplicate_names
+from streamshed.network.words.duration import parse_duration
+from streamshed.network.words.given import is_a, is_filled_text
+from streamshed.network.words.keywords import with_advice
+from streamshed.network.words.names import name_problem, reserved_problem
+from streamshed.network.words.numbering import format_length, parse_length
+
+__all__ = ["Identity", "IdentityKind", "Parse", "Stream", "TextFormat", "parse_csv", "parse_json", "stream"]
+
+_TEXT_TYPES = frozenset({"string", "binary"})
+
+
+@dataclass(frozen=True, eq=False)
+class Stream(Node):
+    """A stream of rows; made by `stream`.
+
+    Attributes:
+        name: Its name in the network.
+        source: Where its rows come from.
+        schema: The columns its source delivers; `columns` are those after parsing.
+        time: The windowing attribute: the column of its event time or an expression for it, or the column of its
+            numbers.
+        watermark_microseconds: How far rows may be out of order before they are late; a number is a millisecond.
+        parse: How the text of one column becomes columns; None: there is none to parse.
+        identity: What tells its rows apart.
+        idle_after_microseconds: After how long a silence others no longer wait; None: the engine's choice.
+        clock: Streams with the same clock share a time domain.
+        is_numbered: Whether windows lie along whole numbers, not in time.
+        max_ahead_microseconds: How far ahead of the wall clock a row's event time is believed; None: the engine's
+            choice.
+    """
+
+    name: str
+    source: Source
+    schema: tuple[Column, ...]
+    time: str
+    watermark_microseconds: int
+    parse: Parse | None
+    identity: Identity
+    idle_after_microseconds: int | None = None
+    clock: str = "time"
+    is_numbered: bool = False
+    max_ahead_microseconds: int | None = None
+
+    def __post_init__(self) -> None:
+        problems = Problems(f'stream "{self.name}"')
+        problems.add_all(filter(None, (name_problem("stream", self.name), name_problem("clock", self.clock))))
+        problems.add_all(duplicate_names(self.columns))
+        problems.add_all(_reserved_problems(self))
+        problems.add_all(_parse_problems(self))
+        problems.add_all(attribute_problems(self.time, self.columns, is_numbered=self.is_numbered))
+        problems.add_all(_identity_problems(self))
+        if self.watermark_microseconds < 0:
+            problems.add(f"the watermark cannot be negative, got {self.watermark_microseconds} microseconds")
+        if self.idle_after_microseconds is not None and self.idle_after_microseconds <= 0:
+            problems.add("idle_after must be longer than nothing")
+        problems.add_all(_ahead_problems(self))
+        problems.raise_if_any()
+        object.__setattr__(self, "time", self.attribute.text)
+
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """Type by column name: the source's, without the text that is parsed, then the parsed ones."""
+        if self.parse is None:
+            return MappingProxyType({column.name: column.type for column in self.schema})
+        text = self.parse.column.lower()
+        rest = [column for column in self.schema if column.name.lower() != text]
+        return MappingProxyType({column.name: column.type for column in (*rest, *self.parse.schema)})
+
+    @cached_property
+    def attribute(self) -> WindowingAttribute:
+        """What windows lie along, over `columns`."""
+        return windowing_attribute(self.time, self.columns)
+
+    @property
+    def stream(self) -> "Stream":
+        """The stream itself."""
+        return self
+
+    @property
+    def is_sampled_join(self) -> bool:
+        """Whether its rows are results of a join that is shed by a sample."""
+        return self.joined is not None and self.joined.is_sampled
+
+    @property
+    def joined(self) -> JoinSource | None:
+        """What it joins; None: its rows come from outside."""
+        return self.source if isinstance(self.source, JoinSource) else None
+
+    @property
+    def path(self) -> tuple[Node, ...]:
+        """The stream alone."""
+        return (self,)
+
+    def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
+        """The columns that are used, and those of the time."""
+        return frozenset({*used, *self.attribute.expression.columns})
+
+    def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
+        """Its name, time and the columns that are used, with their types; not where they come from."""
+        types = ((name.lower(), self.columns[name]) for name in self.columns_needed(used))
+        joined = () if self.joined is None else self.joined.definition
+        return ("stream", self.name, self.attribute.canonical, *sorted(types), *joined)
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What equality compares."""
+        return (
+            *("stream", self.name, self.source, self.schema, self.attribute, self.watermark_microseconds),
+            *(self.parse, self.identity, self.idle_after_microseconds, self.clock, self.is_numbered),
+            self.max_ahead_microseconds,
+        )
+
+    @property
+    def windowing(self) -> str:
+        """What windows lie along and how far rows may be out of order, for people.
+
+        Example:
+            >>> from streamshed.network.model.sources import rate
+            >>> stream("ticks", rate(10), time="timestamp", watermark="1 second").windowing
+            'time timestamp, watermark 1 second'
+            >>> stream("ticks", rate(10), number="value").windowing
+            'number value, watermark 0'
+        """
+        if self.joined is not None:
+            return str(self.joined)
+        kind = "number" if self.is_numbered else "time"
+        watermark = format_length(self.watermark_microseconds, is_numbered=self.is_numbered)
+        return f"{kind} {self.time}, watermark {watermark}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@with_advice
+def stream(  # noqa: PLR0913 - one argument per property of a stream
+    name: str,
+    source: object,
+    *,
+    time: str | None = None,
+    number: str | None = None,
+    watermark: str | int | None = None,
+    parse: Parse | None = None,
+    identity: str | Sequence[str] | None = None,
+    idle_after: str | None = None,
+    clock: str | None = None,
+    max_ahead: str | None = None,
+) -> Stream:
+    """Declare a stream.
+
+    Args:
+        name: Its name in the network.
+        source: A streaming DataFrame, `folder(...)` or `rate(...)`.
+        time: The column of its event time, which may come out of `parse`; or an SQL expression over the columns, such
+            as "timestamp_millis(ms)" or "to_timestamp(day, 'yyyy-MM-dd')", of which the same row always has the same.
+        number: In the place of time, a column of whole numbers that do not fall, such as the number of the row:
+            windows are as many numbers long, `window(1000, every=100)`.
+        watermark: How far rows may be out of order before they are late, such as "1 second", or so many numbers; None:
+            not at all.
+        parse: `parse_json(...)` or `parse_csv(...)` where one column holds text.
+        identity: The columns that tell its rows apart, "file_row" (Parquet: path and row number) or "none";
+            by default what the source offers.
+        idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
+        clock: Streams with the same clock share a time domain; None: "time", or the stream's name if it has numbers.
+        max_ahead: How far ahead of the wall clock event times are believed; rows beyond are set aside while the network
+            runs. None: the engine's choice, a day.
+
+    Raises:
+        InvalidNetworkError: Listing all that is wrong.
+        SourceUnavailableError: The source's columns cannot be read.
+
+    Example:
+        >>> from streamshed.network.model.sources import rate
+        >>> ticks = stream("ticks", rate(10), number="value")
+        >>> str(ticks.window(1000, every=100).agg(n="count(*)"))
+        'n = count(*) over 1000 every 100'
+    """
+    problems = Problems(f'stream "{name}"')
+    is_numbered = number is not None and time is None
+    watermark_microseconds = (
+        0 if watermark is None else problems.attempt(lambda: parse_length(watermark, is_numbered=is_numbered)) or 0
+    )
+    idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
+    ahead = None if max_ahead is None else problems.attempt(lambda: parse_duration(max_ahead))
+    problems.add_all(_attribute_problems(time, number))
+    if not (parse is None or is_a(parse, Parse)):
+        problems.add(f'how it is parsed is parse_json("column", "schema") or parse_csv(...), got {parse!r}')
+    known_source = problems.require(lambda: as_source(source))
+    columns = known_source.columns
+    chosen = problems.require(lambda: row_identity(identity, known_source, columns))
+    problems.raise_if_any()
+    attribute = str(number if time is None else time)
+    own_clock = clock if clock is not None else default_clock(name, is_numbered=is_numbered)
+    return Stream(
+        name=name,
+        source=known_source,
+        schema=columns,
+        time=attribute,
+        watermark_microseconds=watermark_microseconds,
+        parse=parse,
+        identity=chosen,
+        idle_after_microseconds=idle,
+        clock=own_clock,
+        is_numbered=is_numbered,
+        max_ahead_microseconds=ahead,
+    )
+
+
+def default_clock(name: str, *, is_numbered: bool) -> str:
+    """The clock of a stream for which none is given: numbers of different streams have nothing in common."""
+    return name if is_numbered else "time"
+
+
+def _attribute_problems(time: object, number: object) -> Iterator[str]:
+    if (time is None) == (number is None):
+        yield 'it needs either a time or a number: time="column", or number="column" for windows along whole numbers'
+    for kind, name in (("time", time), ("number", number)):
+        if name is not None and not is_filled_text(name):
+            what = "a column, or an expression" if kind == "time" else "the name of a column"
+            yield f"its {kind} is {what}, got {name!r}"
+
+
+def _reserved_problems(stream: Stream) -> Iterator[str]:
+    is_frame = isinstance(stream.source, DataFrameSource)
+    way_out = "rename it (.withColumnRenamed)" if is_frame else "rename it, or leave it out of the schema"
+    for column in stream.schema:
+        if (problem := reserved_problem("column", column.name, way_out)) is not None:
+            yield f"its source: {problem}"
+    for column in stream.parse.schema if stream.parse else ():
+        if (problem := reserved_problem("column", column.name, "leave it out of the schema")) is not None:
+            yield f"what is parsed: {problem}"
+
+
+def _parse_problems(stream: Stream) -> list[str]:
+    parse = stream.parse
+    if parse is None:
+        return []
+    types = {column.name: column.type for column in stream.schema}
+    text = declared_name(parse.column, types)
+    if text is None:
+        return [f"what is to be parsed: {unknown_column(parse.column, types)}"]
+    problems = []
+    if isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON:
+        problems.append(
+            "its source is a folder of JSON, whose lines are parsed by its own schema: for text inside them use"
+            ' .map(...) with from_json, or read the folder as text and parse its column "value"'
+        )
+    if types[text] is not None and types[text] not in _TEXT_TYPES:
+        problems.append(f'only text can be parsed, "{text}" is a {types[text]}')
+    rest = {name: kind for name, kind in types.items() if name != text}
+    problems += [
+        f'"{column.name}" is parsed out of "{text}" but is a column of the source, too: rename one of them'
+        for column in parse.schema
+        if declared_name(column.name, rest) is not None
+    ]
+    return problems
+
+
+def _ahead_problems(stream: Stream) -> Iterator[str]:
+    if stream.max_ahead_microseconds is None:
+        return
+    if stream.is_numbered:
+        yield "max_ahead says how far event times may be ahead of the clock, and numbers have no clock: leave it out"
+    elif stream.max_ahead_microseconds <= 0:
+        yield "max_ahead must be longer than nothing"
+
+
+def _identity_problems(stream: Stream) -> list[str]:
+    identity, source = stream.identity, stream.source
+    known = {**{column.name: column.type for column in stream.schema}, **stream.columns}
+    problems = [
+        f"its identity: {unknown_column(name, known)}"
+        for name in identity.columns
+        if declared_name(name, known) is None
+    ]
+    has_rows = isinstance(source, DataFrameSource) or (
+        isinstance(source, FolderSource) and source.format is FileFormat.PARQUET
+    )
+    if identity.kind is IdentityKind.FILE_ROW and not has_rows:
+        problems.append('the identity "file_row" needs Parquet files: others do not number their rows')
+    return problems

@@ -1,0 +1,1 @@
+"""How a network is to be run, as its user says it."""

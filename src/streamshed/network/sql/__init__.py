@@ -1,0 +1,1 @@
+"""Expressions in SQL: their syntax, their meaning, their canonical form."""

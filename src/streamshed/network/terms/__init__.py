@@ -1,0 +1,1 @@
+"""What the nodes of a network are made of: windows, aggregates, functions, goals, gaps, conditions of joins."""

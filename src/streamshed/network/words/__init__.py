@@ -1,0 +1,1 @@
+"""What a network is written with: names, durations, sizes, numbers, columns, files."""

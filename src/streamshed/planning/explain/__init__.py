@@ -1,0 +1,1 @@
+"""What a plan would shed, and what it would cost the answers."""

@@ -1,0 +1,1 @@
+"""What a network and its joins take at a load."""

@@ -1,0 +1,1 @@
+"""Where samplers go ([B04] §4)."""

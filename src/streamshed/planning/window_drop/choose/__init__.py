@@ -1,0 +1,1 @@
+"""Which share of its windows each query keeps."""

@@ -1,0 +1,1 @@
+"""Which windows are droppable, dropped, open, and which rows they still need."""

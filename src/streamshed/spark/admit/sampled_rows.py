@@ -1,0 +1,351 @@
+"""The head of a stream's straight line: sampler at the input, then parsing, then event time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.model.stream import IdentityKind, Parse, Stream, TextFormat
+from streamshed.network.sql.expression import parse_expression
+from streamshed.network.terms.cohorts import COHORTS
+from streamshed.network.words.columns import Column as SchemaColumn
+from streamshed.network.words.columns import format_schema
+from streamshed.planning.tree.quantization import STEPS_PER_DECADE
+from streamshed.planning.window_drop.track.retention import MOST_SLOTS
+from streamshed.sharing.gating import LEVELS
+from streamshed.spark.admit.row_instants import row_microseconds, why_without_instant
+from streamshed.spark.admit.row_size import row_size
+from streamshed.spark.common.far_ahead import most_ahead
+from streamshed.spark.common.group_cohort import group_cohort
+from streamshed.spark.common.internal_names import (
+    BY_LEVEL,
+    CHANCE,
+    CODES_BY_SIZE,
+    CORRUPT,
+    FILE_PATH,
+    FIRST_LEVEL,
+    FOLDERS,
+    LARGEST_SIZE,
+    NOW,
+    OPEN,
+    OPENED,
+    PAIR_CODES,
+    PASSES,
+    RATES_BY_SIZE,
+    RAW_TEXT,
+    RETAINED,
+    RETAINED_BASE,
+    RETAINED_RATES,
+    RETAINED_SLOT,
+    RETAINED_STEP,
+    RETAINED_WORDS,
+    SAMPLING_CODES,
+    SAMPLING_RATE,
+    SIZE_COLUMN,
+    SIZE_THRESHOLD,
+    SUMS,
+    TEXT,
+    TIME,
+    UNREADABLE,
+)
+from streamshed.spark.plan.plan_columns import Plan, with_plan
+from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.partition_values import partition_values, with_folders
+from streamshed.spark.source.row_draws import told_apart, uniform
+
+BEFORE_1970 = "event time is before 1970"
+BELOW_ZERO = "number is below 0"
+TOO_FAR_AHEAD = "event time is too far ahead of the clock"
+NO_TEXT = "text is null"
+NO_PARSE = "text cannot be parsed"
+NO_PARTITION = "the name of its folder cannot be parsed"
+IN_SUMS = "stands for many"
+"""Of what results of a join were summed up to: to its queries it is no row."""
+
+_ALWAYS_OPEN = -(2**62)
+
+
+@dataclass(frozen=True)
+class Admission:
+    """How a stream's rows are admitted in a micro-batch.
+
+    Attributes:
+        plan: What `PLAN_SCHEMA` names, with `OPENED`, `CARRIER_OPENED` and `NOW`; None: everything is admitted, as in
+            batch mode.
+        size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
+        whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
+        cohort_keys: What queries group by whose windows may be dropped by group.
+        drops_rows: Whether rows may be left out by their times although no window is dropped.
+        samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
+            the better Java compiles it.
+        clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
+    """
+
+    plan: Plan | None = None
+    size_columns: tuple[str, ...] = ()
+    whole_words: tuple[int, ...] = ()
+    cohort_keys: tuple[tuple[str, ...], ...] = ()
+    drops_rows: bool = False
+    samples: bool = True
+    clock: Plan | None = None
+
+
+def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    """Sample, parse and time a stream's rows.
+
+    A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing is
+    shed, u is not computed. What is shed is not parsed. A row that is kept has a level, which follows from its u, and
+    says which of the smaller rates further down it passes as well.
+
+    Returns:
+        The stream's columns with `TIME`, `UNREADABLE`, `PASSES`, what the plan tells of rows, and `FILE_PATH` where an
+        unreadable row is identified by its file.
+    """
+    rows = _parsed(_with_pair_codes(_admitted(source, stream, admission)), stream)
+    if admission.plan is not None and admission.samples and not is_known_before_parsing(stream):
+        rows = _sampled(rows, stream, admission)
+    if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
+        rows = _retained(rows, stream, admission)
+    microseconds, why = _believed(rows, stream)
+    reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
+    if SUMS in rows.columns:
+        reason = F.coalesce(reason, F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)))
+    timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason}).drop(NOW, CHANCE)
+    if stream.identity.kind is not IdentityKind.FILE_ROW:
+        return timed
+    return timed.withColumn(FILE_PATH, F.when(F.col(UNREADABLE).isNotNull(), file_path(rows)))
+
+
+def _believed(rows: DataFrame, stream: Stream) -> tuple[Column, Column]:
+    """The instant of a row, microseconds, where it is one that can be believed; and why it has none where it has none.
+
+    One that is far ahead of the clock would move the watermark there, and make all others late. Spark's watermark
+    begins in 1970: it never passes what was before. Results of a join have times that were believed.
+    """
+    microseconds, why = row_microseconds(rows, stream), why_without_instant(stream)
+    if NOW not in rows.columns or stream.joined is not None:
+        return microseconds, why
+    ahead, is_before = most_ahead(stream), microseconds < 0
+    why = F.when(is_before, BELOW_ZERO if stream.is_numbered else BEFORE_1970).otherwise(why)
+    believed = F.when(~is_before, microseconds)
+    if ahead is None:
+        return believed, why
+    is_ahead = microseconds > F.col(NOW) + F.lit(ahead).cast("bigint")
+    return F.when(~is_ahead, believed), F.when(is_ahead, TOO_FAR_AHEAD).otherwise(why)
+
+
+def _with_pair_codes(rows: DataFrame) -> DataFrame:
+    """Results of a join that is sampled were not sampled by the plan of their stream, but one by one."""
+    if PAIR_CODES not in rows.columns:
+        return rows
+    return rows.withColumn(SAMPLING_CODES, F.col(PAIR_CODES)).drop(PAIR_CODES)
+
+
+def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    if admission.plan is None:
+        always = F.lit(_ALWAYS_OPEN)
+        rows = source if admission.clock is None else with_plan(source, admission.clock, [NOW])
+        return rows.withColumns({OPEN: always, OPENED: always, **_passing_all()})
+    names = [NOW, OPEN, OPENED]
+    names += [SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL] if admission.samples else []
+    names += [*_SIZED] if admission.samples and admission.size_columns else []
+    names += [RETAINED] if admission.whole_words else []
+    rows = with_plan(source, admission.plan, names)
+    rows = told_apart(rows, stream) if admission.samples else rows
+    if not admission.samples:
+        rows = rows.withColumns(_passing_all())
+    elif is_known_before_parsing(stream):
+        rows = _sampled(rows, stream, admission)
+    return _retained(rows, stream, admission) if _is_early(stream, admission) else rows
+
+
+def _passing_all() -> dict[str, Column]:
+    return {SAMPLING_CODES: F.lit(None).cast("string"), PASSES: F.lit(None).cast("array<bigint>")}
+
+
+_SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
+
+
+_SHOWN_ONE_IN = 256
+"""A power of two. Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
+
+
+def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    """Let rows leave that no kept window needs and no sample holds; the others pass what anybody needs of them.
+
+    A row whose time is not known, or lies where nothing is decided, passes as it did.
+    """
+    places = _place_columns(admission)
+    slotted = _slotted(rows, stream, admission)
+    is_decided = F.col(RETAINED_SLOT).isNotNull()
+    rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
+    rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
+    stays = (rate >= 1) | (F.xxhash64(row_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
+    if admission.samples:
+        stays |= uniform(slotted, stream) < rate
+    kept = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
+    words = [F.get(F.col(RETAINED)[RETAINED_WORDS], F.col(place)) for place in places]
+    if admission.samples or len(words) > 1:
+        passes = F.when(is_decided, _common_words(words, admission)).otherwise(F.col(PASSES))
+    else:
+        passes = words[0]
+    return kept.withColumn(PASSES, passes).drop(RETAINED, RETAINED_SLOT, *places)
+
+
+def _common_words(words: Sequence[Column], admission: Admission) -> Column:
+    """What a row passes as it did, and in any of its places."""
+    return F.array(
+        *[
+            F.coalesce(F.get(PASSES, F.lit(index)), F.lit(whole).cast("bigint")).bitwiseAND(_of_places(words, index))
+            for index, whole in enumerate(admission.whole_words)
+        ]
+    )
+
+
+def _of_places(words: Sequence[Column], index: int) -> Column:
+    """What a row passes in any of its places; behind the last slot, everything."""
+    everything = F.lit(-1).cast("bigint")
+    return functools.reduce(
+        Column.bitwiseOR, [F.coalesce(F.get(of_place, F.lit(index)), everything) for of_place in words]
+    )
+
+
+def _slotted(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    """Tell each row its slot, and its places there: null before the first one, and while nothing is dropped.
+
+    Spark would compute them anew wherever they are asked for; it does not copy what might be another at the next
+    reading, such as the number of a task. Instants and rates of slots are no columns of their own: while nothing is
+    dropped a row would take a tenth longer for each, as the more code there is for it, the slower all of it becomes.
+    """
+    is_told, told, instant = F.spark_partition_id() >= 0, F.col(RETAINED), row_microseconds(rows, stream)
+    passed = F.call_function("div", instant - told[RETAINED_BASE], told[RETAINED_STEP])
+    is_later = told.isNotNull() & (instant >= told[RETAINED_BASE])
+    slot = F.when(is_told & is_later, F.least(passed, F.lit(MOST_SLOTS)))
+    slotted = rows.withColumn(RETAINED_SLOT, slot.cast("int"))
+    places = _place_columns(admission)
+    for number, (place, keys) in enumerate(zip(places, admission.cohort_keys, strict=False)):
+        cohort = F.lit(number * COHORTS) + _cohort(rows, keys)
+        slotted = slotted.withColumn(place, F.when(is_told, F.col(RETAINED_SLOT) * len(places) * COHORTS + cohort))
+    return slotted
+
+
+def _place_columns(admission: Admission) -> list[str]:
+    """The columns that tell where a row is: in its slot, or in a place of it for each set of keys."""
+    return [f"{RETAINED_SLOT}_{number}" for number in range(len(admission.cohort_keys))] or [RETAINED_SLOT]
+
+
+def _cohort(rows: DataFrame, keys: Sequence[str]) -> Column:
+    columns = [F.expr(sql) for sql in keys]
+    types = [field.dataType for field in rows.select(*columns).schema]
+    return group_cohort(list(zip(columns, types, strict=True)))
+
+
+def _is_early(stream: Stream, admission: Admission) -> bool:
+    """Whether what tells which rows are needed is in no text: then rows that nobody needs are not parsed.
+
+    That is event time, what identifies a row where rows may be sampled, and what queries group by whose windows are
+    dropped by group. Of these next to every cohort is kept somewhere: by its time alone, nobody could tell that a row
+    is not needed.
+    """
+    if not admission.whole_words:
+        return False
+    names = {name.lower() for name in stream.attribute.expression.columns}
+    for sql in (sql for keys in admission.cohort_keys for sql in keys):
+        names |= {name.lower() for name in parse_expression(sql).columns}
+    in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
+    is_identified = not admission.samples or is_known_before_parsing(stream)
+    return not names & in_text and names <= _delivered(stream) and is_identified
+
+
+def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+    """Keep the rows that anybody takes, and tell each what it passes."""
+    if not admission.size_columns:
+        return _leveled(rows.where(_kept(rows, stream, F.col(SAMPLING_RATE))), stream, F.lit(0))
+    # Not a column of its own: it is computed where it is asked for, which is nowhere while nothing is shed.
+    size = row_size(admission.size_columns)
+    rate = F.get(RATES_BY_SIZE, size)
+    kept = rows.where(_kept(rows, stream, rate))
+    codes = F.coalesce(F.get(CODES_BY_SIZE, size), SAMPLING_CODES)
+    coded = kept.withColumn(SAMPLING_CODES, F.when(F.col(SAMPLING_CODES).isNotNull(), codes))
+    return _leveled(coded, stream, size).drop(*_SIZED)
+
+
+def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:
+    return F.when(F.col(SAMPLING_RATE) < 1.0, uniform(rows, stream) < rate).otherwise(F.lit(True))
+
+
+def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
+    """Tell each row that was kept what it passes: that follows from its level, −32·log10 u, rounded down.
+
+    Args:
+        rows: The rows.
+        stream: Theirs.
+        size: How large they are.
+    """
+    code = F.floor(F.log10(uniform(rows, stream)) * -float(STEPS_PER_DECADE))
+    level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), FIRST_LEVEL), F.lit(LEVELS - 1)).cast("int")
+    passed = F.get(F.get(BY_LEVEL, size), level)
+    return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), passed)).drop(BY_LEVEL, FIRST_LEVEL)
+
+
+def is_known_before_parsing(stream: Stream) -> bool:
+    """Whether what identifies a row is outside its text; if not, the row is parsed before it can be shed."""
+    return all(name.lower() in _delivered(stream) for name in stream.identity.columns)
+
+
+def _delivered(stream: Stream) -> frozenset[str]:
+    """The columns that are there before any text is parsed, in lower case."""
+    if stream.parse is None and _folder_parse(stream) is not None:
+        return frozenset()
+    return frozenset(column.name.lower() for column in stream.schema)
+
+
+def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
+    parse = stream.parse or (None if _has_columns(rows, stream) else _folder_parse(stream))
+    if parse is None:
+        corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
+        reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
+        return rows.withColumns({UNREADABLE: reason, TEXT: corrupt})
+    in_folders = stream.source if stream.parse is None and isinstance(stream.source, FolderSource) else None
+    rows = rows if in_folders is None else with_folders(rows, in_folders)
+    text = F.col(f"`{parse.column}`").cast("string")
+    read = rows.withColumns({TEXT: text}).withColumns({"__read": _reader(parse)})
+    failed = F.col("__read").isNull() | F.col(f"__read.{CORRUPT}").isNotNull()
+    reason = F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
+    columns = {column.name: F.col("__read").getField(column.name) for column in parse.schema}
+    for name, told in ({} if in_folders is None else partition_values(in_folders)).items():
+        columns[name] = F.when(told.is_told, told.value).otherwise(columns[name])
+        reason = reason.when(told.is_wrong, F.lit(NO_PARTITION))
+    return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
+
+
+def _has_columns(rows: DataFrame, stream: Stream) -> bool:
+    """Whether rows of a text folder are parsed already, as those of a bounded DataFrame may be."""
+    there = {name.lower() for name in rows.columns}
+    wanted = {column.name.lower() for column in stream.schema}
+    return wanted <= there and wanted != {RAW_TEXT}
+
+
+def _folder_parse(stream: Stream) -> Parse | None:
+    source = stream.source
+    if isinstance(source, FolderSource) and source.format is FileFormat.JSON:
+        return Parse(TextFormat.JSON, RAW_TEXT, source.columns, source.options)
+    return None
+
+
+def text_reader(stream: Stream) -> Column | None:
+    """What reads the columns of a row out of `TEXT`; None: its source delivers them as such."""
+    parse = stream.parse or _folder_parse(stream)
+    return None if parse is None else _reader(parse)
+
+
+def _reader(parse: Parse) -> Column:
+    schema = format_schema((*parse.schema, SchemaColumn(CORRUPT, "string")))
+    options = {**dict(parse.options), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    reader = F.from_json if parse.format is TextFormat.JSON else F.from_csv
+    return reader(F.col(TEXT), schema, options)

@@ -1,0 +1,1 @@
+"""What lies in a checkpoint, Spark's files and ours, and how it is read."""

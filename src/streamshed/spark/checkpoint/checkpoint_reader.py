@@ -1,0 +1,145 @@
+"""What Spark has written into its checkpoint about a micro-batch before it runs. The layout is Spark's internal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from streamshed.spark.checkpoint.partition_offsets import partition_offsets, rows_by_partition
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+
+
+def query_id(checkpoint: Storage) -> str:
+    """Return the id that Spark gave the query when the checkpoint was made, and keeps over restarts."""
+    text = checkpoint.read_text("metadata")
+    return "" if text is None else str(json.loads(text)["id"])
+
+
+def is_written(checkpoint: Storage, micro_batch_id: int) -> bool:
+    """Whether it is written down what a micro-batch reads, which comes before it runs."""
+    return checkpoint.read_text(f"offsets/{micro_batch_id}") is not None
+
+
+def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
+    """Return the watermark with which a micro-batch was planned, 0 for one that is not there.
+
+    Groups that ended by it were emitted in that micro-batch, and rows for them are late in the next one.
+    """
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return 0 if text is None else int(_header(text).get("batchWatermarkMs", 0))
+
+
+def begun_at_seconds(checkpoint: Storage, micro_batch_id: int) -> float:
+    """Return when Spark began to look for what a micro-batch reads, seconds since the epoch; 0: it is not there."""
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return 0.0 if text is None else int(_header(text).get("batchTimestampMs", 0)) / 1e3
+
+
+def idle_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
+    """Return the sources of which a micro-batch reads nothing, by number."""
+    since, until = (_offsets(checkpoint, number, places) for number in (micro_batch_id - 1, micro_batch_id))
+    return frozenset(source for source, offset in until.items() if offset == since.get(source))
+
+
+def limited_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
+    """Return the sources that a micro-batch may have left something for later: those over files, and over brokers."""
+    offsets = _offsets(checkpoint, micro_batch_id, places)
+    of_files = _log_offsets(offsets).keys()
+    return frozenset(of_files | {source for source, offset in offsets.items() if partition_offsets(offset) is not None})
+
+
+def last_committed(checkpoint: Storage) -> int | None:
+    """Return the micro-batch that finished last; None: none has."""
+    return max((int(name) for name in checkpoint.below("commits").names() if name.isdigit()), default=None)
+
+
+def next_watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
+    """Return the watermark after a micro-batch that has finished, 0 for one that has not."""
+    text = checkpoint.read_text(f"commits/{micro_batch_id}")
+    return 0 if text is None else int(_header(text).get("nextBatchWatermarkMs", 0))
+
+
+def files_of(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, tuple[str, ...]]:
+    """Return the files that each file source contributes to a micro-batch, as URIs; sources without are left out.
+
+    A file source numbers the entries of its own log, which gets none from a micro-batch without new files; the
+    offsets of a micro-batch say up to which entry it reads.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        places: Of the sources, by whose numbers files are returned.
+    """
+    until = _log_offsets(_offsets(checkpoint, micro_batch_id, places))
+    since = _log_offsets(_offsets(checkpoint, micro_batch_id - 1, places))
+    files = {}
+    for source, last in until.items():
+        entries = range(since.get(source, -1) + 1, last + 1)
+        log = checkpoint.below(f"sources/{source}")
+        if paths := tuple(path for entry in entries for path in _paths(log, entry)):
+            files[source] = paths
+    return files
+
+
+def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, int]:
+    """Return how many rows each source that counts its offsets by partition (Kafka) contributes to a micro-batch.
+
+    Such an offset is {topic: {partition: next offset}}; sources of other kinds, and those of which the offset before is
+    not there, are left out.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        places: Of the sources, by whose numbers rows are returned.
+    """
+    since = _offsets(checkpoint, micro_batch_id - 1, places)
+    until = _offsets(checkpoint, micro_batch_id, places)
+    pairs = {
+        source: (before, after)
+        for source, offset in until.items()
+        if (before := partition_offsets(since.get(source))) is not None
+        and (after := partition_offsets(offset)) is not None
+    }
+    return {source: sum(rows_by_partition(before, after)) for source, (before, after) in pairs.items()}
+
+
+def _header(text: str) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(text.splitlines()[1])
+    return header
+
+
+def _offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, Any]:
+    """What is written of each source's offset; nothing of a micro-batch that is not there."""
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return {} if text is None else places.by_source(list(map(_parsed, text.splitlines()[2:])))
+
+
+def _log_offsets(offsets: Mapping[int, Any]) -> dict[int, int]:
+    """The latest entry of its log that each file source reads."""
+    return {
+        source: int(offset["logOffset"])
+        for source, offset in offsets.items()
+        if isinstance(offset, dict) and "logOffset" in offset
+    }
+
+
+def _paths(log: Storage, entry: int) -> tuple[str, ...]:
+    """The files of an entry, from its own file, or from one that Spark has put all entries so far together in."""
+    text = log.read_text(str(entry)) or log.read_text(f"{entry}.compact") or ""
+    files = [json.loads(line) for line in text.splitlines()[1:] if line]
+    return tuple(file["path"] for file in files if file["batchId"] == entry)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def watermark_so_far(checkpoint: Storage) -> int:
+    """Return the watermark after the last micro-batch that finished, microseconds; 0: there is none."""
+    last = last_committed(checkpoint)
+    return 0 if last is None else next_watermark_milliseconds(checkpoint, last) * 1000

@@ -1,0 +1,208 @@
+"""Small durable files beside a checkpoint, on whatever file system the checkpoint is on."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import pyarrow as pa
+from pyarrow import fs
+
+from streamshed.errors import DamagedFileError, InvalidNetworkError, SinkUnavailableError, near_miss
+from streamshed.network.words.given import is_a
+
+_SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
+"""What PyArrow's file systems are called in URIs."""
+_DRAFT = ".tmp"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A folder; names of files are relative to it."""
+
+    file_system: fs.FileSystem
+    root: str
+
+    @classmethod
+    def at(cls, location: str) -> Storage:
+        """Return the storage at a path or URI, made if need be.
+
+        Raises:
+            SinkUnavailableError: It cannot be made or written to.
+        """
+        try:
+            storage = cls.reached(location)
+            storage.try_writing()
+        except (OSError, pa.ArrowException) as error:
+            raise SinkUnavailableError(f'cannot write to "{location}": {_reason(location, error)}') from error
+        return storage
+
+    @classmethod
+    def reached(cls, location: str) -> Storage:
+        """Return the storage at a path or URI that is known to be there.
+
+        Raises:
+            OSError, pyarrow.ArrowException: PyArrow does not know the URI's scheme, or the way there.
+        """
+        if is_uri(location):
+            return cls(*fs.FileSystem.from_uri(location))
+        return cls(fs.LocalFileSystem(), os.path.abspath(location))
+
+    def try_writing(self) -> None:
+        """Write a small file and delete it.
+
+        Raises:
+            OSError, pyarrow.ArrowException: It cannot be written.
+        """
+        self._write(f"{self.root}/.writable", b"")
+        self.delete(".writable")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on a disk of this machine, or mounted like one."""
+        return isinstance(self.file_system, fs.LocalFileSystem)
+
+    def below(self, folder: str) -> Storage:
+        """Return the storage of a folder in this one."""
+        return Storage(self.file_system, f"{self.root}/{folder}")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a file as a whole: after a crash it is there with all its text, or not at all.
+
+        Raises:
+            SinkUnavailableError: It cannot be written, as on a disk that is full; what was there is there still.
+        """
+        self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Do what `write_text` does with bytes."""
+        path = f"{self.root}/{name}"
+        try:
+            self._write(path, content)
+        except (OSError, pa.ArrowException) as error:
+            raise SinkUnavailableError(f'cannot write "{path}": {_reason(self.root, error)}') from error
+
+    def _write(self, path: str, content: bytes) -> None:
+        self.file_system.create_dir(os.path.dirname(path), recursive=True)
+        if not self.is_local:
+            with self.file_system.open_output_stream(path) as stream:
+                stream.write(content)
+            return
+        draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}{_DRAFT}"
+        try:
+            with open(draft, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        except OSError:
+            with suppress(OSError):
+                os.remove(draft)
+            raise
+
+    def read_text(self, name: str) -> str | None:
+        """Read a file; None if it is not there."""
+        content = self._content(name)
+        return None if content is None else content.decode()
+
+    def read_lines(self, name: str) -> list[str]:
+        """Read the lines of a file, bytes that are no text as U+FFFD; none if it is not there."""
+        return (self._content(name) or b"").decode(errors="replace").splitlines()
+
+    def write_sealed(self, name: str, text: str) -> None:
+        """Write a file as a whole, with a last line by which `read_sealed` sees whether it still has all of it."""
+        self.write_text(name, f"{text}\n{_seal(text)}")
+
+    def read_sealed(self, name: str) -> str | None:
+        """Read what `write_sealed` wrote; None if it is not there.
+
+        Raises:
+            DamagedFileError: Some of it is missing, or another.
+        """
+        try:
+            whole = self.read_text(name)
+        except UnicodeDecodeError:
+            whole = ""
+        if whole is None:
+            return None
+        text, _, seal = whole.rpartition("\n")
+        if seal != _seal(text):
+            raise DamagedFileError(f'"{self.root}/{name}" is damaged: it does not hold what was written into it')
+        return text
+
+    def delete(self, name: str) -> None:
+        """Delete a file."""
+        self.file_system.delete_file(f"{self.root}/{name}")
+
+    def names(self) -> list[str]:
+        """List the files and folders in it, sorted, without drafts; empty if it is not there."""
+        return sorted(name for name in self._all_names() if not _is_draft(name))
+
+    def folders(self) -> list[str]:
+        """List the folders in it, sorted; empty if it is not there."""
+        return sorted(info.base_name for info in self._infos() if info.type is fs.FileType.Directory)
+
+    def discard_drafts(self) -> None:
+        """Delete what is left of files that a crash kept from being written."""
+        for name in filter(_is_draft, self._all_names()):
+            self.delete(name)
+
+    def _content(self, name: str) -> bytes | None:
+        try:
+            with self.file_system.open_input_stream(f"{self.root}/{name}") as stream:
+                content: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return content
+
+    def _all_names(self) -> list[str]:
+        return [info.base_name for info in self._infos()]
+
+    def _infos(self) -> list[fs.FileInfo]:
+        found: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        return found
+
+
+def _seal(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def is_uri(location: str) -> bool:
+    """Whether a location is a URI; else it is a path on this machine.
+
+    Example:
+        >>> is_uri("s3a://bucket/answers"), is_uri("file:/tmp/answers"), is_uri("out/answers")
+        (True, True, False)
+    """
+    return "://" in location or location.startswith("file:")
+
+
+def absolute_location(location: str | os.PathLike[str]) -> str:
+    """Return a path as an absolute one, and a URI as it is.
+
+    Raises:
+        InvalidNetworkError: It is neither.
+
+    Example:
+        >>> absolute_location("/out/../answers"), absolute_location("s3://bucket/answers")
+        ('/answers', 's3://bucket/answers')
+    """
+    if not is_a(location, str, os.PathLike):
+        raise InvalidNetworkError(f'a folder is a path or a URI, such as "out/checkpoint", got {location!r}')
+    text = os.fspath(location)
+    return text if is_uri(text) else os.path.abspath(text)
+
+
+def _reason(location: str, error: Exception) -> str:
+    scheme = location.partition(":")[0]
+    if not isinstance(error, pa.ArrowInvalid) or scheme in _SCHEMES:
+        return str(error)
+    question = near_miss(scheme, _SCHEMES)
+    return f'Spark and PyArrow must both find the way there, and PyArrow knows no scheme "{scheme}"{question}'
+
+
+def _is_draft(name: str) -> bool:
+    return name.startswith(".") and name.endswith(_DRAFT)

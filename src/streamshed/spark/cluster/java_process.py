@@ -1,0 +1,52 @@
+"""Starting Java for a command line: its own chatter is kept off the terminal."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+
+from streamshed.errors import JavaUnavailableError
+from streamshed.spark.cluster.session import require_java
+
+
+def launch_java(settings: SparkConf | None = None) -> Any:
+    """Launch a Java process with Spark's classes, its standard error discarded.
+
+    Args:
+        settings: What a Java process can be given only at its start, such as its memory.
+
+    Returns:
+        The gateway to it.
+
+    Raises:
+        JavaUnavailableError: There is no Java, it is too old, or it does not start.
+    """
+    require_java()
+    launch: Callable[..., Any] = launch_gateway
+    try:
+        return launch(settings, popen_kwargs={"stderr": subprocess.DEVNULL})
+    except (PySparkRuntimeError, OSError) as error:
+        raise JavaUnavailableError(f"Java cannot be started: {error}") from error
+
+
+def start_quietly(*, memory: str) -> None:
+    """Start the Java process that the next session of this process will use; one that runs already stays.
+
+    Whatever a query raises reaches Python anyway; what Java and Spark write beside that only helps who looks
+    for an error in Spark.
+
+    Args:
+        memory: Of the driver, such as "4g".
+
+    Raises:
+        JavaUnavailableError: As `launch_java`.
+    """
+    context: Any = SparkContext
+    if context._gateway is None:  # noqa: SLF001 - a session takes the gateway that is set here
+        settings = SparkConf(loadDefaults=False).set("spark.driver.memory", memory)
+        context._ensure_initialized(gateway=launch_java(settings))  # noqa: SLF001 - the same

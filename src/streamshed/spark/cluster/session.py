@@ -1,0 +1,209 @@
+"""Spark sessions: one of our own for the command line, and what a session must have for a network to run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+
+from pyspark.sql import SparkSession
+
+from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
+from streamshed.spark.cluster.cluster_master import require_master
+from streamshed.spark.common.failures import innermost_cause, is_failure_of_spark
+
+OLDEST_JAVA = 17
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+QUERY_SETTINGS: Mapping[str, str] = {
+    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "100000",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""What a network's streaming query runs with; Spark copies a session's settings when a query starts."""
+
+LOCAL_CHECKPOINT_SETTINGS: Mapping[str, str] = {
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
+}
+"""What is added where the checkpoint is on a local disk, whose renames are atomic.
+
+Spark's choice would be the other manager, which starts ten processes (readlink, chmod) for every file of a checkpoint:
+75 in a micro-batch of two stages, a fifth of a second.
+"""
+
+
+def require_java() -> None:
+    """Check that there is a Java that Spark can run on.
+
+    Raises:
+        JavaUnavailableError: There is none, it cannot be run, or it is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    command = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = f"Spark needs Java {OLDEST_JAVA} or newer: install openjdk-{OLDEST_JAVA}-jre-headless, or set JAVA_HOME"
+    if command is None or not os.path.exists(command):
+        raise JavaUnavailableError(f"no Java found{f' in JAVA_HOME={home}' if home else ''}. {advice}")
+    try:
+        told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError as error:
+        raise JavaUnavailableError(f"{command} cannot be run: {error.strerror} (is it a program?). {advice}") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    if found is None or int(found.group(1)) < OLDEST_JAVA:
+        version = found.group(1) if found else "unknown"
+        raise JavaUnavailableError(f"{command} is Java {version}, which is too old. {advice}")
+
+
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+START_SETTINGS: Mapping[str, str] = {
+    # Over TCP, Python's workers and Java wait 40 ms for each other's acknowledgements, task by task.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # A micro-batch of a join has about a hundred generated classes. Spark would keep a hundred, and compile nearly all
+    # of them again in each micro-batch.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # For a user interface that there is not, Spark would keep the plans of a thousand micro-batches in memory.
+    "spark.sql.ui.retainedExecutions": "20",
+}
+"""What a session can be given only at its start."""
+
+_ON_CLUSTER = {
+    # Else tasks wait three seconds each for the worker that has their state, while one that has just come is idle.
+    "spark.locality.wait": "0s",
+}
+
+
+def local_session(
+    app_name: str = "streamshed",
+    *,
+    cores: int | None = None,
+    memory: str = "4g",
+    master: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Return a Spark session in this process, or with its executors on a cluster.
+
+    Args:
+        app_name: Shown by Spark.
+        cores: Threads for tasks in this process; None: one per core.
+        memory: Of the driver, such as "4g".
+        master: A cluster, such as "spark://host:7077"; None: this process.
+        options: More settings of Spark.
+
+    Raises:
+        JavaUnavailableError: No Java, or one that is too old.
+        InvalidNetworkError: Spark knows no such master.
+        ClusterUnavailableError: The cluster's master cannot be reached, or does not take the application.
+    """
+    require_java()
+    if master is not None:
+        require_master(master)
+    builder = SparkSession.builder.master(master or f"local[{cores or '*'}]").appName(app_name)
+    settings = {
+        "spark.driver.memory": memory,
+        **(_LOOPBACK if master is None else _ON_CLUSTER),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 2),
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        **START_SETTINGS,
+        **(options or {}),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = _created(builder, master)
+    session.sparkContext.setLogLevel("ERROR")
+    use_this_python(session)
+    return session
+
+
+def _created(builder: SparkSession.Builder, master: str | None) -> SparkSession:
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        if master is None or master.startswith("local") or not is_failure_of_spark(error):
+            raise
+        raise ClusterUnavailableError(
+            f'the cluster "{master}" does not take the application: {innermost_cause(error)} (is it a master of the'
+            " same release of Spark, and can it reach this machine, spark.driver.host?)"
+        ) from error
+    return session
+
+
+def use_this_python(session: SparkSession) -> None:
+    """Let a local session's Python workers be of this interpreter, which has streamshed; a cluster's are its own."""
+    if (session.sparkContext.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        session.sparkContext.pythonExec = sys.executable
+
+
+_UTC = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "z", "zulu", "uct", "+00:00", "universal"})
+
+
+_REQUIRED: Mapping[str, tuple[str, str]] = {
+    "spark.sql.timestampType": ("TIMESTAMP_LTZ", "a timestamp in a schema or in SQL would be a time without a zone"),
+    "spark.sql.caseSensitive": ("false", "columns would not be those that names in another case mean"),
+    "spark.sql.files.ignoreMissingFiles": ("false", "rows of files that vanish would be lost without a word"),
+    "spark.sql.files.ignoreCorruptFiles": ("false", "rows of damaged files would be lost without a word"),
+}
+"""Settings under which answers would be others: what they have to be, and what would happen else."""
+
+
+def require_settings(session: SparkSession) -> None:
+    """Check that a session has no settings under which answers would be wrong.
+
+    It tells times in UTC, as answers are in UTC and times without zone are taken for it.
+
+    Raises:
+        InvalidNetworkError: It has, listing all.
+    """
+    zone = session.conf.get("spark.sql.session.timeZone") or ""
+    problems = [
+        f"the session's {name} is {value}: set it to {wanted}, in a session beside it (newSession) if need be"
+        f" ({otherwise})"
+        for name, (wanted, otherwise) in _REQUIRED.items()
+        if (value := str(session.conf.get(name))).lower() != wanted.lower()
+    ]
+    if zone.lower() not in _UTC:
+        problems.append(
+            f'the session\'s time zone is "{zone}": set spark.sql.session.timeZone to UTC (answers are in UTC, and SQL'
+            " would read times without a zone in another one)"
+        )
+    if problems:
+        raise InvalidNetworkError(*problems)
+
+
+@contextlib.contextmanager
+def settings_for_queries(session: SparkSession, partitions: int, *, local_checkpoint: bool) -> Iterator[None]:
+    """Set what a network's query is to run with, and put the session's own settings back.
+
+    Args:
+        session: The session.
+        partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
+        local_checkpoint: Whether the checkpoint is on a local disk.
+    """
+    wanted = {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    if local_checkpoint:
+        wanted |= LOCAL_CHECKPOINT_SETTINGS
+    before = {name: session.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in before.items():
+            if known is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, known)

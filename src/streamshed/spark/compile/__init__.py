@@ -1,0 +1,1 @@
+"""A network put together: sources, joins, windows and the plan table as one query of Spark."""

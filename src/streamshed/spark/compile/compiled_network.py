@@ -1,0 +1,319 @@
+"""A time domain of a network as DataFrames: its streams, and what is done with their answers, level by level."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pyspark.accumulators import Accumulator
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from streamshed.answering.table.output import Output
+from streamshed.answering.table.value_kind import Carriage, ValueKind
+from streamshed.network.model.foundation import Foundation
+from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.planning.window_drop.windows.provenance import extent
+from streamshed.sharing.counted_rows import Role, role_of
+from streamshed.sharing.instructions import Instruction
+from streamshed.sharing.large_values import sized_of_stream
+from streamshed.sharing.network_work import AggregateSlot
+from streamshed.sharing.probes import is_probe
+from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.common.call_costs import CallCosts
+from streamshed.spark.common.internal_names import SUMS
+from streamshed.spark.compile.row_answers import row_partials
+from streamshed.spark.joins.join_drawing import draws_by_chance
+from streamshed.spark.joins.join_unpacking import SUMS_TYPE
+from streamshed.spark.operators.slot_types import DISPERSIONS
+from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
+from streamshed.spark.source.domain_rows import DomainRows
+from streamshed.spark.windows.bounded_count_partials import bounded_count_partials
+from streamshed.spark.windows.compiled import CompiledStream, compile_stream
+from streamshed.spark.windows.finished_answers import Listener
+from streamshed.spark.windows.manifest import Routed
+from streamshed.spark.windows.nested_levels import CompiledLevel, Types, compile_levels
+from streamshed.spark.windows.nested_windows import Closing
+from streamshed.spark.windows.sketches import Sketches
+from streamshed.spark.windows.slice_folding import Merging, with_folded
+from streamshed.spark.windows.slice_partials import slice_partials
+from streamshed.spark.windows.slice_placement import placed
+from streamshed.spark.windows.slice_routing import Carried, CarriedWindows
+from streamshed.spark.windows.window_partials import window_partials
+
+CountStage = Callable[[Sequence[CompiledStream], T.StructType], DataFrame]
+_EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
+_CENTERED = DISPERSIONS | {AggregateKind.AVG}
+
+
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """A time domain, analyzed.
+
+    Attributes:
+        streams: Its streams.
+        levels: What is done with answers that are rows of further aggregates.
+        missing: `Query.definition_id` of queries that miss windows which are open, whether they tolerate gaps or not.
+        again: By name, the streams whose rows are computed a second time, for their set-valued queries.
+    """
+
+    streams: tuple[CompiledStream, ...]
+    levels: tuple[CompiledLevel, ...]
+    missing: frozenset[int] = frozenset()
+    again: Mapping[str, CompiledStream] = field(default_factory=dict)
+
+    @cached_property
+    def outputs(self) -> tuple[Output, ...]:
+        """What its queries ask of the window partials."""
+        foundations = self.foundations
+        own = (output for output in self.row_outputs if output.definition_id not in foundations)
+        of_counts = (output for stream in self.streams for output in stream.count_outputs)
+        return (*own, *of_counts, *(output for level in self.levels for output in level.outputs))
+
+    @cached_property
+    def row_outputs(self) -> tuple[Output, ...]:
+        """What is computed from rows: of queries over nested aggregates, the first of these."""
+        return tuple(output for stream in self.streams for output in stream.outputs)
+
+    @cached_property
+    def merging(self) -> Merging:
+        """Its aggregates of the user's own that are computed from slices."""
+        return Merging(self.row_outputs, [one for stream in self.streams for one in stream.work.classes])
+
+    @property
+    def all_outputs(self) -> tuple[Output, ...]:
+        """What is computed at all."""
+        feeds = (output for level in self.levels for feed in level.feeds for output in feed.outputs)
+        return (*self.row_outputs, *feeds, *self.outputs)
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """All that is done with rows and answers."""
+        for stream in self.streams:
+            yield from stream.work.program.instructions
+        for level in self.levels:
+            for program in level.level.programs:
+                yield from program.instructions
+
+    @cached_property
+    def foundations(self) -> frozenset[int]:
+        """`Query.definition_id` of what is computed only for queries over its answers."""
+        queries = (slot.query for stream in self.streams for slot in stream.work.slots)
+        return frozenset(query.definition_id for query in queries if isinstance(query, Foundation))
+
+    @property
+    def nested(self) -> dict[int, Closing]:
+        """When windows close that do so later than they end, by `Query.definition_id`."""
+        found = {
+            member.definition_id: Closing((member.window,), delay)
+            for stream in self.streams
+            if (delay := delay_of_stream(stream.work.stream))
+            for sharing_class in stream.work.classes
+            for member in sharing_class.members
+        }
+        return found | {definition: closing for level in self.levels for definition, closing in level.nested.items()}
+
+    @property
+    def typed_slots(self) -> Iterator[tuple[AggregateSlot, Types]]:
+        """The aggregates of queries, of rows and of answers, with the types of their keys and values."""
+        for stream in self.streams:
+            for slot in (*stream.work.slots, *stream.work.count_slots):
+                yield slot, stream.values.types
+        for level in self.levels:
+            for slot in level.slots:
+                yield slot, level.types
+
+    @property
+    def carried(self) -> Carried:
+        """What carriers tell of windows: of all of ungrouped queries, and of those that may miss some."""
+        tolerant = {slot.query.definition_id for slot, _ in self.typed_slots if slot.query.gap_windows} | self.missing
+        routes: dict[str, list[CarriedWindows]] = {}
+        for stream, is_grouped, windows in self._windows_asked():
+            if not is_grouped or windows.definition_id in tolerant:
+                routes.setdefault(stream, []).append(windows)
+        return Carried({stream: tuple(own) for stream, own in routes.items()}, self.nested)
+
+    def _windows_asked(self) -> Iterator[tuple[str, bool, CarriedWindows]]:
+        """Stream, whether grouped, and windows of each value of a query."""
+        for stream in self.streams:
+            for sharing_class in stream.work.classes:
+                for member in sharing_class.members:
+                    is_value = role_of(member.slot) is Role.VALUES and not is_probe(member.slot)
+                    if is_value and member.definition_id not in self.foundations:
+                        is_grouped = bool(sharing_class.keys)
+                        windows = CarriedWindows(member.definition_id, member.slot, member.window, is_grouped)
+                        yield sharing_class.stream, is_grouped, windows
+        for level in self.levels:
+            for one in level.level.nestings:
+                is_grouped, beyond = bool(one.aggregate.keys), extent(one.windows).beyond
+                for slot in {slot.slot for slot in one.slots} if one.is_asked else ():
+                    windows = CarriedWindows(one.taker.definition_id, slot, one.windows[-1], is_grouped, beyond)
+                    yield one.taker.stream.name, is_grouped, windows
+
+
+def compile_network(
+    network: QueryNetwork,
+    domain: TimeDomain,
+    sources: DomainRows,
+    spark: SparkSession,
+    *,
+    admissions: Sequence[Admission] = (),
+    depth: int = 1,
+    costs: Accumulator[CallCosts] | None = None,
+) -> CompiledNetwork:
+    """Lay the queries over the streams of a time domain out on DataFrames.
+
+    Args:
+        network: The network.
+        domain: Whose streams.
+        sources: Their rows.
+        spark: The session.
+        admissions: How they are admitted, in order; none: as they come.
+        depth: How many aggregates may follow one another, if that is more than those of the network.
+        costs: Told what user functions take; None: nobody is.
+
+    Raises:
+        InvalidNetworkError: As `compile_stream`.
+        InvalidExpressionError: As `compile_stream`.
+    """
+    queries = network.foundation.queries
+    told = admissions or [Admission()] * len(sources.frames)
+
+    def compiled(stream: Stream, source: DataFrame, admission: Admission) -> CompiledStream:
+        return compile_stream(stream, queries, source, admission, costs, sources.summed.get(stream.name, frozenset()))
+
+    admitted = list(zip(domain.streams, told, strict=True))
+    streams = [
+        compiled(stream, source, admission)
+        for (stream, admission), source in zip(admitted, sources.frames, strict=True)
+    ]
+    again = {
+        stream.name: compiled(stream, sources.again[stream.name], admission)
+        for stream, admission in admitted
+        if stream.name in sources.again
+    }
+    first = {stream.work.stream.name: (stream.work.slots, stream.values.types) for stream in streams}
+    levels = compile_levels(spark, network.queries, first, max(depth, network.depth))
+    return CompiledNetwork(tuple(streams), levels, again=again)
+
+
+def needed_layout(network: CompiledNetwork) -> StateLayout:
+    """Return the state layout that the queries need at least."""
+    streams, outputs = network.streams, network.all_outputs
+    return StateLayout(
+        decimals=any(_travels(o, Carriage.DECIMAL) and o.shape.function is not AggregateKind.COUNT for o in outputs),
+        texts=any(_travels(o, Carriage.TEXT) and o.shape.function in _EXTREMES for o in outputs),
+        dispersions=any(o.shape.function in DISPERSIONS for o in outputs),
+        quantiles=any(o.shape.share is not None for o in outputs),
+        distincts=any(o.shape.function is AggregateKind.DISTINCT for o in outputs),
+        collected=any(o.shape.user is not None for o in outputs),
+        distinct_values=any(o.shape.function is AggregateKind.COUNT_DISTINCT for o in outputs),
+        rows=any(stream.work.set_valued for stream in streams),
+        count_windows=any(stream.work.count_slots for stream in streams),
+        cohorts=any(stream.work.stream.is_sampled_join for stream in streams),
+        answer_rows=any(stream.work.set_valued and delay_of_stream(stream.work.stream) for stream in streams),
+    )
+
+
+def compiled_partials(
+    network: CompiledNetwork,
+    rows: Mapping[str, DataFrame],
+    classes: Sequence[Routed],
+    layout: StateLayout,
+    known: KnownDrops = NOTHING_KNOWN,
+    listener: Callable[[int], Listener] | None = None,
+    count_stage: CountStage = bounded_count_partials,
+    *,
+    folds: bool = True,
+) -> DataFrame:
+    """Return the window partials of a time domain, and the rows of its set-valued queries among them.
+
+    Args:
+        network: The time domain.
+        rows: Per stream, its rows on their way into slices, watermarked where they stream.
+        classes: Sharing classes whose slices may be in state.
+        layout: The state layout.
+        known: Which windows are dropped.
+        listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
+        count_stage: Returns the partials of windows of so many rows, of the streams and in the schema that it is given.
+        folds: Whether aggregates of the user's own may make states of what slices have collected.
+    """
+    streams, outputs = network.streams, network.row_outputs
+    present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
+    kept = [
+        placed(
+            rows[stream.work.stream.name],
+            stream.work.classes,
+            stream.work.gating,
+            with_instants=layout.collected,
+            of_pairs=stream.work.stream.is_sampled_join,
+            delay=delay_of_stream(stream.work.stream),
+        )
+        for stream in streams
+    ]
+    extremes = any(output.shape.function in _EXTREMES for output in outputs)
+    sketches = Sketches.of(outputs, present)
+    if any(stream.work.stream.joined is not None for stream in streams):
+        # Also where nothing is summed up: queries come and go, the schema of state stays.
+        kept = [one if SUMS in one.columns else one.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE)) for one in kept]
+    united = functools.reduce(DataFrame.unionByName, kept)
+    sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
+    reaches = any(output.shape.function in _CENTERED for output in outputs)
+    slices = slice_partials(united, layout, extremes=extremes, reaches=reaches, sizes=sizes, sketches=sketches)
+    slices = with_folded(slices, network.merging.foldings if layout.collected and folds else {})
+    partials = window_partials(slices, classes, present, layout, sketches, network.carried)
+    for number, level in enumerate(network.levels, 1):
+        here = known if number >= known.from_level else NOTHING_KNOWN
+        partials = level.partials(partials, here, None if listener is None else listener(number))
+    if layout.rows:
+        asked = [one for one in streams if layout.answer_rows or not delay_of_stream(one.work.stream)]
+        lines = [(network.again.get(one.work.stream.name, one).line, one.work) for one in asked]
+        branches = [row_partials(line, work, partials) for line, work in lines]
+        partials = functools.reduce(DataFrame.unionByName, branches, partials)
+    if layout.count_windows:
+        partials = partials.unionByName(count_stage(streams, partials.schema))
+    return partials
+
+
+def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:
+    """Return how often each source is read: for itself, and once for each join, whose shuffled rows Spark reads again.
+
+    For itself it is read once more for rows as answers, and for those that are numbered. So it is for a join one side
+    of which draws by chance: Spark takes no shuffle for another that has drawn other rows.
+
+    Args:
+        domain: Whose sources.
+        layout: Of its state.
+    """
+    copies = 1 + layout.rows + layout.count_windows
+    by_source = dict.fromkeys((stream.name for stream in domain.sources), copies)
+    for stream in domain.joined:
+        if stream.joined is not None:
+            is_done_again = layout.answer_rows and delay_of_stream(stream) > 0
+            of_join = copies if draws_by_chance(stream.joined) else 1 + is_done_again
+            for side in (stream.joined.left, stream.joined.right):
+                by_source[side.stream.name] += of_join
+    return by_source
+
+
+def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:
+    """Return, by `Query.definition_id`, the types that Spark found for the keys and values of the queries."""
+    found: dict[int, dict[str, str]] = {}
+    for slot, types in network.typed_slots:
+        texts = {f"key {number}": key for number, key in enumerate(slot.keys, 1)}
+        if slot.value is not None:
+            texts[f"value {slot.slot + 1}"] = slot.value
+        named = {what: types[sql].simpleString() for what, sql in texts.items()}
+        found.setdefault(slot.query.definition_id, {}).update(named)
+    return found
+
+
+def _travels(output: Output, carriage: Carriage) -> bool:
+    return isinstance(output.shape.value, ValueKind) and output.shape.value.carriage is carriage

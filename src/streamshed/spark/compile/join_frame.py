@@ -1,0 +1,338 @@
+"""The rows of a joined stream as a DataFrame: both sides' own straight lines, packed by label, joined, unpacked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from pyspark.accumulators import Accumulator
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from streamshed.errors import InvalidNetworkError
+from streamshed.joins.match.drawn import DRAWN
+from streamshed.joins.model.comparable import check_comparable
+from streamshed.joins.model.conditions import Condition, Equality
+from streamshed.joins.model.side import Side
+from streamshed.network.model.answer_side import side_aggregates
+from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import Query
+from streamshed.network.model.selection import stream_columns_used
+from streamshed.network.model.stream import Stream
+from streamshed.network.sql.expression import quoted
+from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.resolution import resolve_stream
+from streamshed.spark.admit.sampled_rows import Admission, is_known_before_parsing, sampled_rows
+from streamshed.spark.common.collation import collation_problems
+from streamshed.spark.common.internal_names import (
+    CARRIER_TIME,
+    EVENT_TIME,
+    IDENTITY,
+    IS_SUMMED,
+    PAIR_CODES,
+    SUMS,
+    TIME,
+)
+from streamshed.spark.common.late_processor import LateProcessor
+from streamshed.spark.common.side_of import SideOf
+from streamshed.spark.compile.side_answers import side_answers
+from streamshed.spark.joins.join_drawing import drawn_rows, sampled_side_of
+from streamshed.spark.joins.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
+from streamshed.spark.joins.join_reports import JoinReports
+from streamshed.spark.joins.join_rows import PACKED_DDL, fragments_of, join_condition_of, packing
+from streamshed.spark.joins.join_sums import join_sums
+from streamshed.spark.joins.join_unpacking import SUMS_TYPE, unpacking
+from streamshed.spark.joins.join_weight import JoinWeight, join_weight, with_worth
+from streamshed.spark.joins.join_work import NO_SUMS, PIECE_DDL, JoinSums, JoinWork
+from streamshed.spark.operators.straight_line import run_instructions
+from streamshed.spark.plan.plan_client import PlanClient
+from streamshed.spark.plan.plan_columns import Plan, with_plan
+from streamshed.spark.source.carrier import carrier_frame
+from streamshed.spark.source.domain_rows import DomainRows
+from streamshed.spark.windows.count_partials import labels_of
+
+_BOUNDED_LABELS = 16
+
+
+@dataclass(frozen=True)
+class StreamingJoin:
+    """What a join needs to stream.
+
+    Attributes:
+        client: Asks for the plan of a micro-batch.
+        reports: Told what was done.
+        partitions: Of state.
+        plans: By stream, what a micro-batch is told of it.
+        sides: How rows are admitted of sides that are told a plan, see `side_works`; of others, all are.
+    """
+
+    client: PlanClient
+    reports: Accumulator[JoinReports]
+    partitions: int
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+    sides: Mapping[SideOf, Admission] = field(default_factory=dict)
+
+
+def with_joined(
+    spark: SparkSession,
+    domain: TimeDomain,
+    sources: Mapping[str, DataFrame],
+    network: QueryNetwork,
+    streaming: StreamingJoin | None = None,
+    *,
+    again: bool = False,
+) -> DomainRows:
+    """Return the rows of all streams of a time domain.
+
+    Args:
+        spark: The session.
+        domain: The time domain.
+        sources: The rows of its sources, by name.
+        network: Whose queries are over them.
+        streaming: How joins stream; None: all rows are there.
+        again: Whether joins of answers are wanted once more, for queries for rows.
+
+    Raises:
+        InvalidNetworkError: As `joined_frame`.
+    """
+    frames, summed, once_more = [], {}, {}
+    for one in domain.streams:
+        if one.joined is None:
+            frames.append(sources[one.name])
+            continue
+        asked = _columns_asked(one, network.queries)
+        frame, summed[one.name] = joined_frame(spark, one, sources, asked, network, streaming)
+        frames.append(frame)
+        if again and delay_of_stream(one):
+            once_more[one.name], _ = joined_frame(spark, one, sources, asked, network, streaming)
+    return DomainRows(frames, summed, once_more)
+
+
+def joined_frame(
+    spark: SparkSession,
+    joined: Stream,
+    sources: Mapping[str, DataFrame],
+    asked: AbstractSet[str],
+    network: QueryNetwork,
+    streaming: StreamingJoin | None = None,
+) -> tuple[DataFrame, frozenset[int]]:
+    """Return the results of a join, and the sharing classes of which they may be summed up already.
+
+    Results have the columns of the joined stream; those that nobody asks for are null. The windows of the join keep
+    all columns of its sides: queries that come later may ask for others.
+
+    What can be is summed up where results are found, see `join_sums`: then there are rows among them with what many
+    results sum up to, `SUMS`, and `IS_SUMMED` tells of results that are in there. Those that nothing else needs do not
+    come. Sums are made only while nobody takes a sample, and of rows that say what they need: not of those that were
+    stored for other queries.
+
+    Every row of both sides is joined, but those of a join that is sampled that were not drawn, and those that only
+    windows over results need that are dropped: what queries over them sample has no effect here. So is every answer of
+    windows, which come when these close (`side_answers`), and for which the join stays behind the watermark
+    (`delay_of_stream`). Rows go in pieces of many by labels, one per
+    partition of state; those of equal keys to one, those of joins without keys to all where fragments of theirs meet
+    one of the other side.
+
+    Args:
+        spark: The session.
+        joined: A joined stream.
+        sources: The rows of the streams that it joins, by their names.
+        asked: The columns of results that anybody asks for.
+        network: Whose queries are over them.
+        streaming: How it streams; None: all rows are there, as in batch mode.
+
+    Raises:
+        InvalidNetworkError: What is compared cannot be.
+    """
+    join = joined.source
+    if not isinstance(join, JoinSource):
+        raise TypeError(f'"{joined.name}" is no joined stream')
+    sampled = None if streaming is None else sampled_side_of(join)
+    own = {
+        side: _side_rows(
+            spark,
+            node,
+            sources[node.stream.name],
+            prefix,
+            SideOf(joined.name, side),
+            streaming,
+            is_drawn=side is sampled,
+        )
+        for side, node, prefix in _sides(join)
+    }
+    sums, summed = _summed(joined, own, network)
+    told = _result_type(join, own)
+    weight = None if streaming is None else join_weight(join)
+    lines = {side: with_worth(rows, weight, side) for side, rows in summed.items()}
+    condition = join_condition_of(join)
+    labels = _labels(spark, condition, streaming)
+    fragments = fragments_of(join, len(labels))
+    work = replace(_work(joined, join, lines, told, asked, sums, weight, sampled), fragments=fragments)
+    _refuse_collations(joined.name, join, own)
+    check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
+    if not isinstance(condition, Equality):
+        labels = labels[: fragments.partitions]
+        lines = {side: _told_apart(rows) for side, rows in lines.items()}
+    packed: list[DataFrame] = []
+    for side, node, _ in _sides(join):
+        rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming)
+        packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels, fragments), PACKED_DDL))
+    by_label = packed[0].unionByName(packed[1]).groupBy("label")
+    if streaming is None:
+        found = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
+    else:
+        found = by_label.transformWithStateInPandas(
+            LateProcessor(JoinOperator(work, streaming.client, streaming.reports), [BASIC_WINDOWS]),
+            OUTPUT_DDL,
+            "append",
+            "EventTime",
+            eventTimeColumnName=JOINED_AT,
+        )
+    return _unpacked(found, work, told), sums.class_ids
+
+
+def _refuse_collations(name: str, join: JoinSource, own: Mapping[Side, DataFrame]) -> None:
+    compared: dict[tuple[str, str], T.DataType] = {}
+    for (side, _, prefix), columns in zip(_sides(join), (join.condition.left, join.condition.right), strict=True):
+        kinds = {field.name: field.dataType for field in own[side].schema.fields}
+        compared |= {
+            (f'stream "{name}" joins on', f"{prefix}{column}"): kinds[f"{prefix}{column}"] for column in columns
+        }
+    if problems := collation_problems(compared):
+        raise InvalidNetworkError(*problems)
+
+
+def _labels(spark: SparkSession, condition: Condition, streaming: StreamingJoin | None) -> list[int]:
+    """One per partition; without keys no more than there are cores, as rows go to several."""
+    if streaming is not None:
+        return labels_of(spark, streaming.partitions)
+    cores = spark.sparkContext.defaultParallelism
+    return list(range(_BOUNDED_LABELS if isinstance(condition, Equality) else min(_BOUNDED_LABELS, cores)))
+
+
+def _told_apart(rows: DataFrame) -> DataFrame:
+    """Rows and a hash of what is in them, as far as Spark can hash it."""
+    columns: list[Column] = []
+    for one in rows.drop(DRAWN).schema:
+        column, parts = F.col(quoted(one.name)), [one.dataType]
+        if isinstance(one.dataType, T.MapType):
+            column, parts = F.map_entries(column), [one.dataType.keyType, one.dataType.valueType]
+        if not any(unhashed in part.simpleString() for part in parts for unhashed in ("map<", "variant")):
+            columns.append(column)
+    return rows.withColumn(IDENTITY, F.xxhash64(*columns))
+
+
+def _summed(
+    joined: Stream, own: Mapping[Side, DataFrame], network: QueryNetwork
+) -> tuple[JoinSums, Mapping[Side, DataFrame]]:
+    return join_sums(stream_work(joined, network.foundation.queries), own)
+
+
+def _unpacked(found: DataFrame, work: JoinWork, told: T.StructType) -> DataFrame:
+    is_summed = work.sums != NO_SUMS
+    kinds = [one for one in told if one.name in work.schema.names]
+    added = [T.StructField(PAIR_CODES, T.StringType())] if work.sampled is not None else []
+    added += [T.StructField(IS_SUMMED, T.BooleanType()), T.StructField(SUMS, SUMS_TYPE)] if is_summed else []
+    rows = found.mapInArrow(unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
+    columns = [
+        F.col(f"`{one.name}`") if one.name in rows.columns else F.lit(None).cast(one.dataType).alias(one.name)
+        for one in told
+    ]
+    return rows.select(*columns, *[one.name for one in added])
+
+
+def _columns_asked(joined: Stream, queries: Sequence[Query]) -> frozenset[str]:
+    asked = {name for query in queries if query.stream == joined for name in stream_columns_used(query.node)}
+    return frozenset({joined.time, *asked})
+
+
+def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
+    return list(zip(Side, (join.left, join.right), join.prefixes, strict=True))
+
+
+def _side_rows(
+    spark: SparkSession,
+    node: Node,
+    source: DataFrame,
+    prefix: str,
+    of: SideOf,
+    streaming: StreamingJoin | None,
+    *,
+    is_drawn: bool,
+) -> DataFrame:
+    """The rows of a side: `event_time`, `TIME`, its columns under the names that results have, and perhaps `DRAWN`."""
+    admission = None if streaming is None else streaming.sides.get(of)
+    if side_aggregates(node):
+        return side_answers(spark, node, source, prefix, admission=admission)
+    program, stream = resolve_stream(node.stream, [node]), node.stream
+    clock = None if streaming is None else streaming.plans[of.joined]
+    plan = clock if is_drawn else None
+    is_early = is_known_before_parsing(stream)
+    if plan is not None and is_early:
+        source = drawn_rows(source, stream, of.joined, plan)
+    rows = sampled_rows(source, stream, admission or Admission(clock=clock))
+    if plan is not None and not is_early:
+        rows = drawn_rows(rows, stream, of.joined, plan)
+    line = run_instructions(rows, program.instructions, frozenset(), fused=True)
+    place = program.places[node]
+    columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
+    wanted = line.rows.where(line.pass_all(place.conditions))
+    drawn = [] if plan is None else [DRAWN]
+    return wanted.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *columns, *drawn)
+
+
+def _work(
+    joined: Stream,
+    join: JoinSource,
+    lines: Mapping[Side, DataFrame],
+    told: T.StructType,
+    asked: AbstractSet[str],
+    sums: JoinSums,
+    weight: JoinWeight | None,
+    sampled: Side | None,
+) -> JoinWork:
+    sides = {
+        side: to_arrow_schema(_nullable(rows.drop(EVENT_TIME).schema), timezone="UTC") for side, rows in lines.items()
+    }
+    lower = {one.lower() for one in asked}
+    results = T.StructType([one for one in told if one.name.lower() in lower])
+    schema, delay = to_arrow_schema(results, timezone="UTC"), delay_of_stream(joined)
+    if sampled is not None:
+        schema = schema.append(pa.field(PAIR_CODES, pa.string()))
+    return JoinWork(
+        joined.name, join.for_tasks(), sides, schema, sums, weight, sampled=sampled, delay_microseconds=delay
+    )
+
+
+def _result_type(join: JoinSource, own: Mapping[Side, DataFrame]) -> T.StructType:
+    of_sides = (f for rows in own.values() for f in rows.drop(EVENT_TIME, TIME, DRAWN).schema.fields)
+    return _nullable(T.StructType([T.StructField(join.time, T.TimestampType()), *of_sides]))
+
+
+def _nullable(schema: T.StructType) -> T.StructType:
+    return T.StructType([T.StructField(one.name, one.dataType, nullable=True) for one in schema.fields])
+
+
+def _with_carrier(spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin) -> DataFrame:
+    """A side's rows and its stream's carrier, which has no time of its own and goes to every label.
+
+    Answers come of rows that have the watermark already, and Spark knows one per query.
+    """
+    stream = node.stream
+    carrier = with_plan(carrier_frame(spark), streaming.plans[stream.name], (CARRIER_TIME,))
+    told = carrier.where(F.col(CARRIER_TIME).isNotNull())
+    shown = {EVENT_TIME: F.timestamp_micros(CARRIER_TIME)}
+    carried = told.select(
+        *[shown.get(one.name, F.lit(None)).cast(one.dataType).alias(one.name) for one in rows.schema.fields]
+    )
+    both = rows.unionByName(carried)
+    if side_aggregates(node):
+        return both
+    return both.withWatermark(EVENT_TIME, f"{stream.watermark_microseconds} microseconds")

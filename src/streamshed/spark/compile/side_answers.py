@@ -1,0 +1,151 @@
+"""A side of a join that is answers of windows, as rows: stages of its own before that of the join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamshed.answering.table.answer_schema import LATE
+from streamshed.joins.model.side import Side
+from streamshed.network.model.answer_side import side_aggregates
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.network.model.node import Node
+from streamshed.network.model.query import AnswerMode, Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.sharing.network_work import stream_work
+from streamshed.spark.admit.retained_rows import whole_words
+from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.common.internal_names import EVENT_TIME, NEVER_IN_TIME, TIME
+from streamshed.spark.common.side_of import SideOf
+from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials, needed_layout
+from streamshed.spark.joins.side_drops import SideDrops, SideWork, tolerant_queries
+from streamshed.spark.plan.plan_columns import Plan
+from streamshed.spark.source.domain_rows import DomainRows
+from streamshed.spark.windows.finished_answers import FEED_TIME
+from streamshed.spark.windows.watermarked_rows import watermarked_rows
+
+_INSTANT = WindowSpecification(1, 1)
+
+
+def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, SideWork]:
+    """Return what is done with the rows of sources for sides of joins.
+
+    Of those sides that are answers of windows, and of all whose rows may be dropped, as all queries over the join
+    tolerate gaps.
+
+    Args:
+        domain: Whose joins.
+        network: Whose queries.
+    """
+    found = {}
+    for of, joined, node in _sides(domain):
+        asked, standing = tolerant_queries(network, joined), _standing_for(node)
+        if asked or side_aggregates(node):
+            drops = SideDrops(of.side, tuple(asked), standing.queries[0].definition_id) if asked else None
+            found[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
+    return found
+
+
+def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Plan]) -> Mapping[SideOf, Admission]:
+    """Return how rows of those sides are admitted.
+
+    Args:
+        works: What is done with them.
+        plans: What a micro-batch is told of them.
+    """
+    return {
+        of: Admission(
+            plans[of],
+            whole_words=() if one.drops is None else whole_words(one.work),
+            drops_rows=one.drops is not None,
+            samples=False,
+        )
+        for of, one in works.items()
+    }
+
+
+def compiled_sides(
+    spark: SparkSession, domain: TimeDomain, sources: Mapping[str, DataFrame]
+) -> tuple[CompiledNetwork, ...]:
+    """Lay those sides out, without running them, to find out what can be known before that.
+
+    Args:
+        spark: The session.
+        domain: Whose joins.
+        sources: The rows of its sources, by name.
+    """
+    return tuple(
+        _compiled(spark, node, sources[node.stream.name]) for _, _, node in _sides(domain) if side_aggregates(node)
+    )
+
+
+def _sides(domain: TimeDomain) -> Iterator[tuple[SideOf, Stream, Node]]:
+    for stream in domain.joined:
+        if stream.joined is not None:
+            for side, node in zip(Side, (stream.joined.left, stream.joined.right), strict=True):
+                yield SideOf(stream.name, side), stream, node
+
+
+def side_answers(
+    spark: SparkSession, node: Node, source: DataFrame, prefix: str, *, admission: Admission | None = None
+) -> DataFrame:
+    """Return the answers that are the rows of a side.
+
+    They are computed from all rows of the stream, whatever is sampled for queries over it, and come when their windows
+    close, stamped with the start of these: up to `delay_of_stream` behind the watermark. A window without rows has no
+    answer. For each row that came late for a window there is one that is `NEVER_IN_TIME`, and null otherwise. Rows
+    that only windows need that are dropped over the join leave behind the source; then there are answers of a part of
+    their windows, whose results are in dropped windows only.
+
+    Args:
+        spark: The session.
+        node: The side: an aggregate, or what operators make of its answers.
+        source: The rows of its stream.
+        prefix: What the names of its columns begin with.
+        admission: How rows are admitted that come one micro-batch after the other, as in `start`; None: all are there.
+
+    Returns:
+        `event_time`, `TIME`, and the columns of the node.
+    """
+    compiled = _compiled(spark, node, source, [] if admission is None else [admission])
+    layout = needed_layout(compiled)
+    *below, last = compiled.levels
+    (stream,) = compiled.streams
+    if admission is not None:
+        rows = watermarked_rows(spark, compiled.streams, layout)
+    else:
+        rows = {stream.work.stream.name: stream.rows(layout)}
+    own = replace(compiled, levels=tuple(below))
+    # Nothing would tell that states which a user's code has made were made by another version of it.
+    line = last.answers(compiled_partials(own, rows, stream.work.classes, layout, folds=False))
+    (program,) = last.level.programs
+    place = program.places[node]
+    columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
+    # What has come late for a window that had closed: the join counts it, as it does a row that came late.
+    is_late = F.coalesce((F.col("kind") == LATE) & (F.col("slot") == 0), F.lit(False))
+    wanted = line.rows.where(line.pass_all(place.conditions) | is_late)
+    times = F.when(is_late, F.array_repeat(F.lit(NEVER_IN_TIME), F.col("rows").cast("int")))
+    told = wanted.select(F.explode(F.coalesce(times, F.array(FEED_TIME))).alias(TIME), *columns)
+    names = [F.col(f"`{prefix}{name}`") for name in node.columns]
+    return told.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *names)
+
+
+def _compiled(
+    spark: SparkSession, node: Node, source: DataFrame, admissions: Sequence[Admission] = ()
+) -> CompiledNetwork:
+    network = _standing_for(node)
+    (domain,) = network.time_domains
+    return compile_network(network, domain, DomainRows([source], {}), spark, admissions=admissions)
+
+
+def _standing_for(node: Node) -> QueryNetwork:
+    """A network of one query over a side's answers, which stands where the join does: what is below is the same."""
+    call = AggregateCall(AggregateKind.COUNT, None)
+    over = Aggregate(node, _INSTANT, (), (("n", call),))
+    return QueryNetwork((Query("side", over, mode=AnswerMode.EXACT),))

@@ -1,0 +1,1 @@
+"""One join on Spark: rows packed by partition, joined in a stage of their own, unpacked."""

@@ -1,0 +1,60 @@
+"""From the pieces that come out of a join to rows: results, and among them what others were summed up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
+from streamshed.spark.common.internal_names import IS_SUMMED, PAIR_CODES, SUMS
+from streamshed.spark.joins.join_work import PieceKind
+
+_SUMS = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
+SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(_SUMS))).fields)
+"""What a row tells that is in the place of many: its class, mask and key, and what these sum up to."""
+
+
+def with_sums(results: pa.Schema) -> pa.Schema:
+    """Return the schema of results among which there are sums.
+
+    These have the time of their slice, their rate and cohort where the join is sampled, and nothing else.
+    """
+    return results.append(pa.field(IS_SUMMED, pa.bool_())).append(pa.field(SUMS, _SUMS))
+
+
+def unpacking(results: pa.Schema, *, sums: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what unpacks pieces.
+
+    Args:
+        results: The columns of results, their time first.
+        sums: Whether some may be summed up: then the columns are those of `with_sums`.
+    """
+
+    def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for kind, blob in zip(batch.column("kind").to_pylist(), batch.column("rows"), strict=True):
+                table = pa.ipc.open_stream(blob.as_buffer()).read_all()
+                yield from _rows(table, PieceKind(kind), results, sums=sums).to_batches()
+
+    return unpacked
+
+
+def _rows(table: pa.Table, kind: PieceKind, results: pa.Schema, *, sums: bool) -> pa.Table:
+    if not sums:
+        return pa.Table.from_arrays(table.columns, schema=results)
+    count, schema = table.num_rows, with_sums(results)
+    if kind is not PieceKind.SUMS:
+        is_summed = pa.array(np.full(count, kind is PieceKind.SUMMED_RESULTS))
+        return pa.Table.from_arrays([*table.columns, is_summed, pa.nulls(count, _SUMS)], schema=schema)
+    own = table.combine_chunks()
+    told = pa.StructArray.from_arrays([own.column(one.name).combine_chunks() for one in _SUMS], fields=list(_SUMS))
+    time = own.column("instant").cast(results.field(0).type)
+    rest = [
+        own.column("sampling_codes") if one.name == PAIR_CODES else pa.nulls(count, one.type)
+        for one in list(results)[1:]
+    ]
+    return pa.Table.from_arrays([time, *rest, pa.nulls(count, pa.bool_()), told], schema=schema)

@@ -1,0 +1,60 @@
+"""Which rows of a join's side no kept window needs, told to whoever admits them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from streamshed.joins.model.side import Side
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.cohorts import part_name
+from streamshed.planning.window_drop.track.retention import in_all
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
+from streamshed.planning.window_drop.windows.provenance import NeededRows
+from streamshed.sharing.network_work import StreamWork
+
+
+@dataclass(frozen=True)
+class SideDrops:
+    """Whose windows the rows of a side are for.
+
+    Attributes:
+        side: Which.
+        asked: `Query.definition_id` of the queries over the join.
+        stands_for: That of the query that stands for the join where rows of the side are admitted.
+    """
+
+    side: Side
+    asked: tuple[int, ...]
+    stands_for: int
+
+    def told(self, drops: WindowDrops) -> WindowDrops:
+        """Return what is decided on windows over the join as what is spared of the side: what none of them needs.
+
+        A query on which nothing is decided needs all.
+        """
+        known = [drops.queries.get(part_name(definition, None)) for definition in self.asked]
+        of_each: list[list[NeededRows]] = [[] if one is None else one.unneeded_of_side(self.side) for one in known]
+        spared = tuple((rows.start, rows.end) for rows in in_all(of_each))
+        return replace(NOTHING_DROPPED, elsewhere={self.stands_for: spared} if spared else {})
+
+
+def tolerant_queries(network: QueryNetwork, joined: Stream) -> Sequence[int]:
+    """Return `Query.definition_id` of the queries over a join, if all tolerate gaps; else none: all rows are needed."""
+    queries = [query for query in network.queries if query.stream == joined]
+    tolerate = all(query.gap_windows > 0 for query in queries)
+    return list(dict.fromkeys(query.definition_id for query in queries)) if tolerate else []
+
+
+@dataclass(frozen=True)
+class SideWork:
+    """A side whose rows are told a plan.
+
+    Attributes:
+        work: What is done with the rows of its stream.
+        drops: What of them may be dropped; None: nothing may be.
+    """
+
+    work: StreamWork
+    drops: SideDrops | None

@@ -1,0 +1,82 @@
+"""What planning for a time domain depends on and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
+
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.stream import Stream
+from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.sharing.intake import Intake
+from streamshed.spark.windows.manifest import Routed
+
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True)
+class DomainFacts:
+    """What planning for a time domain depends on and never changes.
+
+    Attributes:
+        streams: Its streams, in order.
+        intakes: Per stream, where its rows are taken in.
+        longest_window: Of its queries, microseconds.
+        trigger_interval_seconds: How often a micro-batch should start.
+        asked: The streams that queries ask for, which are those that the control loop knows; None: all.
+    """
+
+    streams: tuple[Stream, ...]
+    intakes: Mapping[str, Sequence[Intake]]
+    longest_window: int
+    trigger_interval_seconds: float
+    asked: tuple[str, ...] | None = None
+
+    @property
+    def sources(self) -> tuple[Stream, ...]:
+        """Those whose rows come from outside."""
+        return tuple(stream for stream in self.streams if stream.joined is None)
+
+    def of_asked(
+        self, by_source: Mapping[str, _Number], kept: Mapping[str, _Number] = MappingProxyType({})
+    ) -> dict[str, _Number]:
+        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together.
+
+        Args:
+            by_source: The numbers.
+            kept: By joined stream, what share of them counts; of others, all.
+        """
+        found = dict(by_source)
+        for stream in self.streams:
+            if stream.joined is not None:
+                sides = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
+                if sides <= by_source.keys():
+                    of_sides = sum((by_source[name] for name in sides), type(next(iter(by_source.values())))())
+                    found[stream.name] = of_sides * kept.get(stream.name, type(of_sides)(1))
+        return found if self.asked is None else {name: found[name] for name in self.asked if name in found}
+
+    def of_those_asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:
+        """Return what is said of streams that queries ask for."""
+        return {name: value for name, value in by_stream.items() if self.asked is None or name in self.asked}
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether windows lie along numbers, not in time."""
+        return self.streams[0].is_numbered
+
+
+def longest_window(network: QueryNetwork, classes: Sequence[Routed]) -> int:
+    """Return how far back in time anything reaches that is computed of rows, microseconds.
+
+    Args:
+        network: Its queries; windows of so many rows have no length in time.
+        classes: Whose slices may be in state.
+    """
+    sizes = [member.window.size_microseconds for one in classes for member in one.members]
+    for query in network.queries:
+        if not query.is_by_count:
+            of_windows = sum(window.size_microseconds for window in query.windows)
+            sizes.append(of_windows + delay_of_stream(query.stream))
+    return max(sizes, default=1_000_000)

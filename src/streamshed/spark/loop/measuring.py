@@ -1,0 +1,146 @@
+"""What tasks told of a micro-batch, in the terms of the network: operators by address, values by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from streamshed.answering.table.output import Output
+from streamshed.answering.table.shed_interval import share_name
+from streamshed.network.model.query import Query
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
+from streamshed.sharing.instructions import Call
+from streamshed.sharing.intake import Share
+from streamshed.sharing.network_work import StreamWork, call_addresses
+from streamshed.sharing.probes import ONE_IN
+from streamshed.spark.common.call_costs import CallCosts
+from streamshed.spark.plan.plan_row import StreamPlan
+from streamshed.statistics.learned import LearnedStatistics
+from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
+
+
+def measured(  # noqa: PLR0913 - each is told by another part of a run
+    works: Mapping[str, StreamWork],
+    plans: Mapping[str, StreamPlan],
+    costs: CallCosts,
+    sums: Mapping[Share, WindowSums] | None,
+    outputs: Sequence[Output],
+    *,
+    parallel_tasks: int,
+    event_seconds: float | None,
+    state_seconds: float = 0.0,
+    first_events: Mapping[str, int] | None = None,
+) -> Measured:
+    """Return what a micro-batch told.
+
+    Args:
+        works: Of each stream.
+        plans: What each stream was told; of a stream without, nothing is said of its functions.
+        costs: What user functions took.
+        sums: Sums over windows that were answered, and over rows that are answers; None: they are not known.
+        outputs: What the queries ask for.
+        parallel_tasks: How many tasks ran at a time.
+        event_seconds: How far event time went on with the rows of the micro-batch before; None: that is not known.
+        state_seconds: What tasks took over groups in state.
+        first_events: Per stream, the time of its first row, microseconds: windows that begin earlier are not whole. Of
+            one that is left out that is not known, and all are taken for whole.
+    """
+    known = {} if sums is None else _with_cover(sums, works, first_events or {})
+    thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
+    is_whole = not thinned and all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
+    found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
+    return Measured(
+        calls={address: cost for address, cost, _ in found},
+        call_rates={address: sampling_rate for address, _, sampling_rate in found},
+        thinned=thinned,
+        windows={
+            (output.query, output.aggregate): known[output.definition_id, output.slot]
+            for output in outputs
+            if (output.definition_id, output.slot) in known and output.aggregate
+        },
+        passed={}
+        if sums is None
+        else dict(told for work in works.values() for told in _passed(work, known, first_events or {})),
+        state_seconds=state_seconds if is_whole else None,
+        parallel_tasks=parallel_tasks,
+        event_seconds=event_seconds,
+    )
+
+
+def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[str, float]:
+    """Return on which share of the rows kept estimates rest as a rule, by `share_name`, where that is known.
+
+    Args:
+        learned: What is known.
+        outputs: What the queries ask for.
+    """
+    found = {
+        share_name(output.definition_id, output.slot): learned.effective_share(output.query, output.aggregate)
+        for output in outputs
+    }
+    return {share: known for share, known in found.items() if known is not None}
+
+
+def _with_cover(
+    sums: Mapping[Share, WindowSums], works: Mapping[str, StreamWork], first_events: Mapping[str, int]
+) -> dict[Share, WindowSums]:
+    """The sums, with how much of their windows lies behind the first row of their stream."""
+    queries = {slot.query.definition_id: slot.query for work in works.values() for slot in work.slots}
+    return {
+        share: replace(told, covered=_covered(queries[share[0]], told.windows, first_events))
+        if share[0] in queries
+        else told
+        for share, told in sums.items()
+    }
+
+
+def _covered(query: Query, starts: AbstractSet[int], first_events: Mapping[str, int]) -> float:
+    """How many windows of a query these are, see `_cover`."""
+    first_event = first_events.get(query.stream.name)
+    if query.aggregate is None or first_event is None:
+        return float(len(starts))
+    return _cover(starts, query.aggregate.over.size_microseconds, first_event)
+
+
+def _cover(starts: Iterable[int], size: int, first_event: int) -> float:
+    """How many windows that is, each counted by the share of it that lies behind the first row.
+
+    >>> _cover([-50, 0, 70], 100, 0), _cover([-100], 100, 0)
+    (2.5, 0.0)
+    """
+    return sum(min(1.0, max(0.0, (start + size - first_event) / size)) for start in starts)
+
+
+def _passed(
+    work: StreamWork, sums: Mapping[Share, WindowSums], first_events: Mapping[str, int]
+) -> Iterator[tuple[str, Passed]]:
+    """Address and rows of operators that are probed, and of those whose rows are answers."""
+    for probe in work.probes:
+        query = probe.query
+        probed, beside = sums.get((query.definition_id, probe.slot)), sums.get((query.definition_id, 0))
+        if beside is None or query.aggregate is None:
+            continue
+        rows = 0.0 if probed is None else ONE_IN * probed.rows
+        windows = beside.windows if probed is None else beside.windows | probed.windows
+        count = _covered(query, windows, first_events)
+        yield probe.node.address, Passed(rows, count, query.aggregate.over.size_microseconds / 1e6)
+    for query in work.set_valued:
+        yield query.rows.address, Passed(sums.get((query.definition_id, 0), WindowSums()).rows)
+
+
+def _calls(work: StreamWork, plan: StreamPlan, costs: CallCosts) -> Iterator[tuple[str, CallCost, float]]:
+    """Address, cost and effective sampling rate of each operator that calls a function.
+
+    Operators that share a call share its cost. Rows go to a function once on their way to windows, and once more on
+    that of rows that are answers themselves: that is two calls for one row.
+    """
+    addresses = call_addresses(work)
+    codes = work.gating.instruction_codes(plan.effective_codes(work.gating))
+    for instruction, code, users in zip(work.program.instructions, codes, work.gating.instructions, strict=True):
+        if not isinstance(instruction, Call) or instruction.column not in costs:
+            continue
+        ways = {work.intakes[user].class_index is None for user in users}
+        cost, alike = costs[instruction.column], addresses[instruction.column]
+        for address in alike:
+            yield address, CallCost(cost.rows / max(len(ways), 1), cost.seconds / len(alike)), sampling_rate_of(code)

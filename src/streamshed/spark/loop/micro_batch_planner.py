@@ -1,0 +1,400 @@
+"""Answers for the plan of each micro-batch: decided once, written down, and the same at every later asking."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.elastic_loop import ElasticLoop
+from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
+from streamshed.control.loop import ControlLoop
+from streamshed.joins.choose.directive import JoinDirective
+from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
+from streamshed.spark.checkpoint.checkpoint_reader import (
+    last_committed,
+    watermark_milliseconds,
+    watermark_so_far,
+)
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
+from streamshed.spark.loop.domain_facts import DomainFacts
+from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
+from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
+from streamshed.spark.loop.sampled_join_times import for_all_queries, sampled_join_times
+from streamshed.spark.loop.shed_times import settled, told_of_all
+from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
+from streamshed.spark.plan.share_codes import share_codes, sized_shares
+from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
+from streamshed.spark.source.catching_up import CatchingUp, beginning_of
+from streamshed.spark.source.event_times import event_times, joined_times
+from streamshed.spark.source.progress import MicroBatchReport
+from streamshed.spark.source.upcoming_rows import (
+    RowSizes,
+    StreamRows,
+    refuse_lost,
+    refuse_vanished,
+    rows_by_name,
+    upcoming_rows,
+)
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+_LEAST_SECONDS = 1e-3
+
+
+class MicroBatchPlanner:
+    """Plans the micro-batches of one time domain.
+
+    Args:
+        facts: What never changes.
+        loop: The control loop.
+        checkpoint: Spark's checkpoint of the domain.
+        plans: Where plans are written down.
+        clock: The wall clock, seconds since the epoch: event times are compared with it.
+        steady_clock: A clock that never steps: durations are measured with it.
+        reports: Returns the report of the micro-batch that finished last, None before the first.
+        on_outcome: Told of each finished micro-batch: report, outcome, and what each stream was told.
+        joins: Plans joins; None: there are none.
+        needs: Returns what is needed of queries that feed other networks, at some time.
+        on_decision: Told of each decision once its plan is written.
+        effective_shares: Returns `PlanRow.effective_shares`, as far as they are known.
+    """
+
+    def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
+        self,
+        facts: DomainFacts,
+        loop: ControlLoop | ElasticLoop,
+        *,
+        checkpoint: Storage,
+        plans: Storage,
+        clock: Callable[[], float],
+        steady_clock: Callable[[], float],
+        reports: Callable[[], MicroBatchReport | None],
+        on_outcome: Callable[[MicroBatchReport, MicroBatchOutcome, Mapping[str, StreamPlan]], None],
+        joins: JoinPlanner | None = None,
+        needs: Callable[[float], KnownNeeds] = lambda _now: NOTHING_KNOWN,
+        on_decision: Callable[[Decision], None] = lambda _decision: None,
+        effective_shares: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
+        self._facts = facts
+        self._loop = loop
+        self._checkpoint = checkpoint
+        self._plans = WrittenPlans(plans)
+        self._plans.refuse_lost(last_committed(checkpoint))
+        self._clock, self._steady_clock = clock, steady_clock
+        self._reports = reports
+        self._on_outcome = on_outcome
+        self._needs, self._on_decision, self._effective_shares = needs, on_decision, effective_shares
+        self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
+        self._last_started: float | None = None
+        self.joined: Mapping[str, JoinOutcome] = {}
+        """What came of the joins of the micro-batch that was recorded last."""
+        self.places = SourcePlaces()
+        """Of the sources, once the query is laid out."""
+        self._lock = threading.Lock()
+        self._sizes = RowSizes()
+        self._upcoming: dict[int, dict[str, StreamRows]] = {}
+        last = self._plans.last()
+        self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
+        """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
+        self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
+        self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
+        self._rows_left: dict[str, int] = {}
+        self._recorded = -1
+        self._own: dict[int, float] = {}
+        """Micro-batches that this process was asked for, and how far its steady clock was ahead of the wall clock."""
+        self._catching_up: CatchingUp | None = None
+
+    def plan(self, micro_batch_id: int) -> str:
+        """Return the plan of a micro-batch as JSON; durable before it is returned for the first time."""
+        with self._lock:
+            known = self._plans.text(micro_batch_id)
+            if known is not None:
+                return self._known(micro_batch_id, known)
+            if self._recorded < micro_batch_id - 1:
+                self._record_last()
+            row, decision = self._decided(micro_batch_id)
+            text = row.to_json()
+            self._plans.write(micro_batch_id, text)
+            self._note_asked(micro_batch_id)
+            self._on_decision(decision)
+            self._forget(micro_batch_id - KEPT_PLANS)
+            return text
+
+    def _known(self, micro_batch_id: int, known: str) -> str:
+        """What is written down; at the first asking of this process, an earlier network may have written it."""
+        if micro_batch_id in self._own:
+            return known
+        self._note_asked(micro_batch_id)
+        row = PlanRow.from_json(known)
+        times = self._shed_times(None, row.open, self._clock())
+        completed = told_of_all(row, self._facts, self._delays, times)
+        if completed is row:
+            return known
+        text = completed.to_json()
+        self._plans.write(micro_batch_id, text)
+        return text
+
+    def record_last(self) -> int:
+        """Take in what is known of the micro-batch that finished last, and return which; -1: none has.
+
+        A plan does so where nobody has.
+        """
+        with self._lock:
+            self._record_last()
+            return self._recorded
+
+    def drain(self) -> None:
+        """Let the watermark pass the end of every window, once all that has come by now has been read."""
+        with self._lock:
+            if self._catching_up is None:
+                self._catching_up = CatchingUp(self._facts.sources, self._clock())
+
+    @property
+    def drained_at(self) -> int | None:
+        """The watermark at which all windows are closed, microseconds; None: nothing is drained, or not yet."""
+        return self._carrier.drained_at
+
+    def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
+        now, steady = self._clock(), self._steady_clock()
+        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
+        refuse_vanished(upcoming)
+        self._upcoming[micro_batch_id] = upcoming
+        last = self._plans.row(micro_batch_id - 1)
+        if not self._own and last is not None:
+            self._carrier.resume(self._read_in(micro_batch_id - 1, last))
+        may_drain = self._may_drain(micro_batch_id, upcoming)
+        opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
+        rows = rows_by_name(upcoming)
+        self._carrier.advance(steady, rows)
+        decision = self._loop.plan(
+            Upcoming(
+                micro_batch_id=micro_batch_id,
+                offered_rows=self._facts.of_asked(rows),
+                sizes_known=len(upcoming) == len(self._facts.sources),
+                backlog_rows=self._backlog(upcoming),
+                now_seconds=steady,
+                windows=self._windows(upcoming, opened, last),
+                work_per_row=self._facts.of_those_asked(self._joins.work_per_row(rows)),
+                needs=self._needs(steady),
+            )
+        )
+        if may_drain:
+            self._carrier.drain(self._facts.longest_window, decision.drops.last_start, upcoming)
+        codes = {
+            name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
+            for name, intakes in self._facts.intakes.items()
+            # Of a join that is done in part, what it gives is not sampled besides.
+            if not self._joins.sheds(name)
+        }
+        directives = self._directives(decision, micro_batch_id, rows, last)
+        coming = self._coming(upcoming, opened, now, micro_batch_id=micro_batch_id)
+        shed = [
+            ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
+            for name, of_stream in codes.items()
+            if (sampled := {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE})
+            for start, until in [self._shed_times(upcoming.get(name), opened - self._delays.get(name, 0), now)]
+        ]
+        shed += sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
+        row = PlanRow(
+            micro_batch_id=micro_batch_id,
+            open=opened,
+            streams={
+                stream.name: StreamPlan(
+                    sampling_code=min(codes.get(stream.name, {}).values(), default=WHOLE),
+                    share_codes=_unless_whole(codes.get(stream.name, {})),
+                    sized=(
+                        sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized)
+                        if stream.name in codes
+                        else None
+                    ),
+                    work_share=decision.work_shares.get(stream.name, 1.0),
+                    row_share=decision.row_shares.get(stream.name),
+                    join=directives.get(stream.name),
+                    **self._carrier.interval_of(stream),
+                )
+                for stream in self._facts.streams
+            },
+            shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
+            partly_joined=self._partly_joined(directives, coming, last),
+            effective_shares=self._effective_shares(),
+            decided_at_seconds=now,
+            latest_event=dict(self._carrier.latest_event),
+            silent_seconds=self._carrier.silent_seconds,
+            drops=decision.drops,
+            drained_at=self._carrier.drained_at,
+        )
+        return row, decision
+
+    def _read_in(self, micro_batch_id: int, plan: PlanRow | None) -> dict[str, StreamRows]:
+        """What a micro-batch has brought that this process did not plan."""
+        at = None if plan is None else plan.decided_at_seconds
+        return upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, at)
+
+    def _directives(
+        self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
+    ) -> dict[str, JoinDirective]:
+        """What is done of the joins that are not done fully."""
+        before = {} if last is None else last.streams
+        found = {
+            stream.name: self._joins.directive(
+                stream.name,
+                decision.work_shares.get(stream.name, 1.0),
+                micro_batch_id=micro_batch_id,
+                rows=rows,
+                last=before[stream.name].join if stream.name in before else None,
+            )
+            for stream in self._facts.streams
+        }
+        return {name: directive for name, directive in found.items() if directive is not None}
+
+    def _may_drain(self, micro_batch_id: int, upcoming: Mapping[str, StreamRows]) -> bool:
+        """Whether nothing more is to come, now that all before it has been recorded."""
+        is_unknown = micro_batch_id - 1 in self._own and self._recorded < micro_batch_id - 1
+        if self._catching_up is None or self._carrier.drained_at is not None or is_unknown:
+            return False
+        beginning = beginning_of(
+            self._checkpoint, micro_batch_id, self._facts.sources, self.places, rows_by_name(upcoming)
+        )
+        return self._catching_up.begins(beginning)
+
+    def _coming(
+        self, upcoming: Mapping[str, StreamRows], opened: int, now: float, *, micro_batch_id: int
+    ) -> ComingRows:
+        latest = self._carrier.latest_event
+        times = {one.name: self._shed_times(upcoming.get(one.name), opened, now) for one in self._facts.sources}
+        return ComingRows(
+            micro_batch_id=micro_batch_id,
+            rows=rows_by_name(upcoming),
+            times={name: (start, max(until, latest.get(name, until))) for name, (start, until) in times.items()},
+            opened=opened,
+        )
+
+    def _partly_joined(
+        self, directives: Mapping[str, JoinDirective], coming: ComingRows, last: PlanRow | None
+    ) -> tuple[ShedInterval, ...]:
+        """Event times of results of joins that may be missing, of this micro-batch and those before."""
+        found = [
+            interval
+            for stream in self._facts.streams
+            for interval in partly_joined_times(
+                self._joins, stream, self._facts.intakes[stream.name], directives.get(stream.name), coming, last
+            )
+        ]
+        since = coming.opened - self._facts.longest_window
+        return lasting(() if last is None else last.partly_joined, found, since=since)
+
+    def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
+        since = {stream.name: self._carrier.interval_of(stream)["carrier_from"] for stream in self._facts.streams}
+        of_sources = {
+            stream.name: event_times(
+                upcoming.get(stream.name, StreamRows(0)).events,
+                opened=opened,
+                carried_since=since[stream.name],
+                latest=self._carrier.latest_event.get(stream.name),
+                latest_before=None if last is None else last.latest_event.get(stream.name),
+                least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
+            )
+            for stream in self._facts.sources
+        }
+        of_joins = {
+            stream.name: joined_times(stream, of_sources, carried_since=since[stream.name])
+            for stream in self._facts.streams
+            if stream.joined is not None
+        }
+        return UpcomingWindows(event_times=of_sources | of_joins, drops=NOTHING_DROPPED if last is None else last.drops)
+
+    def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
+        """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
+        taken = {name: found.rows for name, found in upcoming.items()}
+        left = [max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()]
+        return sum(left) + sum(found.waiting for found in upcoming.values())
+
+    def _shed_times(self, found: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
+        """First and last event time of what is shed: from footers, else all that the watermark and clock allow."""
+        if found is not None and found.events is not None:
+            return found.events.first, found.events.last
+        latest = self._carrier.latest(now)
+        return opened, UNSETTLED if latest is None else latest
+
+    def _record_last(self) -> None:
+        report = self._reports()
+        if report is None or report.micro_batch_id <= self._recorded:
+            return
+        written = self._plans.row(report.micro_batch_id)
+        report = with_sure_signs(report, written)
+        is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
+        upcoming = self._upcoming.pop(report.micro_batch_id, None)
+        if upcoming is not None:
+            if report.read_rows is not None:
+                refuse_lost(upcoming, report.read_rows)
+        else:
+            upcoming = self._read_in(report.micro_batch_id, written)
+        self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
+        self._rows_left = dict(report.rows_left)
+        if self._catching_up is not None:
+            self._catching_up.finished(report.started_at_seconds, report.rows_left)
+        for name, found in upcoming.items():
+            self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
+        plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
+        rates = {name: plan.sampling_rate for name, plan in plans.items()}
+        shares = {
+            name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
+        }
+        estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
+        started_at_seconds = report.started_at_seconds + self._own.get(report.micro_batch_id, 0.0)
+        joined = self._learn_of_joins(report, started_at_seconds)
+        outcome = MicroBatchOutcome(
+            micro_batch_id=report.micro_batch_id,
+            offered_rows=self._facts.of_asked(report.offered_rows),
+            admitted_rows=self._facts.of_asked(
+                {**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}},
+                {name: plan.row_share for name, plan in plans.items() if plan.row_share is not None},
+            ),
+            sampling_rates=self._facts.of_those_asked(rates),
+            work_shares=self._facts.of_those_asked(
+                {name: plan.work_share for name, plan in plans.items()}
+                | {name: one.status.work_share for name, one in joined.items() if self._joins.sheds(name)}
+            ),
+            work_per_row=self._facts.of_those_asked(
+                self._joins.work_per_row(report.offered_rows) | {name: one.work_per_row for name, one in joined.items()}
+            ),
+            processing_seconds=report.processing_seconds,
+            trigger_interval_seconds=self._facts.trigger_interval_seconds,
+            started_at_seconds=started_at_seconds,
+            state_entries=report.state_rows,
+            state_written_entries=report.state_written_rows,
+            state_written_bytes=report.state_written_bytes,
+            is_cold=is_cold,
+        )
+        self._on_outcome(report, outcome, plans)
+
+    def _learn_of_joins(self, report: MicroBatchReport, started_at_seconds: float) -> Mapping[str, JoinOutcome]:
+        before, self._last_started = self._last_started, started_at_seconds
+        elapsed = self._facts.trigger_interval_seconds if before is None else started_at_seconds - before
+        self.joined = self._joins.learn(
+            report.micro_batch_id, report.offered_rows, elapsed_seconds=max(elapsed, _LEAST_SECONDS)
+        )
+        return self.joined
+
+    def _last_shed(self, last: PlanRow | None) -> Sequence[ShedInterval]:
+        if last is None:
+            return ()
+        intervals = for_all_queries(last.shed, self._facts.streams, self._facts.intakes)
+        return [settled(interval, last, self._facts.streams, self._carrier.latest_event) for interval in intervals]
+
+    def _note_asked(self, micro_batch_id: int) -> None:
+        self._own[micro_batch_id] = self._steady_clock() - self._clock()
+
+    def _forget(self, micro_batch_id: int) -> None:
+        self._own.pop(micro_batch_id, None)
+        self._plans.forget(micro_batch_id)
+
+
+def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
+    return codes if any(codes.values()) else {}

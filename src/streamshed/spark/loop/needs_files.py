@@ -1,0 +1,71 @@
+"""Where networks tell each other what they need: small files, each written as a whole."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+
+import pyarrow as pa
+
+from streamshed.control.known_needs import Published
+from streamshed.control.needs import InvalidNeedsError, NetworkNeeds
+from streamshed.errors import SinkUnavailableError
+from streamshed.spark.checkpoint.storage import Storage
+
+_log = logging.getLogger(__name__)
+
+
+class NeedsFile:
+    """What a network publishes, all of its time domains together.
+
+    Args:
+        location: Path or URI of the file.
+
+    Raises:
+        SinkUnavailableError: It cannot be written, or it is a folder.
+    """
+
+    def __init__(self, location: str) -> None:
+        folder, self._name = _split(location)
+        if not self._name:
+            raise SinkUnavailableError(
+                f'needs are published in a file, such as "out/needs.json", but "{location}" names a folder'
+            )
+        self._location = location
+        self._storage = Storage.at(folder)
+        self._lock = threading.Lock()
+        self._told: dict[str, NetworkNeeds] = {}
+
+    def tell(self, clock: str, needs: NetworkNeeds) -> None:
+        """Publish what a time domain needs, beside what the others do; who cannot be told now is told next time."""
+        with self._lock:
+            self._told[clock] = needs
+            try:
+                self._storage.write_text(self._name, _together(list(self._told.values())).to_json())
+            except SinkUnavailableError as error:
+                _log.warning("what is needed cannot be published: %s", error)
+
+
+def read_needs(location: str) -> Published:
+    """Return what is published at a path or URI; what cannot be read is told as such, for a run goes on without."""
+    folder, name = _split(location)
+    try:
+        text = Storage.reached(folder).read_text(name)
+        return None if text is None else NetworkNeeds.from_json(text)
+    except InvalidNeedsError as error:
+        return error
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        return InvalidNeedsError(str(error))
+
+
+def _together(told: list[NetworkNeeds]) -> NetworkNeeds:
+    """One document, as old as the oldest of its parts."""
+    streams = {name: one for needs in told for name, one in needs.streams.items()}
+    oldest = min(told, key=lambda needs: needs.told_at_seconds + needs.lifetime_seconds)
+    return replace(oldest, streams=streams)
+
+
+def _split(location: str) -> tuple[str, str]:
+    folder, _, name = location.rpartition("/")
+    return folder or "/", name

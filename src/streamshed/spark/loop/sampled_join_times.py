@@ -1,0 +1,79 @@
+"""Event times of results of a join that is sampled: those of which only a sample is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from streamshed.answering.table.shed_interval import ShedInterval, share_name
+from streamshed.joins.choose.directive import JoinDirective
+from streamshed.joins.model.side import Side
+from streamshed.joins.windows.forgotten import EventTimes
+from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.stream import Stream
+from streamshed.planning.tree.quantization import sampling_rate_of
+from streamshed.sharing.intake import Intake
+from streamshed.spark.joins.join_drawing import sampled_side_of
+
+
+def sampled_join_times(
+    streams: Iterable[Stream],
+    intakes: Mapping[str, Sequence[Intake]],
+    directives: Mapping[str, JoinDirective],
+    times: Mapping[str, EventTimes],
+) -> list[ShedInterval]:
+    """Return the event times of results of which a micro-batch has only a sample, or lets later ones have only that.
+
+    The time of a result is the later one of its rows. So those that a new row is in are no earlier than that; and those
+    of a new row that is not drawn are no later than it waits, or than what has come of the other side.
+
+    Args:
+        streams: Of the time domain.
+        intakes: By stream, where its rows are taken in.
+        directives: By joined stream, what is done of the join; those that are missing are done in full.
+        times: By source, the first and last event times of the new rows, and of those before if these are later.
+    """
+    return [
+        ShedInterval(
+            stream=one.name,
+            start=start,
+            until=until,
+            sampling_rates=dict.fromkeys(_shares_of(intakes[one.name]), sampling_rate_of(told.sampling_code)),
+        )
+        for one in streams
+        if one.joined is not None and (told := directives.get(one.name)) is not None and told.sampling_code
+        for start, until in [_times_of(one.joined, times)]
+    ]
+
+
+def _times_of(join: JoinSource, times: Mapping[str, EventTimes]) -> EventTimes:
+    left, right = (times[side.stream.name] for side in (join.left, join.right))
+    is_left = sampled_side_of(join) is Side.LEFT
+    waits = join.left_microseconds if is_left else join.right_microseconds
+    drawn, other = (left, right) if is_left else (right, left)
+    return min(left[0], right[0]), max(drawn[1] + waits, other[1])
+
+
+def for_all_queries(
+    shed: Iterable[ShedInterval], streams: Iterable[Stream], intakes: Mapping[str, Sequence[Intake]]
+) -> list[ShedInterval]:
+    """Return what was told before, of joins that are sampled also for queries that have come since.
+
+    In windows of these there are results of rows that were drawn before.
+
+    Args:
+        shed: What was told.
+        streams: Of the time domain.
+        intakes: By stream, where its rows are taken in.
+    """
+    asked = {one.name: list(_shares_of(intakes[one.name])) for one in streams if one.is_sampled_join}
+    return [
+        replace(one, sampling_rates=dict.fromkeys(asked[one.stream], min(told)) | dict(one.sampling_rates))
+        if one.stream in asked and (told := one.sampling_rates.values())
+        else one
+        for one in shed
+    ]
+
+
+def _shares_of(intakes: Sequence[Intake]) -> Iterable[str]:
+    return (share_name(*share) for intake in intakes for share in intake.shares)

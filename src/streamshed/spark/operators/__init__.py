@@ -1,0 +1,1 @@
+"""The operators of all queries as one straight line of columns."""

@@ -1,0 +1,65 @@
+"""A task's end of the plan table: asks the driver for the plan of a micro-batch."""
+
+from __future__ import annotations
+
+import functools
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+
+from streamshed.errors import StreamshedError
+from streamshed.spark.plan.plan_row import PlanRow
+
+TOKEN_HEADER = "X-Streamshed-Token"  # noqa: S105 - the name of the header, not what is in it
+
+_TIMEOUT_SECONDS = 60
+_KEPT = 4
+
+
+class PlanUnavailableError(StreamshedError):
+    """A micro-batch could not get its plan from the driver."""
+
+
+@dataclass(frozen=True)
+class PlanClient:
+    """Asks for plans; what it is told once, a Python worker asks no more.
+
+    Attributes:
+        url: Where the driver answers.
+        token: What it wants to see before it does.
+    """
+
+    url: str
+    token: str
+
+    def plan(self, micro_batch_id: int) -> PlanRow:
+        """Return the plan of a micro-batch.
+
+        Raises:
+            PlanUnavailableError: The driver cannot be reached, or has none.
+        """
+        return _asked(self.url, self.token, micro_batch_id)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _asked(url: str, token: str, micro_batch_id: int) -> PlanRow:
+    request = urllib.request.Request(f"{url}?micro_batch_id={micro_batch_id}", headers={TOKEN_HEADER: token})  # noqa: S310 - the driver's own address
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
+            return PlanRow.from_json(response.read().decode())
+    except urllib.error.HTTPError as error:
+        raise PlanUnavailableError(f"no plan for micro-batch {micro_batch_id}: {_explanation(error)}") from error
+    except (OSError, urllib.error.URLError) as error:
+        raise PlanUnavailableError(
+            f"no plan from the driver at {url}: {error}; can executors reach that address?"
+        ) from error
+
+
+def _explanation(error: urllib.error.HTTPError) -> str:
+    """What the driver says of it."""
+    try:
+        return str(json.loads(error.read())["error"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return str(error)

@@ -1,0 +1,101 @@
+"""The driver's end of the plan table: a small HTTP server, on loopback unless asked otherwise, behind a token."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qs, urlsplit
+
+from streamshed.errors import PortInUseError, StreamshedError
+from streamshed.spark.plan.plan_client import TOKEN_HEADER, PlanClient
+
+_log = logging.getLogger(__name__)
+
+
+class PlanServer:
+    """Answers, for each micro-batch of each time domain, with its plan.
+
+    Args:
+        plans: Per domain, what returns the plan of a micro-batch as JSON text.
+        host: Address to listen on.
+        port: Port to listen on; 0: any that is free.
+
+    Raises:
+        PortInUseError: Another program listens there.
+    """
+
+    def __init__(self, plans: Mapping[str, Callable[[int], str]], *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.token = secrets.token_urlsafe(24)
+        try:
+            self._server = ThreadingHTTPServer((host, port), _handler(plans, self.token))
+        except OSError as error:
+            raise PortInUseError(
+                f"cannot listen on {host}:{port} for the plan table: {error.strerror or error}; choose another port, or"
+                " 0 for any that is free"
+            ) from error
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="streamshed-plans", daemon=True)
+        self._thread.start()
+
+    def client(self, domain: str) -> PlanClient:
+        """Return what asks for the plans of a domain."""
+        host, port = self._server.server_address[:2]
+        return PlanClient(f"http://{host!s}:{port}/{domain}", self.token)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # headers and body leave together: the peer acknowledges small packets late
+
+        def do_GET(self) -> None:
+            if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, "").encode(), token.encode()):
+                self._answer(403, '{"error": "wrong token"}')
+                return
+            address = urlsplit(self.path)
+            plan = plans.get(address.path.lstrip("/"))
+            asked = parse_qs(address.query).get("micro_batch_id", [""])[0]
+            if plan is None or not asked.isdigit():
+                self._answer(404, '{"error": "no such plan"}')
+                return
+            try:
+                self._answer(200, plan(int(asked)))
+            except StreamshedError as error:
+                _log.error("no plan for micro-batch %s: %s", asked, error)
+                self._answer(409, json.dumps({"error": str(error)}))
+            except Exception:  # noqa: BLE001 - whatever it is, the micro-batch is told that it has no plan
+                _log.exception("no plan for micro-batch %s", asked)
+                self._answer(500, '{"error": "planning failed, see the log of the driver"}')
+
+        def _answer(self, status: int, text: str) -> None:
+            body = text.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            _log.debug(format, *args)
+
+    return Handler

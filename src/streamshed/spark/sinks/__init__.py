@@ -1,0 +1,1 @@
+"""Where answers go, and predictions of those that were dropped."""

@@ -1,0 +1,198 @@
+"""The last stage: window partials become answers in Arrow tables, in Python, where Spark's tasks run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamshed.answering.answer.answering import Answering
+from streamshed.answering.derive.derived_answers import GROUP, DerivedAnswers, whole_groups
+from streamshed.answering.table.answer_schema import ANSWER, ANSWER_DDL, UNREADABLE
+from streamshed.answering.table.dropped_windows import COHORT, Dropped, DroppedWindows, is_carried, is_dropped, together
+from streamshed.answering.table.summary import Summary, added, summarized
+from streamshed.answering.table.window_partials import WindowPartials
+from streamshed.network.terms.cohorts import part_of
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
+from streamshed.sharing.intake import Share
+from streamshed.spark.admit.set_aside import SetAside
+from streamshed.spark.common.group_cohort import state_cohort
+from streamshed.spark.common.running_task import micro_batch_id, partition_id, query_id
+from streamshed.spark.common.valid_texts import valid_texts
+from streamshed.spark.plan.plan_client import PlanClient
+from streamshed.spark.windows.finished_answers import Feed, Listener
+from streamshed.spark.windows.nested_windows import Nested, ending_of
+from streamshed.spark.windows.window_sums import window_sums
+from streamshed.statistics.measured import WindowSums, summed
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """What a task answered.
+
+    Attributes:
+        answers: Tallies.
+        sums: Sums over the windows behind them.
+    """
+
+    answers: Summary
+    sums: Mapping[Share, WindowSums]
+
+
+Summaries = dict[tuple[int, int, int], TaskSummary]
+"""By micro-batch, level and partition: what a task that is run again says replaces what it said."""
+
+_LAST_LEVEL = 0
+
+
+class SummariesParam(AccumulatorParam[Summaries]):
+    """How Spark brings the tasks' summaries to the driver."""
+
+    def zero(self, value: Summaries) -> Summaries:
+        """Return no summaries."""
+        return {}
+
+    def addInPlace(self, value1: Summaries, value2: Summaries) -> Summaries:
+        """Put summaries together."""
+        return {**value1, **value2}
+
+
+def new_summaries(spark: SparkSession) -> Accumulator[Summaries]:
+    """Return what tasks tell their summaries to."""
+    nothing: Summaries = {}
+    return spark.sparkContext.accumulator(nothing, SummariesParam())
+
+
+def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = MappingProxyType({})) -> DataFrame:
+    """Turn window partials into rows of the answer schema, those that could not be read among them.
+
+    Args:
+        partials: What `compiled_partials` returns.
+        answering: Of the network.
+        nested: Its queries over answers of others, and those between.
+    """
+
+    def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in whole_groups(batches, answering.derived.definitions):
+            yield from answering.answers(WindowPartials(batch))
+
+    return _flat(partials, nested, answering.derived).mapInArrow(answered, ANSWER_DDL)
+
+
+def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each by its name
+    partials: DataFrame,
+    answering: Answering,
+    client: PlanClient | None,
+    set_aside: str,
+    summaries: Accumulator[Summaries],
+    nested: Nested = MappingProxyType({}),
+    fixed: WindowDrops = NOTHING_DROPPED,
+    *,
+    unseen: Dropped = MappingProxyType({}),
+    has_cohorts: bool = False,
+) -> DataFrame:
+    """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
+
+    Args:
+        partials: What `compiled_partials` returns.
+        answering: Of the network.
+        client: Asks for the plan of a micro-batch, which tells what was shed of late; None: nothing is ever shed.
+        set_aside: Folder for rows that could not be read.
+        summaries: Told what each partition answered, when all of it is computed.
+        nested: The network's queries over answers of others, and those between.
+        fixed: Which windows are dropped where there is nobody to ask.
+        unseen: Windows that began before their queries came.
+        has_cohorts: Whether any query may drop windows by group, or did so before.
+    """
+
+    def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number, partition = micro_batch_id(), partition_id()
+        plan = None if client is None else client.plan(number)
+        shed, partly_joined = ((), ()) if plan is None else (plan.shed, plan.partly_joined)
+        usual = {} if plan is None else plan.effective_shares
+        dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
+        told: list[Summary] = []
+        sums: list[Mapping[Share, WindowSums]] = []
+        unreadable: list[pa.RecordBatch] = []
+        for batch in whole_groups(batches, answering.derived.definitions):
+            partials_of_windows = WindowPartials(batch)
+            telling = _answered(partials_of_windows, dropped, answering.definitions_by_count)
+            sums.append(window_sums(telling, answering.carried.told(telling)))
+            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual):
+                told.append(summarized(answers))
+                if answers.column("kind")[0].as_py() == UNREADABLE:
+                    unreadable.append(answers)
+                else:
+                    yield answers
+        SetAside(set_aside, query_id(), number).put(partition, unreadable)
+        summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(told), summed(sums))})
+
+    flat = _flat(partials, nested, answering.derived)
+    if has_cohorts:
+        flat = flat.withColumn(COHORT, state_cohort(F.col("key_long"), F.col("key_text")))
+    return flat.mapInArrow(answered, ANSWER_DDL)
+
+
+def listener_of(
+    feeds: Sequence[Feed], level: int, client: PlanClient | None, summaries: Accumulator[Summaries]
+) -> Listener:
+    """Return who tells the sums over windows whose answers are rows of a level.
+
+    While all of the queries that rest on an aggregate drop windows, nothing is told of it: not all of its rows are
+    there.
+
+    Args:
+        feeds: Its aggregates.
+        level: The level's number.
+        client: As in `streaming_answer_frame`.
+        summaries: What is told to.
+    """
+    askers = {feed.definition_id: feed.askers for feed in feeds}
+
+    def told(partials: WindowPartials) -> None:
+        number = micro_batch_id()
+        plan = None if client is None else client.plan(number)
+        dropping = frozenset() if plan is None else dropped_windows(plan.drops).keys()
+        thinned = [definition for definition, own in askers.items() if dropping >= set(own)]
+        is_whole = ~np.isin(partials.longs("definition_id"), thinned)
+        sums = window_sums(partials.take(np.flatnonzero(is_whole)))
+        summaries.add({(number, level, partition_id()): TaskSummary({}, sums)})
+
+    return told
+
+
+def dropped_windows(drops: WindowDrops) -> dict[int, list[DroppedWindows]]:
+    """Return which windows a plan drops, by `Query.definition_id`."""
+    found: dict[int, list[DroppedWindows]] = {}
+    for name, known in drops.queries.items():
+        if known.dropped:
+            definition, cohort = part_of(name)
+            windows = DroppedWindows(
+                known.coin.window, known.dropped, known.shut, known.for_state, cohort, known.elsewhere
+            )
+            found.setdefault(definition, []).append(windows)
+    return found
+
+
+def _answered(partials: WindowPartials, dropped: Dropped, by_count: Sequence[int]) -> WindowPartials:
+    """What tells of windows in time: of a dropped one, not all rows are there."""
+    told_nothing = is_dropped(partials, dropped) | is_carried(partials)
+    if by_count:
+        told_nothing |= np.isin(partials.longs("definition_id"), by_count)
+    return partials.take(np.flatnonzero(~told_nothing)) if told_nothing.any() else partials
+
+
+def _flat(partials: DataFrame, nested: Nested, derived: DerivedAnswers) -> DataFrame:
+    """Say where windows end, and bring together within the micro-batch what answers are worked out of."""
+    if derived.definitions:
+        partials = partials.repartition(*GROUP)
+    closes, is_answer = F.unix_micros("closes"), F.col("kind") == ANSWER
+    ends = F.when(is_answer, ending_of(nested, F.col("definition_id"), F.col("window_start"), closes)).otherwise(closes)
+    ends = (ends if nested else closes).alias("window_end")
+    return valid_texts(partials.select(ends, *[name for name in partials.columns if name != "closes"]))

@@ -1,0 +1,70 @@
+"""What waits: rows that have come and that a micro-batch does not take, since its source may only bring so many."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from streamshed.network.model.sources import FolderSource
+from streamshed.spark.checkpoint.partition_offsets import partition_offsets, rows_by_partition
+
+
+def waiting_rows(source: FolderSource, taken: Sequence[str], rows: int) -> int:
+    """Estimate the rows in files of a folder that wait for a later micro-batch.
+
+    Only a folder of which a micro-batch takes so many files at most can keep any waiting, and only when it took so
+    many. Spark takes files by age, so those that wait are younger than all that were taken. They are taken to hold as
+    many rows each as those of the micro-batch do.
+
+    Args:
+        source: The folder, in this machine's file system.
+        taken: Paths of the micro-batch's files.
+        rows: Rows in them.
+    """
+    most = source.max_files_per_micro_batch
+    takes_youngest = dict(source.options).get("latestFirst", "false").lower() == "true"
+    if most is None or len(taken) < most or takes_youngest:
+        return 0
+    youngest = max(map(_modified_at, taken))
+    waiting = sum(modified > youngest for modified in _modified(source.path)) if youngest else 0
+    return round(waiting * rows / len(taken))
+
+
+def _modified_at(path: str) -> int:
+    """When a file was modified, nanoseconds; 0 if it is gone."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _modified(folder: str) -> Iterator[int]:
+    """When the files of a folder that Spark would read were modified, nanoseconds."""
+    for entry in os.scandir(folder):
+        if entry.name.startswith(("_", ".")):
+            continue
+        with contextlib.suppress(FileNotFoundError):  # it may be gone by now
+            if entry.is_dir():
+                yield from list(_modified(entry.path))
+            else:
+                yield entry.stat().st_mtime_ns
+
+
+def rows_left(source: Mapping[str, Any]) -> int | None:
+    """Return how many rows a broker had beyond those that a micro-batch took; None: the source does not tell.
+
+    Args:
+        source: What Spark reports of a source.
+
+    Example:
+        >>> rows_left({"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": {"t": {"0": 9, "1": 7}}})
+        4
+        >>> rows_left({"endOffset": {"logOffset": 3}, "latestOffset": None}) is None
+        True
+    """
+    latest, end = (partition_offsets(source.get(name)) for name in ("latestOffset", "endOffset"))
+    if latest is None or end is None:
+        return None
+    return sum(max(0, rows) for rows in rows_by_partition(end, latest))

@@ -1,0 +1,114 @@
+"""Stored relations as static DataFrames; a file is read again at every micro-batch in which it has changed."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamshed.errors import SourceUnavailableError
+from streamshed.network.model.relation_options import csv_layout
+from streamshed.network.model.sources import DataFrameSource, FileFormat
+from streamshed.network.terms.problems import unknown_column
+from streamshed.network.words.columns import declared_name, format_schema
+from streamshed.sharing.instructions import Instruction, Match
+from streamshed.spark.common.one_partition import arrow_schema, one_partition
+from streamshed.spark.source.relation_columns import relation_columns
+from streamshed.spark.source.relation_reader import RelationReader
+from streamshed.spark.source.relation_table import TableReader
+
+_ROWS = "__rows"
+_NO_TYPES = frozenset({None, "void"})
+
+
+def relation_frame(match: Match) -> DataFrame:
+    """Return the relation that rows are looked up in, one row per key.
+
+    Where a lookup takes columns of it, a key that is there twice has no one row: the micro-batch fails, and says which
+    key it was. A semijoin asks only whether a key is there, however often.
+
+    Spark fixes the list of files of a DataFrame when it is made. A relation given as a path is therefore read by a
+    function of our own, on an executor, once per micro-batch; what it reads is kept until the file changes.
+
+    Raises:
+        SourceUnavailableError: The columns of a relation in files cannot be told, or lack one.
+    """
+    source = match.relation.source
+    if isinstance(source, DataFrameSource):
+        frame: DataFrame = source.handle
+        if match.outputs:
+            return _with_one_row_per_key(frame, match.relation.name, _keys(match))
+        return frame.select(*[f"`{key}`" for key in _keys(match)]).distinct()
+    spark = SparkSession.active()
+    reader, schema = _stored(spark, match)
+    return one_partition(spark, reader.batches, schema)
+
+
+def read_relations(instructions: Iterable[Instruction]) -> None:
+    """Read the relations in files as a micro-batch would, to find out before there is one whether it can.
+
+    Raises:
+        SourceUnavailableError: A relation cannot be read, or repeats a key of a lookup.
+    """
+    spark = SparkSession.active()
+    matches = (instruction for instruction in instructions if isinstance(instruction, Match))
+    in_files = [match for match in matches if isinstance(match.relation.source, str)]
+    for reader, schema in dict.fromkeys(_stored(spark, match) for match in in_files):
+        reader.read(arrow_schema(schema))
+
+
+def _stored(spark: SparkSession, match: Match) -> tuple[RelationReader, str]:
+    """What reads the relation, which is in files, and the schema to read it in."""
+    relation, location = match.relation, str(match.relation.source)
+    columns, keys = relation_columns(spark, relation), _keys(match)
+    types = {column.name: column.type for column in columns}
+    for wanted in (*keys, *(name for name, _ in match.outputs)):
+        known = declared_name(wanted, types)
+        if known is None:
+            raise SourceUnavailableError(f'relation "{relation.name}": "{location}": {unknown_column(wanted, types)}')
+        if types[known] in _NO_TYPES:
+            raise SourceUnavailableError(
+                f'relation "{relation.name}": "{location}" does not tell the type of "{known}": say it (schema=...)'
+            )
+    folded = {key.lower() for key in keys}
+    reader = RelationReader(
+        location=location if "://" in location else os.path.abspath(location),
+        files=TableReader(
+            name=relation.name,
+            format=FileFormat(str(relation.format)),
+            columns=tuple(types),
+            keys=tuple(keys),
+            layout=csv_layout(dict(relation.options)),
+            time_zone=str(spark.conf.get("spark.sql.session.timeZone")),
+        ),
+        brings_columns=bool(match.outputs),
+    )
+    read = [column for column in columns if match.outputs or column.name.lower() in folded]
+    return reader, format_schema(column for column in read if column.type not in _NO_TYPES)
+
+
+def _keys(match: Match) -> list[str]:
+    return list(dict.fromkeys(theirs for _, theirs in match.on))
+
+
+def _with_one_row_per_key(frame: DataFrame, name: str, keys: Sequence[str]) -> DataFrame:
+    """Fail when the relation is read and a key is there twice. Of a null, which equals nothing, any row will do."""
+    others = [column for column in frame.columns if column.lower() not in {key.lower() for key in keys}]
+    rows = frame.groupBy(*[f"`{key}`" for key in keys]).agg(
+        F.count(F.lit(1)).alias(_ROWS), *[F.first(f"`{column}`").alias(column) for column in others]
+    )
+    key = F.concat_ws(", ", *[F.concat(F.lit(f"{key} = "), F.col(f"`{key}`").cast("string")) for key in keys])
+    message = F.concat(
+        F.lit(f'relation "{name}": '),
+        F.col(_ROWS).cast("string"),
+        F.lit(" rows of its DataFrame have the key "),
+        key,
+        F.lit("; a lookup needs one row per key"),
+    )
+    has_key = functools.reduce(operator.and_, [F.col(f"`{key}`").isNotNull() for key in keys])
+    is_alone = F.when(has_key & (F.col(_ROWS) > 1), F.raise_error(message).isNull()).otherwise(F.lit(True))
+    return rows.where(is_alone).drop(_ROWS)

@@ -1,0 +1,109 @@
+"""The files of a stored relation as one table of the relation's columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import pyarrow as pa
+from pyarrow import fs
+
+from streamshed.errors import SourceUnavailableError, near_miss
+from streamshed.network.model.relation_options import CsvLayout
+from streamshed.network.model.sources import FileFormat
+from streamshed.spark.source.relation_files import RelationFile
+from streamshed.spark.source.relation_formats import (
+    FileColumns,
+    Opened,
+    csv_file,
+    json_file,
+    parquet_file,
+    text_file,
+)
+from streamshed.spark.source.text_values import typed
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Reads files with the types of the relation's columns, never with others that their content suggests.
+
+    Attributes:
+        name: The relation's name.
+        format: What its files are.
+        columns: The names of all its columns in order, which a CSV file without a header does not tell.
+        keys: The columns that are looked up.
+        layout: How CSV files are laid out.
+        time_zone: Of times in text that are written without one.
+    """
+
+    name: str
+    format: FileFormat
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    layout: CsvLayout = field(default_factory=CsvLayout)
+    time_zone: str = "UTC"
+
+    def table(self, system: fs.FileSystem, files: Sequence[RelationFile], schema: pa.Schema) -> pa.Table:
+        """Read files; of several, those of no byte do not count.
+
+        Args:
+            system: Where they are.
+            files: The files, at least one.
+            schema: The columns wanted.
+
+        Raises:
+            SourceUnavailableError: A file cannot be read, lacks a column or holds a value that is not of its type.
+        """
+        filled = [file for file in files if file.size_bytes] or files[:1]
+        return pa.concat_tables([self._table(system, file, schema) for file in filled])
+
+    def _table(self, system: fs.FileSystem, file: RelationFile, schema: pa.Schema) -> pa.Table:
+        where = f'relation "{self.name}": "{file.path}"'
+        partition = {name.lower(): value for name, value in file.partition}
+        inside = [column for column in schema if column.name.lower() not in partition]
+        try:
+            found = self._file(lambda: system.open_input_file(file.path), inside, partition)
+            values = [
+                _constant(partition[column.name.lower()], found.rows)
+                if column.name.lower() in partition
+                else found.column(column.name)
+                for column in schema
+            ]
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise SourceUnavailableError(f"{where} cannot be read as {self.format}: {error}") from error
+        columns = [
+            self._missing(column, found, where)
+            if given is None
+            else typed(given, column, where=where, time_zone=self.time_zone)
+            for column, given in zip(schema, values, strict=True)
+        ]
+        return pa.table(columns, schema=schema)
+
+    def _file(self, opened: Opened, fields: Sequence[pa.Field], partition: dict[str, str | None]) -> FileColumns:
+        match self.format:
+            case FileFormat.PARQUET:
+                return parquet_file(opened, fields)
+            case FileFormat.CSV:
+                columns = [name for name in self.columns if name.lower() not in partition]
+                return csv_file(opened, self.layout, columns)
+            case FileFormat.JSON:
+                return json_file(opened, fields)
+            case FileFormat.TEXT:
+                return text_file(opened, fields)
+            case _:
+                assert_never(self.format)
+
+    def _missing(self, column: pa.Field, found: FileColumns, where: str) -> pa.ChunkedArray:
+        """A column of nulls where that is what its absence means: JSON leaves them out; but no object without a key."""
+        is_key = column.name.lower() in {key.lower() for key in self.keys}
+        if self.format is FileFormat.JSON and (not is_key or not found.rows):
+            return pa.chunked_array([pa.nulls(found.rows, column.type)])
+        known = f", only: {', '.join(found.names)}" if found.names else ""
+        raise SourceUnavailableError(
+            f'{where} has no column "{column.name}"{known}{near_miss(column.name, found.names)}'
+        )
+
+
+def _constant(text: str | None, rows: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array([text] * rows, pa.string())])

@@ -1,0 +1,152 @@
+"""A stream's source as a DataFrame: what it reads, with the columns that identify a row."""
+
+from __future__ import annotations
+
+import os
+from typing import assert_never
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
+from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.source_folder import require_folder
+from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource
+from streamshed.network.model.stream import IdentityKind, Stream
+from streamshed.network.words.columns import format_schema
+from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
+from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
+
+
+def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+    """Return the streaming DataFrame of a stream's source.
+
+    Raises:
+        SourceUnavailableError: A folder that is not there, a DataFrame that is not streaming.
+    """
+    match stream.source:
+        case FolderSource() as source:
+            require_folder(stream)
+            reader = spark.readStream.options(**_options(source))
+            if source.max_files_per_micro_batch is not None:
+                reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
+            return _loaded(reader, source, stream)
+        case RateSource() as source:
+            return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
+        case DataFrameSource() as source:
+            frame: DataFrame = source.handle
+            if not frame.isStreaming:
+                raise SourceUnavailableError(
+                    f'stream "{stream.name}": its DataFrame is not streaming: was it made by spark.read instead of'
+                    " spark.readStream?"
+                )
+            return _identified(frame, stream)
+        case JoinSource():
+            raise _no_source(stream)
+        case _:
+            assert_never(stream.source)
+
+
+def _no_source(stream: Stream) -> InvalidNetworkError:
+    return InvalidNetworkError(f'stream "{stream.name}": its rows come from a join, not from a source')
+
+
+def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:
+    """Return a static DataFrame with a stream's columns as its source would deliver it.
+
+    Rows that are from no file have no place in one; nothing is sampled here, so none is needed.
+
+    Raises:
+        InvalidNetworkError: It lacks columns, or is not static.
+    """
+    if rows.isStreaming:
+        raise InvalidNetworkError(f'stream "{stream.name}": bounded input is a static DataFrame, this one is streaming')
+    there = {name.lower() for name in rows.columns}
+    lines = isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON and RAW_TEXT in there
+    if missing := [column.name for column in stream.schema if column.name.lower() not in there and not lines]:
+        raise InvalidNetworkError(
+            *(
+                f'stream "{stream.name}": its DataFrame has no column "{name}"{near_miss(name, rows.columns)}'
+                for name in missing
+            )
+        )
+    try:
+        return _identified(rows, stream)
+    except AnalysisException:
+        nowhere = {FILE_PATH: F.lit(None).cast("string"), FILE_ROW: F.lit(None).cast("bigint")}
+        return rows.withColumns(nowhere)
+
+
+def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+    """Return all that lies in a folder source now as a static DataFrame.
+
+    Raises:
+        SourceUnavailableError: The stream's source is no folder: what a bounded input is has to be said.
+    """
+    source = stream.source
+    if not isinstance(source, FolderSource):
+        raise SourceUnavailableError(
+            f'stream "{stream.name}": only a folder can be read as a whole; pass a static DataFrame for it'
+        )
+    return _loaded(spark.read.options(**_options(source)), source, stream)
+
+
+def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+    """Return a DataFrame without rows that has the columns which a stream's source would deliver."""
+    match stream.source:
+        case FolderSource() as source:
+            rows = spark.createDataFrame([], _read_schema(source))
+        case RateSource() as source:
+            rows = spark.createDataFrame([], format_schema(source.columns))
+        case DataFrameSource() as source:
+            rows = spark.createDataFrame([], source.handle.schema)
+        case JoinSource():
+            raise _no_source(stream)
+        case _:
+            assert_never(stream.source)
+    return bounded_frame(stream, rows)
+
+
+def _location(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
+
+
+def _options(source: FolderSource) -> dict[str, str]:
+    """The user's options; where Spark parses as it reads, what it cannot parse goes to a column of ours.
+
+    Without `enforceSchema`, Spark sees that the names in the first line of CSV are those of the schema.
+    """
+    options = dict(source.options)
+    if source.format is not FileFormat.CSV:
+        return options
+    names = {name.lower() for name in options}
+    checked = {} if "enforceschema" in names else {"enforceSchema": "false"}
+    return {**options, **checked, "columnNameOfCorruptRecord": CORRUPT}
+
+
+def _read_format(source: FolderSource) -> str:
+    """JSON is read as text, so that what is shed is never parsed."""
+    return "text" if source.format is FileFormat.JSON else str(source.format)
+
+
+def _read_schema(source: FolderSource) -> str:
+    match source.format:
+        case FileFormat.JSON:
+            return f"{RAW_TEXT} string"
+        case FileFormat.CSV:
+            return f"{format_schema(source.columns)}, {CORRUPT} string"
+        case _:
+            return format_schema(source.columns)
+
+
+def _loaded(reader: DataFrameReader | DataStreamReader, source: FolderSource, stream: Stream) -> DataFrame:
+    schema, is_numbered = _read_schema(source), stream.identity.kind is IdentityKind.FILE_ROW
+    reader = reader.format(_read_format(source)).schema(f"{schema}, {NUMBERED}" if is_numbered else schema)
+    rows = reader.load(_location(source.path))
+    return numbered(rows) if is_numbered else rows
+
+
+def _identified(rows: DataFrame, stream: Stream) -> DataFrame:
+    return found_in_files(rows) if stream.identity.kind is IdentityKind.FILE_ROW else rows

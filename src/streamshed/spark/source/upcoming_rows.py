@@ -1,0 +1,209 @@
+"""How many rows a micro-batch will bring, and of which event times, known before it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from streamshed.errors import SourceUnavailableError
+from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.windowing_attribute import StoredColumn
+from streamshed.network.words.local_path import local_path
+from streamshed.spark.checkpoint.checkpoint_reader import files_of, rows_by_offsets
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.common.far_ahead import furthest_event
+from streamshed.spark.source.backlog import waiting_rows
+from streamshed.spark.source.believed_events import believed_events, events_in_footer
+
+_TYPICAL_ROW_BYTES = 150.0
+
+
+@dataclass(frozen=True)
+class EventBounds:
+    """The event times of some rows, microseconds; both ends included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class StreamRows:
+    """What one stream brings.
+
+    Attributes:
+        rows: Rows.
+        bytes: Their bytes, where rows are only estimated from them.
+        events: Their event times, if known.
+        waiting: Rows of a folder that have come, but wait for a later micro-batch.
+        vanished: Files that it was to read and that are not there.
+        is_counted: Whether the files themselves tell how many rows there are.
+    """
+
+    rows: int
+    bytes: int = 0
+    events: EventBounds | None = None
+    waiting: int = 0
+    vanished: tuple[str, ...] = ()
+    is_counted: bool = False
+
+    @property
+    def tells_events(self) -> bool:
+        """Whether the event times of all rows are known."""
+        return self.events is not None or (self.is_counted and self.rows == 0)
+
+
+@dataclass
+class RowSizes:
+    """Learns how many bytes a row of text takes, stream by stream."""
+
+    bytes_per_row: dict[str, float] = field(default_factory=dict)
+
+    def rows_in(self, stream: str, size: int) -> int:
+        """Estimate the rows in some bytes."""
+        return round(size / self.bytes_per_row.get(stream, _TYPICAL_ROW_BYTES))
+
+    def learn(self, stream: str, size: int, rows: int) -> None:
+        """Take in how many rows some bytes turned out to be."""
+        if rows > 0 and size > 0:
+            known = self.bytes_per_row.get(stream)
+            measured = size / rows
+            self.bytes_per_row[stream] = measured if known is None else 0.7 * known + 0.3 * measured
+
+
+def upcoming_rows(
+    checkpoint: Storage,
+    micro_batch_id: int,
+    streams: Sequence[Stream],
+    places: SourcePlaces,
+    sizes: RowSizes,
+    now_seconds: float | None,
+) -> dict[str, StreamRows]:
+    """Return what each stream over a folder or a broker brings in a micro-batch; streams that do not tell are left out.
+
+    Parquet files say their rows and event times in their footers; text is estimated by its bytes.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        streams: The streams whose rows come from outside.
+        places: Of their sources.
+        sizes: What is known of rows of text.
+        now_seconds: When the micro-batch was planned: event times that are too far ahead of that do not count, as their
+            rows are set aside; None: all count.
+    """
+    files = files_of(checkpoint, micro_batch_id, places)
+    counts = rows_by_offsets(checkpoint, micro_batch_id, places)
+    coming = {}
+    for stream in streams:
+        sources, source = places.sources_of(stream.name), stream.source
+        if isinstance(source, FolderSource):
+            if "://" not in source.path:
+                paths = [local_path(path) or path for number in sources for path in files.get(number, ())]
+                coming[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds)
+        elif sources and counts.keys() >= set(sources):
+            coming[stream.name] = StreamRows(sum(counts[number] for number in sources))
+    return coming
+
+
+def _in_folder(
+    stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, now_seconds: float | None
+) -> StreamRows:
+    coming = _rows(stream, source, paths, sizes, furthest_event(stream, now_seconds))
+    return replace(
+        coming,
+        waiting=waiting_rows(source, paths, coming.rows),
+        vanished=tuple(path for path in paths if not os.path.exists(path)),
+        is_counted=source.format is FileFormat.PARQUET,
+    )
+
+
+def refuse_vanished(upcoming: Mapping[str, StreamRows]) -> None:
+    """See that a micro-batch has all files that it is to read: Spark would pass over those that are gone.
+
+    Raises:
+        SourceUnavailableError: One is gone.
+    """
+    for name, coming in upcoming.items():
+        if coming.vanished:
+            others = f" and {len(coming.vanished) - 1} others" if len(coming.vanished) > 1 else ""
+            raise SourceUnavailableError(
+                f'stream "{name}": "{coming.vanished[0]}"{others} vanished before it was read: put it back, or an'
+                " empty file in its place if its rows are to be left out"
+            )
+
+
+def refuse_lost(upcoming: Mapping[str, StreamRows], read_rows: Mapping[str, int]) -> None:
+    """See that a micro-batch has read all rows that its files were to bring.
+
+    Args:
+        upcoming: What each stream was to bring.
+        read_rows: How many rows of each were read, however often.
+
+    Raises:
+        SourceUnavailableError: There were fewer.
+    """
+    for name, coming in upcoming.items():
+        read = read_rows.get(name, 0)
+        if coming.is_counted and read < coming.rows:
+            raise SourceUnavailableError(
+                f'stream "{name}": {coming.rows} rows were to come, and {read} were read: a file vanished, or was'
+                " written anew, while it was read, and answers lack its rows"
+            )
+
+
+def _rows(
+    stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, furthest: int | None
+) -> StreamRows:
+    if source.format is not FileFormat.PARQUET:
+        size = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
+        return StreamRows(sizes.rows_in(stream.name, size), size)
+    stored = stream.attribute.stored
+    footers = {path: footer for path in paths if (footer := _footer(path, stored)) is not None}
+    told = {path: footer.events for path, footer in footers.items() if footer.events is not None}
+    bounds = [bound for path, events in told.items() if (bound := _believed(path, stored, events, furthest))]
+    complete = bool(bounds) and len(told) == len(footers)
+    events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
+    return StreamRows(sum(footer.rows for footer in footers.values()), events=events)
+
+
+def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
+    """The event times of a file as far as they are believed; None: none of them is.
+
+    As rows before 1970 are set aside, so are their times.
+    """
+    found: tuple[int, int] | None = (events.first, events.last)
+    if stored is not None and furthest is not None and events.last > furthest:
+        found = believed_events(path, stored, furthest)
+    return None if found is None or found[1] < 0 else EventBounds(max(found[0], 0), found[1])
+
+
+def _footer(path: str, stored: StoredColumn | None) -> StreamRows | None:
+    """What the footer of a file tells; None: there is none."""
+    try:
+        written = os.stat(path)
+        return _read_footer(path, stored, written.st_size, written.st_mtime_ns)
+    except (OSError, pa.ArrowInvalid):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _read_footer(path: str, stored: StoredColumn | None, _size: int, _modified_at: int) -> StreamRows:
+    """The same, kept for as long as the file is not written anew."""
+    metadata = parquet.read_metadata(path)
+    events = None if stored is None else events_in_footer(metadata, stored)
+    if events is None:
+        return StreamRows(metadata.num_rows)
+    bounds = EventBounds(min(first for first, _ in events), max(last for _, last in events))
+    return StreamRows(metadata.num_rows, events=bounds)
+
+
+def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
+    """Keep only the numbers of rows."""
+    return {name: found.rows for name, found in upcoming.items()}

@@ -1,0 +1,189 @@
+"""Between two levels of nested aggregates: window partials become answers, one row each, in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from streamshed.answering.answer.answer_rows import answer_rows
+from streamshed.answering.table.answer_schema import ANSWER, LATE
+from streamshed.answering.table.output import Output
+from streamshed.answering.table.window_partials import Longs, Truths, WindowPartials
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.retention import unneeded_times
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.spark.plan.known_drops import KnownDrops
+
+FEED, FEED_TIME, FEED_WANTED = "__feed", "__feed_time", "__feed_wanted"
+"""Columns of an answer that is a row: of which aggregate (`Query.definition_id`; null: it is none), where its window
+starts, and which takers want it, a bit for each."""
+FEED_KEYS, FEED_VALUES = "__feed_keys", "__feed_values"
+"""The texts of its keys and values."""
+MOST_BITS = 62
+"""Further takers want every answer."""
+
+_TEXTS = T.ArrayType(T.StringType())
+_ADDED = (
+    T.StructField(FEED, T.LongType()),
+    T.StructField(FEED_TIME, T.LongType()),
+    T.StructField(FEED_WANTED, T.LongType()),
+    T.StructField(FEED_KEYS, _TEXTS),
+    T.StructField(FEED_VALUES, _TEXTS),
+)
+_GROUP = ("window_start", "definition_id", "key_long", "key_text")
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A query that rests on an aggregate's answers.
+
+    Attributes:
+        definition_id: `Query.definition_id`.
+        windows: Those on the way from these answers to it.
+    """
+
+    definition_id: int
+    windows: tuple[WindowSpecification, ...]
+
+    def needs(self, starts: Longs, drops: WindowDrops) -> Truths:
+        """Tell which answers any of its kept windows is made of, by the starts of their windows."""
+        known = drops.queries.get(str(self.definition_id))
+        needed = np.ones(len(starts), np.bool_)
+        if known is not None and known.dropped:
+            for gone in unneeded_times(self.windows, known.numbers()):
+                needed &= (starts < gone.start) | (starts >= gone.end)
+        return needed
+
+
+@dataclass(frozen=True)
+class Feed:
+    """An aggregate whose answers are rows.
+
+    Attributes:
+        definition_id: Where its partials are found in state.
+        aggregate: What it aggregates.
+        outputs: Its values and the parts of those that arithmetic yields, in order.
+        key_types: Types of its keys, in order.
+        value_types: Of its values.
+        takers: By the bit that stands for them, the aggregates over its answers, and the queries that rest on these.
+    """
+
+    definition_id: int
+    aggregate: Aggregate
+    outputs: tuple[Output, ...]
+    key_types: tuple[T.DataType, ...]
+    value_types: tuple[T.DataType, ...]
+    takers: Mapping[int, tuple[Asker, ...]]
+
+    @property
+    def askers(self) -> tuple[int, ...]:
+        """`Query.definition_id` of the queries that rest on it."""
+        return tuple(dict.fromkeys(one.definition_id for askers in self.takers.values() for one in askers))
+
+    def wanted(self, starts: Longs, drops: WindowDrops) -> Longs:
+        """Return the bits of those who want answers, by the starts of their windows."""
+        found = np.zeros(len(starts), np.int64)
+        for bit, askers in self.takers.items():
+            needed = np.logical_or.reduce([one.needs(starts, drops) for one in askers])
+            found |= needed.astype(np.int64) << min(bit, MOST_BITS)
+        return found
+
+    @property
+    def slots(self) -> frozenset[int]:
+        """The slots of its values."""
+        return frozenset(output.slot for output in self.outputs)
+
+
+Listener = Callable[[WindowPartials], None]
+"""Told the partials behind the answers of a task."""
+
+
+def finished_answers(
+    partials: DataFrame, feeds: Sequence[Feed], known: KnownDrops, listener: Listener | None = None
+) -> DataFrame:
+    """Turn the window partials of some aggregates into rows, and let all others pass.
+
+    Answers that are there for dropped windows only, and so may be wrong, go no further.
+
+    The partials of a window and group for several values lie in several partitions, but close together: they are
+    brought together within the micro-batch. What came late for such an aggregate is told of those who ask for it.
+
+    Args:
+        partials: Window partials.
+        feeds: The aggregates.
+        known: Which windows are dropped.
+        listener: Called once per task; None: nobody is told.
+
+    Returns:
+        The columns of `partials`, null in rows that are answers, and `FEED` to `FEED_VALUES`.
+    """
+    fields = [T.StructField(field.name, field.dataType) for field in partials.schema.fields]
+    schema = T.StructType([*fields, *_ADDED])
+    together = partials.repartition(*_GROUP) if any(len(feed.slots) > 1 for feed in feeds) else partials
+    by_definition = {feed.definition_id: feed for feed in feeds}
+
+    def finished(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            ours = pc.is_in(batch.column("definition_id"), pa.array(list(by_definition), pa.int64()))
+            kinds = batch.column("kind")
+            is_feed, is_late = pc.and_(ours, pc.equal(kinds, ANSWER)), pc.and_(ours, pc.equal(kinds, LATE))
+            passing = batch.filter(pc.invert(pc.or_(is_feed, is_late)))
+            for told in (passing, *_late(batch.filter(is_late), by_definition)):
+                if told.num_rows:
+                    yield _widened(told)
+            waiting.append(batch.filter(is_feed))
+        found = pa.Table.from_batches(waiting).combine_chunks() if waiting else None
+        if found is None or not found.num_rows:
+            return
+        together = WindowPartials(found.to_batches()[0])
+        if listener is not None:
+            listener(together)
+        drops = known.now()
+        definitions = together.longs("definition_id")
+        for definition in np.unique(definitions).tolist():
+            own = together.take(np.flatnonzero(definitions == definition))
+            yield _answers(own, by_definition[definition], drops)
+
+    return together.mapInArrow(finished, schema)
+
+
+def _widened(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return _with_added(batch.schema, batch.columns, [pa.nulls(batch.num_rows)] * len(_ADDED), batch.num_rows)
+
+
+def _answers(partials: WindowPartials, feed: Feed, drops: WindowDrops) -> pa.RecordBatch:
+    wanted = feed.wanted(partials.longs("window_start"), drops)
+    rows = answer_rows(feed.outputs, partials.take(np.flatnonzero(wanted)))
+    count = len(rows.starts)
+    numbers = (np.full(count, feed.definition_id), rows.starts, feed.wanted(rows.starts, drops))
+    own = [*map(pa.array, numbers), rows.keys, rows.values]
+    schema = partials.columns.schema
+    return _with_added(schema, [pa.nulls(count, field.type) for field in schema], own, count)
+
+
+def _with_added(
+    schema: pa.Schema, columns: Sequence[pa.Array], added: Sequence[pa.Array], count: int
+) -> pa.RecordBatch:
+    types = (*[pa.int64()] * 3, *[pa.list_(pa.string())] * 2)
+    typed = [pa.nulls(count, kind) if pa.types.is_null(a.type) else a for a, kind in zip(added, types, strict=True)]
+    names = [*schema.names, *(field.name for field in _ADDED)]
+    return pa.RecordBatch.from_arrays([*columns, *typed], names=names)
+
+
+def _late(late: pa.RecordBatch, feeds: Mapping[int, Feed]) -> Iterator[pa.RecordBatch]:
+    """What came late, once for each query that rests on the aggregate it came late for."""
+    definitions = late.column("definition_id")
+    place = late.schema.get_field_index("definition_id")
+    for definition in pc.unique(definitions).to_pylist():
+        own = late.filter(pc.equal(definitions, definition))
+        for asker in feeds[definition].askers:
+            told = pa.array(np.full(own.num_rows, asker, np.int64))
+            yield own.set_column(place, own.schema.field(place), told)

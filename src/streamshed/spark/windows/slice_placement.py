@@ -1,0 +1,117 @@
+"""Which slice a row goes into, and when that slice closes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.network.terms.window import Edge
+from streamshed.sharing.gating import Gating
+from streamshed.sharing.sharing_class import SharingClass
+from streamshed.sharing.slice_grid import SliceGrid
+from streamshed.spark.admit.passing import class_codes, stream_codes
+from streamshed.spark.common.set_apart import CARRIER_CLASS
+from streamshed.spark.windows.slice_columns import end_of_slice, slice_start
+
+HEAD = ("event_time", "open", "sampling_codes")
+"""What a row says to all classes: its time, and one in the oldest open slice (a carrier's is where it goes itself), and
+the codes of all rates of its stream."""
+
+DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
+"""Slices of a stream that nobody aggregates: what is set apart travels in them."""
+
+
+def placed(
+    rows: DataFrame,
+    classes: Sequence[SharingClass],
+    gating: Gating,
+    *,
+    with_instants: bool = False,
+    of_pairs: bool = False,
+    delay: int = 0,
+) -> DataFrame:
+    """Give each entry of watermarked rows its slice.
+
+    A row goes into its own slice; when that is closed, it travels with the oldest open one, which closes in its
+    stead, and keeps the start of its own. What is set apart closes at the next edge of any class.
+
+    Args:
+        rows: What `stream_rows` returns.
+        classes: The stream's.
+        gating: Which of the codes are whose.
+        with_instants: Whether the times of rows are asked for.
+        of_pairs: Whether each row tells its own rate: it is a result of a join that is sampled.
+        delay: So much later than the watermark passes their times rows have come, microseconds.
+
+    Returns:
+        The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted`, `number`
+        and perhaps `instant`, microseconds.
+    """
+    entries = _exploded(rows)
+    opened = (
+        F.col("open") if has_one_grid(classes) else _by_grid(classes, lambda grid: slice_start(grid, F.col("open")))
+    )
+    is_carrier = F.col("class_id") == CARRIER_CLASS
+    based = entries.withColumn("base", F.when(is_carrier, F.col("open")).otherwise(F.unix_micros("event_time")))
+    started = based.withColumn("slice_start", _by_grid(classes, lambda grid: slice_start(grid, F.col("base"))))
+    closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
+    number = F.col("number" if "number" in entries.columns else "long").cast("double")
+    ends = _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start")))
+    return closing.select(
+        (ends + delay if delay else ends).alias("close_end"),
+        "slice_start",
+        F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating).alias("sampling_codes"),
+        F.when(~is_carrier, F.lit(True)).alias("counted"),
+        number.alias("number"),
+        *([F.unix_micros("event_time").alias("instant")] if with_instants else []),
+        *[name for name in entries.columns if name not in {*HEAD, "number"}],
+    )
+
+
+def _codes_of_class(classes: Sequence[SharingClass], gating: Gating) -> Column:
+    """The codes of the rates of the entry's class; of a row that could not be read, that of its stream."""
+    found = stream_codes()
+    for index, sharing_class in enumerate(classes):
+        found = F.when(F.col("class_id") == sharing_class.class_id, class_codes(gating, index)).otherwise(found)
+    return F.when(F.col("sampling_codes").isNotNull(), found)
+
+
+def has_one_grid(classes: Sequence[SharingClass]) -> bool:
+    """Whether all entries of a stream have slices alike: then where the oldest open one starts is no row's affair."""
+    return all(sharing_class.grid == common_grid(classes) for sharing_class in classes)
+
+
+def _exploded(rows: DataFrame) -> DataFrame:
+    """One row per entry that a class wants.
+
+    The filter reads event time: else Spark would push it below the watermark, which would then see only some rows.
+    The outer form of explode, as there is always an entry: of the inner one Spark infers a filter on the array, which
+    it pushes to the source, where it computes all entries once more.
+    """
+    if "entries" not in rows.columns:
+        return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
+    exploded = rows.select(*HEAD, F.explode_outer("entries").alias("entry"))
+    wanted = exploded.where(F.col("entry").isNotNull() == F.col("event_time").isNotNull())
+    return wanted.select(*HEAD, "entry.*")
+
+
+def _by_grid(classes: Sequence[SharingClass], expression: Callable[[SliceGrid], Column]) -> Column:
+    """An expression over the grid of the entry's class; the common grid for what is set apart."""
+    common = common_grid(classes)
+    own: dict[SliceGrid, list[int]] = {}
+    for sharing_class in classes:
+        if sharing_class.grid != common:
+            own.setdefault(sharing_class.grid, []).append(sharing_class.class_id)
+    value = expression(common)
+    for grid, class_ids in own.items():
+        value = F.when(F.col("class_id").isin(class_ids), expression(grid)).otherwise(value)
+    return value
+
+
+def common_grid(classes: Sequence[SharingClass]) -> SliceGrid:
+    """The slices that serve every class of a stream."""
+    grids = [sharing_class.grid for sharing_class in classes]
+    return functools.reduce(SliceGrid.merged, grids) if grids else DEFAULT_GRID

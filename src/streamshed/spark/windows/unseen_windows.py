@@ -1,0 +1,59 @@
+"""Windows that began before their query came: rows of theirs were read when nobody asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from streamshed.answering.table.dropped_windows import Dropped, DroppedWindows
+from streamshed.network.model.foundation import chains
+from streamshed.network.model.query import Query
+from streamshed.planning.load.join_delay import delay_of_stream
+
+ALWAYS = -(2**62)
+"""Since when windows are whole of queries that a checkpoint began with."""
+
+WholeSince = Mapping[int, int]
+"""By `Query.definition_id`, the first instant from which on windows that start are whole, microseconds."""
+
+
+def whole_since(queries: Sequence[Query], before: WholeSince | None, seen_until: Mapping[str, int]) -> dict[int, int]:
+    """Return from when on windows of queries, and of aggregates below them, are whole.
+
+    What was asked before the restart goes on. What is new has none of the rows that were read until then; nor has a
+    query that rests on what is new.
+
+    Args:
+        queries: Of a network.
+        before: The same of the network that ran before; None: there was none.
+        seen_until: Per stream, an event time that no row of those before is later than; nothing of streams without.
+    """
+    found: dict[int, int] = {}
+    for chain in chains([query for query in queries if query.aggregate is not None and not query.is_by_count]):
+        seen = seen_until.get(chain[-1].stream.name)
+        new = ALWAYS if before is None or seen is None else seen + 1
+        since = ALWAYS
+        for one in chain:
+            own = new if before is None else before.get(one.definition_id, new)
+            since = max(since, own, found.get(one.definition_id, ALWAYS))
+            found[one.definition_id] = since
+    return found
+
+
+def unseen_windows(queries: Iterable[Query], since: WholeSince, watermark: int) -> Dropped:
+    """Return the windows of queries that are not whole and may still be open.
+
+    Args:
+        queries: Of a network.
+        since: From when on their windows are whole.
+        watermark: How far the checkpoint has come, microseconds.
+    """
+    found: dict[int, list[DroppedWindows]] = {}
+    for query in queries:
+        begins = since.get(query.definition_id, ALWAYS)
+        lasts = sum(window.size_microseconds for window in query.windows) + delay_of_stream(query.stream)
+        if begins == ALWAYS or query.aggregate is None or begins + lasts <= watermark:
+            continue
+        window = query.aggregate.over
+        unseen = ((ALWAYS, (begins - 1 - window.offset_microseconds) // window.slide_microseconds),)
+        found[query.definition_id] = [DroppedWindows(window, unseen, unseen=unseen)]
+    return found

@@ -1,0 +1,81 @@
+"""Sums over the windows that a task has answered: what statistics of queries are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow.compute as pc
+
+from streamshed.answering.table.answer_schema import ANSWER, ROW
+from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
+from streamshed.sharing.intake import Share
+from streamshed.statistics.measured import GroupCounts, WindowSums
+
+
+def window_sums(
+    partials: WindowPartials, carried: Mapping[Share, tuple[float, float]] = MappingProxyType({})
+) -> dict[Share, WindowSums]:
+    """Return the sums of each value of each query over the windows in a table of window partials.
+
+    Of set-valued queries they tell the rows, which have no windows. Where the values of a window or group have no
+    finite sums, as those of infinite or missing numbers, none is summed.
+
+    Args:
+        partials: The window partials.
+        carried: What `CarriedRows` tells of them.
+    """
+    kinds = partials.array("kind")
+    chosen = np.flatnonzero(pc.equal(kinds, ANSWER).to_numpy(zero_copy_only=False))
+    delivered = np.flatnonzero(pc.equal(kinds, ROW).to_numpy(zero_copy_only=False))
+    found = {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
+    for share, (rows, logs) in carried.items():
+        found[share] = replace(found[share], carried_rows=rows, carried_logs=logs)
+    return found
+
+
+def _of_rows(rows: WindowPartials) -> dict[Share, WindowSums]:
+    queries, which = np.unique(rows.longs("definition_id"), return_inverse=True)
+    totals = np.bincount(which, weights=rows.doubles("rows_weighted"), minlength=len(queries))
+    return {(query, 0): WindowSums(rows=total) for query, total in zip(queries.tolist(), totals.tolist(), strict=True)}
+
+
+def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
+    if not len(answers):
+        return {}
+    pairs = np.stack((answers.longs("definition_id"), answers.longs("slot")))
+    shares, which = np.unique(pairs, axis=1, return_inverse=True)
+    starts = answers.longs("window_start")
+    rows = answers.doubles("rows_weighted")
+    others = np.stack([_or_zero(answers, f"{name}_weighted") for name in ("present", "total", "squares", "sizes")])
+    others[:, ~np.isfinite(others).all(axis=0)] = 0.0
+    is_exact = np.nan_to_num(answers.doubles("greatest_weight"), nan=1.0) <= 1
+    found = {}
+    for index, (definition_id, slot) in enumerate(shares.T.tolist()):
+        own = which.ravel() == index
+        whole = own & ~np.isin(starts, starts[own & ~is_exact])
+        sampled = own & ~whole
+        found[definition_id, slot] = WindowSums(
+            windows=frozenset(starts[own].tolist()),
+            rows=float(rows[own].sum()),
+            present=float(others[0, own].sum()),
+            total=float(others[1, own].sum()),
+            squares=float(others[2, own].sum()),
+            sizes=float(others[3, own].sum()),
+            groups=_groups(rows[whole], starts[whole]),
+            sampled_groups=_groups(rows[sampled], starts[sampled]),
+        )
+    return found
+
+
+def _groups(rows: Doubles, starts: Longs) -> GroupCounts:
+    sizes, counts = np.unique(np.round(np.log2(rows[rows >= 1])).astype(np.int64), return_counts=True)
+    return GroupCounts(dict(zip(sizes.tolist(), counts.tolist(), strict=True)), frozenset(starts.tolist()))
+
+
+def _or_zero(answers: WindowPartials, name: str) -> Doubles:
+    """A column of numbers, 0 for nulls: where there is no value, their sum is null."""
+    found: Doubles = pc.fill_null(answers.array(name).cast("float64"), 0.0).to_numpy(zero_copy_only=False).copy()
+    return found

@@ -1,0 +1,1 @@
+"""What tests compare with: brute force and mathematics that nothing else needs."""

@@ -1,0 +1,80 @@
+import runpy
+from pathlib import Path
+
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+from streamshed.network.document.document import load_network
+from streamshed.network.document.validation import validate_document
+from streamshed.network.model.identity import Identity, IdentityKind
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.feed import Feed, feed_problems
+from streamshed.traces.kafka_shape import KAFKA_SCHEMA
+from streamshed.traces.packets import PACKET_SCHEMA
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+MINUTE = 60_000_000
+
+
+def example(name: str) -> QueryNetwork:
+    return load_network(EXAMPLES / f"{name}.yaml").network
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.stem)
+def test_an_example_is_a_valid_document(file: Path) -> None:
+    assert validate_document(file.read_text(), folder=file.parent) == ()
+
+
+@pytest.mark.parametrize("name", ["network_monitor", "packets_json"])
+def test_seven_ungrouped_queries_over_windows_of_1_5_and_10_minutes_every_10_seconds(name: str) -> None:
+    aggregates = [query.aggregate for query in example(name).queries]
+    assert len(aggregates) == 7
+    windows = [aggregate.over for aggregate in aggregates if aggregate is not None and not aggregate.keys]
+    assert len(windows) == 7
+    assert {window.size_microseconds // MINUTE for window in windows} == {1, 5, 10}
+    assert {window.slide_microseconds for window in windows} == {10_000_000}
+    calls = {str(call) for aggregate in aggregates if aggregate for _, call in aggregate.aggregates}
+    assert calls == {"count(*)", "sum(size)"}
+
+
+def test_both_examples_ask_the_same() -> None:
+    asked = [
+        [
+            (query.name, query.weight, str(query.node), [str(node) for node in query.rows.path[1:]])
+            for query in example(name).queries
+        ]
+        for name in ("network_monitor", "packets_json")
+    ]
+    assert asked[0] == asked[1]
+
+
+def test_packets_are_those_of_the_generator() -> None:
+    (packets,) = example("network_monitor").streams
+    assert list(packets.columns) == PACKET_SCHEMA.names
+
+
+def test_records_are_those_of_a_broker() -> None:
+    (packets,) = example("packets_json").streams
+    assert [column.name for column in packets.schema] == KAFKA_SCHEMA.names
+    assert packets.time == "timestamp"
+    assert packets.identity == Identity(IdentityKind.COLUMNS, ("topic", "partition", "offset"))
+    assert set(packets.columns) >= set(PACKET_SCHEMA.names) - {"ts"}
+
+
+def test_known_hosts_are_the_same_as_csv_and_parquet() -> None:
+    table = pc.read_csv(EXAMPLES / "known_hosts.csv")
+    assert table.equals(pq.read_table(EXAMPLES / "known_hosts.parquet"))
+    assert len(set(table.column("host").to_pylist())) == table.num_rows > 20
+
+
+def test_joined_alerts_are_the_same_in_python_and_as_a_document() -> None:
+    written = runpy.run_path(str(EXAMPLES / "joined_alerts.py"))["alerts_network"]
+    assert example("alerts_joined") == written(EXAMPLES.parent / "out" / "alerts")
+
+
+def test_two_applications_fit_each_other(tmp_path: Path) -> None:
+    example = runpy.run_path(str(EXAMPLES / "two_applications.py"))
+    picking, judging = example["picking"](), example["judging"](tmp_path)
+    assert feed_problems([Feed(query="alerts", needs="needs.json", stream="alerts")], picking) == []
+    assert [stream.name for stream in judging.streams] == ["alerts"]

@@ -1,0 +1,102 @@
+"""What plans tell carriers where no report does: after a kill behind the first micro-batch, and while draining."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import folder
+from streamshed.network.model.stream import Stream, stream
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.open_windows import QueryDrops
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.planning.window_drop.windows.gap_coin import GapCoin
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
+from tests.unit.spark.loop.test_micro_batch_planner import planner_of
+
+SECOND = 1_000_000
+BEGAN = 1_700_000_000
+"""When the first row came, and event time began, seconds since the epoch."""
+
+SCHEMA = "ts timestamp, v bigint"
+
+
+def read(path: Path, offsets: Sequence[int], *, watermark: int = 0) -> None:
+    """Write down micro-batches as Spark does: up to which entry of its log each reads a folder."""
+    spark = path / "spark"
+    for number, offset in enumerate(offsets):
+        header = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1000 * (BEGAN + number)})
+        _write(spark / "offsets" / str(number), f'v1\n{header}\n{{"logOffset":{offset}}}')
+    for number in range(len(offsets) - 1):
+        _write(spark / "commits" / str(number), f'v1\n{{"nextBatchWatermarkMs":{watermark // 1000}}}')
+
+
+def log_entry(path: Path, entry: int, file: Path) -> None:
+    told = {"path": file.as_uri(), "timestamp": 1, "batchId": entry}
+    _write(path / "spark" / "sources" / "0" / str(entry), f"v1\n{json.dumps(told)}")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def counted(source: Stream, name: str = "q") -> Query:
+    return source.window("1 second").agg(n="count(*)").query(name, mode="subset", max_gap=3)
+
+
+def planned(path: Path, asked: Query, number: int, *, drain: bool = False) -> PlanRow:
+    planner = planner_of(network(asked), path, clock=lambda: BEGAN - 1.0)
+    planner.places = SourcePlaces(streams=(("events",),), lines=(0,))
+    if drain:
+        planner.drain()
+    return PlanRow.from_json(planner.plan(number))
+
+
+def test_after_a_kill_behind_the_first_micro_batch_carriers_begin_where_its_rows_did(tmp_path: Path) -> None:
+    source = stream("events", folder(tmp_path / "in", "parquet", schema=SCHEMA), time="ts", watermark="1 second")
+    times = pa.array([datetime.fromtimestamp(BEGAN + at, UTC) for at in (0, 70)], pa.timestamp("us", "UTC"))
+    (tmp_path / "in").mkdir()
+    parquet.write_table(pa.table({"ts": times, "v": [1, 2]}), tmp_path / "in" / "0.parquet")
+    log_entry(tmp_path, 0, tmp_path / "in" / "0.parquet")
+    read(tmp_path, [0, 0], watermark=(BEGAN + 69) * SECOND)
+    first = PlanRow(micro_batch_id=0, open=0, streams={"events": StreamPlan()}, decided_at_seconds=BEGAN)
+    Storage.at(str(tmp_path / "plans")).write_sealed("000000000000.json", first.to_json())
+    told = planned(tmp_path, counted(source), 1).streams["events"]
+    assert (told.carrier_from, told.carrier_until) == (BEGAN * SECOND, (BEGAN + 70) * SECOND)
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_while_draining_dropped_windows_have_gaps_whose_rows_may_have_come_unseen(tmp_path: Path, kind: str) -> None:
+    """Of text it is not known how late the rows were that were shed; footers tell."""
+    source = stream("events", folder(tmp_path / "in", kind, schema=SCHEMA), time="ts", watermark="1 second")
+    asked = counted(source)
+    begins, latest = BEGAN + 1, BEGAN * SECOND
+    coin = GapCoin(seed=1, batch=3, window=WindowSpecification(SECOND, SECOND), epoch=SECOND, next_window=begins + 3)
+    drops = WindowDrops(queries={str(asked.definition_id): QueryDrops(coin=coin, dropped=((begins, begins + 1),))})
+    last = PlanRow(
+        micro_batch_id=1,
+        open=latest,
+        streams={"events": StreamPlan(carrier_from=latest, carrier_until=latest, carrier_time=latest)},
+        latest_event={"events": latest},
+        drops=drops,
+        decided_at_seconds=BEGAN,
+    )
+    (tmp_path / "in").mkdir()
+    read(tmp_path, [0, 0, 0])
+    Storage.at(str(tmp_path / "plans")).write_sealed("000000000001.json", last.to_json())
+    plan = planned(tmp_path, asked, 2, drain=True)
+    assert plan.drained_at is not None
+    last_dropped = (begins + 1) * SECOND
+    assert plan.streams["events"].carrier_until == (last_dropped if kind == "json" else latest)
+    assert plan.drained_at >= last_dropped + SECOND

@@ -18,7 +18,7 @@ from streamshed.spark.checkpoint.state_layout import FAMILIES
 from streamshed.spark.loop.journal_row import journal_row
 from streamshed.spark.loop.run_status import JoinStatus, QueryStatus, RunStatus
 from streamshed.spark.run import Run, start
-from streamshed.spark.sinks import sinks
+from streamshed.spark.sinks import prediction_sink, sinks
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed_bench import BENCHMARKS
 from tests.unit.documentation import ROOT, first_names, named, page, tables
@@ -91,8 +91,9 @@ def test_every_field_of_a_status(number: int, kind: type) -> None:
 def test_every_sink() -> None:
     made = {
         name
-        for name, function in inspect.getmembers(sinks, inspect.isfunction)
-        if function.__module__ == sinks.__name__
+        for module in (sinks, prediction_sink)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
     }
     assert set(first_names(RUNNING.table("Sinks"))) == made
 

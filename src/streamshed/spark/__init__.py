@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from streamshed.spark.cluster.session import local_session
     from streamshed.spark.run import Run, start
     from streamshed.spark.sinks.predicted_gaps import predictions
+    from streamshed.spark.sinks.prediction_sink import predicting_sink
     from streamshed.spark.sinks.sinks import (
         console_sink,
         each_micro_batch,
         memory_sink,
         noop_sink,
         parquet_sink,
-        predicting_sink,
     )
     from streamshed.spark.views import query_view
 
@@ -30,7 +30,7 @@ _MODULES = {
     "memory_sink": "sinks.sinks",
     "noop_sink": "sinks.sinks",
     "parquet_sink": "sinks.sinks",
-    "predicting_sink": "sinks.sinks",
+    "predicting_sink": "sinks.prediction_sink",
     "predictions": "sinks.predicted_gaps",
     "query_view": "views",
     "start": "run",

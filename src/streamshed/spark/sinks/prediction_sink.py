@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -11,13 +12,14 @@ from typing import ClassVar
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from streamshed.answering.predict.predicted_query import PredictedQuery
+from streamshed.answering.predict.predicted_query import PredictedQuery, predicted_in_runs
 from streamshed.answering.predict.running_predictions import RunningPredictions
-from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, check_prediction_method
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.sinks.predictions_file import check_folder, file_content
 from streamshed.spark.sinks.sink_answers import latest_micro_batches, rows_of_micro_batches
-from streamshed.spark.sinks.sinks import ParquetSink
+from streamshed.spark.sinks.sinks import ParquetSink, parquet_sink
 
 _FILE = "predictions.parquet"
 
@@ -88,3 +90,30 @@ class PredictionSink:
 
     def _rows(self, source: Storage, micro_batch_ids: list[int]) -> pa.Table:
         return rows_of_micro_batches(source, micro_batch_ids, [query.name for query in self.queries])
+
+
+def predicting_sink(
+    network: QueryNetwork,
+    *,
+    answers: str | os.PathLike[str],
+    predictions: str | os.PathLike[str],
+    method: str = DEFAULT_PREDICTION_METHOD,
+) -> PredictionSink:
+    """Write answers as Parquet, and what they allow to predict of the gaps before them into another folder.
+
+    Args:
+        network: The network that runs.
+        answers: The folder of answers, as in `parquet_sink`.
+        predictions: The folder of predictions, apart from that of answers.
+        method: "linear" or "local"; see `streamshed.answering.predict.prediction.predict`.
+
+    Raises:
+        InvalidNetworkError: No query of the network ever misses windows, or there is no such method.
+    """
+    check_prediction_method(method)
+    return PredictionSink(
+        answers=parquet_sink(answers),
+        predictions=os.fspath(predictions),
+        queries=predicted_in_runs(network),
+        method=method,
+    )

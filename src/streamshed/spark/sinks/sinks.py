@@ -1,4 +1,4 @@
-"""Where answers go: console, Parquet, perhaps with predictions beside it, a view in memory, a user's function."""
+"""Where answers go: console, Parquet, a view in memory, a user's function."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
-from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, check_prediction_method
 from streamshed.network.words.given import is_a
 from streamshed.spark.checkpoint.storage import Storage, is_uri
-
-if TYPE_CHECKING:
-    from streamshed.network.model.network import QueryNetwork
-    from streamshed.spark.sinks.prediction_sink import PredictionSink
 
 AnswerFunction = Callable[..., None]
 """A function of (answers, micro_batch_id), or of (answers, micro_batch_id, query_id)."""
@@ -211,36 +206,6 @@ def parquet_sink(path: str | os.PathLike[str]) -> ParquetSink:
     if not is_a(path, str, os.PathLike):
         raise InvalidNetworkError(f"a folder of answers is a path or a URI, got {path!r}")
     return ParquetSink(os.fspath(path))
-
-
-def predicting_sink(
-    network: QueryNetwork,
-    *,
-    answers: str | os.PathLike[str],
-    predictions: str | os.PathLike[str],
-    method: str = DEFAULT_PREDICTION_METHOD,
-) -> PredictionSink:
-    """Write answers as Parquet, and what they allow to predict of the gaps before them into another folder.
-
-    Args:
-        network: The network that runs.
-        answers: The folder of answers, as in `parquet_sink`.
-        predictions: The folder of predictions, apart from that of answers.
-        method: "linear" or "local"; see `streamshed.answering.predict.prediction.predict`.
-
-    Raises:
-        InvalidNetworkError: No query of the network ever misses windows, or there is no such method.
-    """
-    from streamshed.answering.predict.predicted_query import predicted_in_runs
-    from streamshed.spark.sinks.prediction_sink import PredictionSink
-
-    check_prediction_method(method)
-    return PredictionSink(
-        answers=parquet_sink(answers),
-        predictions=os.fspath(predictions),
-        queries=predicted_in_runs(network),
-        method=method,
-    )
 
 
 def console_sink(rows: int = 40) -> ConsoleSink:

@@ -16,7 +16,7 @@ from streamshed.network.document.document_values import (
     text_at,
 )
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
-from streamshed.network.model.sources import FileFormat, FolderSource, RateSource, Source
+from streamshed.network.model.sources import FileFormat, FolderSource, OutsideSource, RateSource
 from streamshed.network.model.stream import Stream, default_clock
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column, declared_name, parse_schema
@@ -90,7 +90,7 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
     return stream()
 
 
-def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Source | None:
+def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> OutsideSource | None:
     rows_per_second = mapping_at(body, "rate").get("rows_per_second")
     if isinstance(rows_per_second, int | float):
         return RateSource(int(rows_per_second))
@@ -115,7 +115,7 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Sour
     )
 
 
-def _columns(place: Place, body: Mapping[str, object], source: Source) -> tuple[Column, ...] | None:
+def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) -> tuple[Column, ...] | None:
     path = text_at(mapping_at(body, "source"), "folder")
     return place.at("source", "folder").attempt(path, lambda: source.columns)
 
@@ -130,7 +130,7 @@ def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
     return None
 
 
-def _read_identity(place: Place, asked: object, source: Source, columns: tuple[Column, ...]) -> Identity:
+def _read_identity(place: Place, asked: object, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
     names = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else None
     word = asked if isinstance(asked, str) else None
     found = place.attempt(asked, lambda: row_identity(names or word, source, columns))
@@ -157,7 +157,7 @@ def _by_name(columns: Iterable[Column]) -> dict[str, str | None]:
 
 
 def _stand_in(
-    name: str, clock: str, source: Source, columns: tuple[Column, ...], time: str, *, is_numbered: bool
+    name: str, clock: str, source: OutsideSource, columns: tuple[Column, ...], time: str, *, is_numbered: bool
 ) -> Stream:
     """A stream with the columns that one with problems would have."""
     types: dict[str, str | None] = {}

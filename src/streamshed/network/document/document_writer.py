@@ -20,8 +20,8 @@ from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Apply, Filter, Map
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.sources import FolderSource, RateSource, Source
-from streamshed.network.model.stream import Stream, default_clock
+from streamshed.network.model.sources import FolderSource, RateSource
+from streamshed.network.model.stream import Source, Stream, default_clock
 from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, PredictionSettings
 from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
 from streamshed.network.sql.expression import parse_expression, quoted

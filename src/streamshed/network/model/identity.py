@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource, Source
+from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, RateSource
 from streamshed.network.words.columns import Column
 from streamshed.network.words.given import given_names
 
@@ -38,7 +38,7 @@ class Identity:
             raise InvalidNetworkError(f'an identity is columns, "file_row" or "none", got {self.kind}{self.columns}')
 
 
-def row_identity(asked: str | Sequence[str] | None, source: Source, columns: tuple[Column, ...]) -> Identity:
+def row_identity(asked: str | Sequence[str] | None, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
     """Read what a user declares as the identity of rows.
 
     Args:
@@ -61,7 +61,7 @@ def row_identity(asked: str | Sequence[str] | None, source: Source, columns: tup
     )
 
 
-def _default_identity(source: Source, columns: tuple[Column, ...]) -> Identity:
+def _default_identity(source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
     names = {column.name.lower() for column in columns}
     match source:
         case RateSource():

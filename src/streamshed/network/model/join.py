@@ -1,18 +1,22 @@
 """Making a joined stream: two streams, a condition, windows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.answer_side import side_time
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource, default_prefix
 from streamshed.network.model.node import Node
+from streamshed.network.model.sources import RateSource
 from streamshed.network.model.stream import Stream
 from streamshed.network.sql.expression import parse_expression
 from streamshed.network.terms.join_condition import JoinKey, join_condition
 from streamshed.network.terms.join_shedding import JoinMode, JoinShedding
 from streamshed.network.terms.problems import Problems
 from streamshed.network.words.byte_size import parse_byte_size
+from streamshed.network.words.columns import Column
 from streamshed.network.words.duration import parse_duration
 from streamshed.network.words.given import is_a
 
@@ -119,3 +123,17 @@ def _prefixes(prefixes: Sequence[str] | None, left: Node, right: Node) -> tuple[
     if not are_two or not all(isinstance(one, str) for one in prefixes):
         raise InvalidNetworkError(f'prefixes are two, such as ("left_", "right_"), got {prefixes!r}')
     return prefixes[0], prefixes[1]
+
+
+def join_for_tasks(join: JoinSource) -> JoinSource:
+    """The same join of streams with the same columns, without what is behind these, such as users' functions.
+
+    It is what tasks are told of a join, each anew. Its `definition` is another one.
+    """
+
+    def bare(node: Node) -> Stream:
+        columns = tuple(Column(name, kind) for name, kind in node.columns.items())
+        of, nothing = node.stream, Identity(IdentityKind.NONE)
+        return Stream(of.name, RateSource(1), columns, side_time(node), 0, None, nothing, clock=of.clock)
+
+    return replace(join, left=bare(join.left), right=bare(join.right))

@@ -123,23 +123,6 @@ class JoinSource:
         """The nodes of both sides, each after its input."""
         return tuple(dict.fromkeys((*self.left.path, *self.right.path)))
 
-    def for_tasks(self) -> "JoinSource":
-        """The same join of streams with the same columns, without what is behind these, such as users' functions.
-
-        It is what tasks are told of a join, each anew. Its `definition` is another one.
-        """
-        from streamshed.network.model.answer_side import side_time
-        from streamshed.network.model.identity import Identity, IdentityKind
-        from streamshed.network.model.sources import RateSource
-        from streamshed.network.model.stream import Stream
-
-        def bare(node: Node) -> Stream:
-            columns = tuple(Column(name, kind) for name, kind in node.columns.items())
-            of, nothing = node.stream, Identity(IdentityKind.NONE)
-            return Stream(of.name, RateSource(1), columns, side_time(node), 0, None, nothing, clock=of.clock)
-
-        return replace(self, left=bare(self.left), right=bare(self.right))
-
     @property
     def windows_text(self) -> str:
         """How long either side waits, for people.

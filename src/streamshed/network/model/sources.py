@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError, near_miss
-from streamshed.network.model.join_source import JoinSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options, is_a, is_whole_number
 from streamshed.network.words.keywords import with_advice
@@ -130,7 +129,8 @@ class DataFrameSource:
         return tuple(_column(name, kind) for name, kind in self.handle.dtypes)
 
 
-Source: TypeAlias = FolderSource | RateSource | DataFrameSource | JoinSource
+OutsideSource: TypeAlias = FolderSource | RateSource | DataFrameSource
+"""Where rows come from that nobody here has made."""
 
 
 @with_advice
@@ -188,7 +188,7 @@ def file_format(name: str) -> FileFormat:
         ) from error
 
 
-def as_source(source: object) -> Source:
+def as_source(source: object) -> OutsideSource:
     """Take a source as it is, and a DataFrame as a source.
 
     Raises:

@@ -5,11 +5,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeAlias
 
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.node import Node
-from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, Source, as_source
+from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, as_source
 from streamshed.network.terms.parsing import Parse, TextFormat, parse_csv, parse_json
 from streamshed.network.terms.problems import Problems, unknown_column
 from streamshed.network.terms.windowing_attribute import WindowingAttribute, attribute_problems, windowing_attribute
@@ -23,6 +24,9 @@ from streamshed.network.words.numbering import format_length, parse_length
 __all__ = ["Identity", "IdentityKind", "Parse", "Stream", "TextFormat", "parse_csv", "parse_json", "stream"]
 
 _TEXT_TYPES = frozenset({"string", "binary"})
+
+Source: TypeAlias = OutsideSource | JoinSource
+"""Where the rows of a stream come from."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from streamshed.joins.model.comparable import check_comparable
 from streamshed.joins.model.conditions import Condition, Equality
 from streamshed.joins.model.side import Side
 from streamshed.network.model.answer_side import side_aggregates
+from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.node import Node
@@ -307,7 +308,7 @@ def _work(
     if sampled is not None:
         schema = schema.append(pa.field(PAIR_CODES, pa.string()))
     return JoinWork(
-        joined.name, join.for_tasks(), sides, schema, sums, weight, sampled=sampled, delay_microseconds=delay
+        joined.name, join_for_tasks(join), sides, schema, sums, weight, sampled=sampled, delay_microseconds=delay
     )
 
 

@@ -10,6 +10,7 @@ from streamshed.dashboard.explained_join import joined_lines
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.network.model.answer_side import side_aggregates, side_time
+from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
 from streamshed.network.model.node import Node
@@ -79,7 +80,7 @@ def test_windows_and_names_of_answers_are_part_of_what_is_asked() -> None:
 
 def test_what_tasks_are_told_has_the_columns_of_answers() -> None:
     join = _source(_joined(BUSY.filter("n > 3"), weight="flows_total"))
-    told = pickle.loads(pickle.dumps(join.for_tasks()))
+    told = pickle.loads(pickle.dumps(join_for_tasks(join)))
     for kept in ("columns", "condition", "left_microseconds", "right_microseconds", "prefixes", "time", "shedding"):
         assert getattr(told, kept) == getattr(join, kept)
 

@@ -6,6 +6,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.choose.policies import DEFAULT_JOIN_POLICY, JOIN_POLICIES
+from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
 from streamshed.network.model.node import Node
@@ -210,6 +211,6 @@ def test_what_tasks_are_told_of_a_join_holds_no_dataframe() -> None:
     calls, alerts = (stream(name, frame, time="ts") for name in ("calls", "alerts"))
     busy = calls.map(where="upper(host)").filter("port > 3")
     join = _source(busy.join(alerts, on={"where": "HOST"}, within=("2 s", "1 s"), weight="calls_port", time="at"))
-    told = pickle.loads(pickle.dumps(join.for_tasks()))
+    told = pickle.loads(pickle.dumps(join_for_tasks(join)))
     for kept in ("columns", "condition", "left_microseconds", "right_microseconds", "prefixes", "time", "shedding"):
         assert getattr(told, kept) == getattr(join, kept)

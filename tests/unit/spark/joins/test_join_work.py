@@ -10,6 +10,7 @@ from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.sums.summed_class import Selection, SummedClass, SummedValue, ValueForm
 from streamshed.joins.windows.store import MemoryStore
+from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
@@ -48,7 +49,7 @@ def _work(*, summed: bool, needs_rows: bool = False) -> JoinWork:
     if summed:
         sums = JoinSums(classes=(SUMMED,), columns={Side.LEFT: ("__big",), Side.RIGHT: ()}, needs_rows=needs_rows)
         sides[Side.LEFT] = sides[Side.LEFT].append(pa.field("__big", pa.bool_()))
-    return JoinWork("pairs", join.for_tasks(), sides, RESULTS, sums)
+    return JoinWork("pairs", join_for_tasks(join), sides, RESULTS, sums)
 
 
 def _rows(side: Side, rows: Iterable[tuple[int, str, int]], *, told: bool) -> pa.Table:

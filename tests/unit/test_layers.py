@@ -157,6 +157,14 @@ def test_a_wrong_import_is_found(wrong_imports: str, path: str, imported: str) -
     assert f"{importer} -> {imported}" in wrong_imports
 
 
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    circle = {"statistics/guess.py": "statistics.reach", "statistics/reach.py": "statistics.guess"}
+    write_package(tmp_path, sources={path: f"import streamshed.{name}" for path, name in circle.items()})
+    result = lint_imports(tmp_path)
+    assert result.returncode == 1
+    assert "No circle of imports BROKEN" in result.stdout
+
+
 def test_nothing_but_spark_loads_spark() -> None:
     result = subprocess.run([sys.executable, "-c", IMPORT_ALL_BUT_SPARK], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

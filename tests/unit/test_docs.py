@@ -1,3 +1,4 @@
+import ast
 import dataclasses
 import inspect
 import json
@@ -25,6 +26,7 @@ from tests.unit.documentation import ROOT, first_names, named, page, tables
 
 ANSWERS, RUNNING, JOURNAL = (page(f"docs/{name}.md") for name in ("answers", "running", "journal"))
 CLI = page("docs/cli.md")
+ARCHITECTURE = page("ARCHITECTURE.md")
 
 
 def journal_columns() -> list[str]:
@@ -146,6 +148,16 @@ def test_every_command_and_its_options(name: str) -> None:
 
 def test_every_benchmark() -> None:
     assert first_names(CLI.table("Benchmarks")) == list(BENCHMARKS)
+
+
+def test_every_room() -> None:
+    package = ROOT / "src/streamshed"
+    documented = [tuple(row) for row in ARCHITECTURE.table("Rooms")]
+    rooms = [file.parent for file in package.glob("*/**/__init__.py") if file.parent.parent != package]
+    assert set(documented) == {
+        (f"`{room.relative_to(package).as_posix()}`", ast.literal_eval(room.joinpath("__init__.py").read_text()))
+        for room in rooms
+    }
 
 
 def test_every_exit_code() -> None:

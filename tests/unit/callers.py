@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
 PACKAGE = "streamshed"
-ENTRIES = (PACKAGE, f"{PACKAGE}.__main__", f"{PACKAGE}.cli.main", f"{PACKAGE}.network.network")
+ENTRIES = (PACKAGE, f"{PACKAGE}.__main__", f"{PACKAGE}.cli.main", f"{PACKAGE}.network.model.network")
 """What users import, the command line, and where `start`, `answers` and `explain` are methods."""
-BENCHMARKS = f"{PACKAGE}.bench"
+BENCHMARKS = "streamshed_bench"
+_FOLDERS = {PACKAGE: ROOT / "src", BENCHMARKS: ROOT / "benchmarks"}
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,18 @@ def _names_of(member: ast.stmt) -> Iterator[str]:
 
 
 class Code:
-    """The package as it is."""
+    """The package and its benchmarks as they are."""
 
     def __init__(self) -> None:
-        paths = (SOURCES / PACKAGE).rglob("*.py")
-        self.modules = {name: Module(name, path) for path in paths for name in [_name_of(path)]}
+        self.modules = {
+            (name := _name_of(path.relative_to(folder))): Module(name, path)
+            for package, folder in _FOLDERS.items()
+            for path in (folder / package).rglob("*.py")
+        }
 
     def module(self, path: str) -> Module | None:
-        """The module of a file, its path relative to the package."""
-        return self.modules.get(_name_of(SOURCES / PACKAGE / path))
+        """The module of a file, its path relative to the package; of a benchmark, with the name of theirs."""
+        return self.modules.get(_name_of(Path(path) if path.startswith(BENCHMARKS) else Path(PACKAGE, path)))
 
     @cached_property
     def reached(self) -> frozenset[str]:
@@ -103,5 +107,5 @@ class Code:
 
 
 def _name_of(path: Path) -> str:
-    parts = path.relative_to(SOURCES).with_suffix("").parts
+    parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -60,16 +60,16 @@ def decided_drops(network: QueryNetwork, drop_shares: Sequence[float], stretch: 
         stretch: How long each is, microseconds.
     """
     queries: dict[str, QueryDrops] = {}
-    parts = [found for one in droppable_queries(network.foundation) for found in one.parts.items()]
-    for name, one in parts:
+    parts = [part for query in droppable_queries(network.foundation) for part in query.parts.items()]
+    for name, part in parts:
         times = EventTimes(opened=0, carried_since=0, first=0, last=0)
-        known = QueryDrops.starting(one.coin, times, one.below)
-        if known is None:
+        drops = QueryDrops.starting(part.coin, times, part.below)
+        if drops is None:
             continue
         for number, drop_share in enumerate(drop_shares):
-            coin, dropped = known.coin.through(_last_before((number + 1) * stretch, one.window), drop_share=drop_share)
-            known = replace(known, coin=coin, dropped=runs_of([*known.numbers(), *dropped]))
-        queries[name] = known
+            coin, dropped = drops.coin.through(_last_before((number + 1) * stretch, part.window), drop_share=drop_share)
+            drops = replace(drops, coin=coin, dropped=runs_of([*drops.numbers(), *dropped]))
+        queries[name] = drops
     return WindowDrops(queries=queries)
 
 
@@ -85,9 +85,9 @@ def _behind_the_split(retained: RetainedRows, gating: Gating) -> RetainedRows:
         sum(1 << bit for bit, is_shared in enumerate(shared[first : first + WORD_BITS]) if is_shared)
         for first in range(0, len(shared), WORD_BITS)
     ]
-    told = []
+    opened_words = []
     for of_slot in retained.words:
         classes, gates = of_slot[: len(gating.classes)], of_slot[len(gating.classes) :]
         opened = [gate | (words[index] if index < len(words) else 0) for index, gate in enumerate(gates)]
-        told.append((*classes, *opened))
-    return replace(retained, words=tuple(told), rates=(1.0,) * len(retained.rates))
+        opened_words.append((*classes, *opened))
+    return replace(retained, words=tuple(opened_words), rates=(1.0,) * len(retained.rates))

@@ -70,6 +70,36 @@ def start_fixed(
     Raises:
         InvalidNetworkError: The network has several time domains or windows of so many rows, or both is asked for.
     """
+    _check(network, sampling, dropping)
+    use_this_python(spark)
+    partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
+    with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
+        summaries = new_summaries(spark)
+        compiled = _compiled(network, spark, sampling, dropping)
+        drops = NOTHING_KNOWN if dropping is None else KnownDrops(None, dropping.drops, dropping.place.value)
+        layout = needed_layout(compiled)
+        rows = watermarked_rows(spark, compiled.streams, layout)
+        classes = [sharing_class for one in compiled.streams for sharing_class in one.work.classes]
+        partials = compiled_partials(compiled, rows, classes, layout, drops)
+        answering = Answering(compiled.outputs, confidence=confidence, is_numbered=network.time_domains[0].is_numbered)
+        answers = streaming_answer_frame(
+            partials,
+            answering,
+            None,
+            f"{checkpoint}/set_aside",
+            summaries,
+            compiled.nested,
+            drops.fixed,
+            has_cohorts=any(stream.work.may_drop_windows for stream in compiled.streams),
+        )
+        writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
+        stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
+        query = stream.foreachBatch(writer).trigger(processingTime=trigger).start()
+        await_sources(query)
+        return query
+
+
+def _check(network: QueryNetwork, sampling: FixedSampling | None, dropping: FixedDrops | None) -> None:
     if sampling is not None and dropping is not None:
         raise InvalidNetworkError("a fixed plan samples rows or drops windows, not both")
     if len(network.time_domains) != 1:
@@ -79,32 +109,6 @@ def start_fixed(
             f'query "{by_count[0]}": windows of so many rows are numbered by what a plan tells, but a fixed one tells'
             " nothing: use start"
         )
-    use_this_python(spark)
-    partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
-    with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
-        summaries = new_summaries(spark)
-        compiled = _compiled(network, spark, sampling, dropping)
-        known = NOTHING_KNOWN if dropping is None else KnownDrops(None, dropping.drops, dropping.place.value)
-        layout = needed_layout(compiled)
-        rows = watermarked_rows(spark, compiled.streams, layout)
-        classes = [sharing_class for one in compiled.streams for sharing_class in one.work.classes]
-        partials = compiled_partials(compiled, rows, classes, layout, known)
-        answering = Answering(compiled.outputs, confidence=confidence, is_numbered=network.time_domains[0].is_numbered)
-        answers = streaming_answer_frame(
-            partials,
-            answering,
-            None,
-            f"{checkpoint}/set_aside",
-            summaries,
-            compiled.nested,
-            known.fixed,
-            has_cohorts=any(stream.work.may_drop_windows for stream in compiled.streams),
-        )
-        writer = MicroBatchWriter(sink, lambda: "fixed", summaries)
-        stream = answers.writeStream.outputMode("append").option("checkpointLocation", f"{checkpoint}/spark")
-        query = stream.foreachBatch(writer).trigger(processingTime=trigger).start()
-        await_sources(query)
-        return query
 
 
 def _compiled(

@@ -61,8 +61,8 @@ def retained_rows(
     asking = {asker for of_intake in users for asker in of_intake}
     unneeded = {
         part_of(name): intervals
-        for name, one in drops.queries.items()
-        if part_of(name)[0] in asking and (intervals := one.unneeded)
+        for name, decision in drops.queries.items()
+        if part_of(name)[0] in asking and (intervals := decision.unneeded)
     }
     for definition, times in drops.elsewhere.items():
         if definition in asking:
@@ -72,18 +72,21 @@ def retained_rows(
     parts = list(unneeded)
     places = places_of(gating)
     table = retention_table([unneeded[part] for part in parts], MOST_SLOTS // len(places))
-    told: dict[tuple[tuple[bool, ...], Place], tuple[tuple[int, ...], float]] = {}
-    found: list[tuple[tuple[int, ...], float]] = []
+    retention_of_place: dict[tuple[tuple[bool, ...], Place], tuple[tuple[int, ...], float]] = {}
+    retentions: list[tuple[tuple[int, ...], float]] = []
     for needed in table.needed:
         done = frozenset(part for part, is_needed in zip(parts, needed, strict=True) if not is_needed)
         for place in places:
-            if (needed, place) not in told:
+            if (needed, place) not in retention_of_place:
                 wanted = [any(_wants(gating, asker, place, done) for asker in of_intake) for of_intake in users]
-                rate = _largest_rate(gating, codes, wanted, by_rate=by_rate)
-                told[needed, place] = words_of(gating, wanted), rate
-            found.append(told[needed, place])
+                largest_rate = _largest_rate(gating, codes, wanted, by_rate=by_rate)
+                retention_of_place[needed, place] = words_of(gating, wanted), largest_rate
+            retentions.append(retention_of_place[needed, place])
     return RetainedRows(
-        table.base, table.step, tuple(words for words, _ in found), tuple(sampling_rate for _, sampling_rate in found)
+        table.base,
+        table.step,
+        tuple(words for words, _ in retentions),
+        tuple(sampling_rate for _, sampling_rate in retentions),
     )
 
 
@@ -103,8 +106,8 @@ def _wants(gating: Gating, definition_id: int, place: Place, done: Collection[Pa
     keys, cohort = place
     if gating.key_sets.get(definition_id, 0) != keys:
         return False
-    own = cohort if definition_id in gating.key_sets else None
-    return (definition_id, None) not in done and (definition_id, own) not in done
+    query_cohort = cohort if definition_id in gating.key_sets else None
+    return (definition_id, None) not in done and (definition_id, query_cohort) not in done
 
 
 def _askers(gating: Gating, share: Share) -> tuple[int, ...]:

@@ -184,17 +184,19 @@ def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFram
     slotted = _slotted(rows, stream, admission)
     is_decided = F.col(RETAINED_SLOT).isNotNull()
     rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
-    rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
-    stays = (rate >= 1) | (F.xxhash64(row_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0)
+    sampling_rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
+    stays = (sampling_rate >= 1) | (
+        F.xxhash64(row_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0
+    )
     if admission.samples:
-        stays |= uniform(slotted, stream) < rate
-    kept = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
+        stays |= uniform(slotted, stream) < sampling_rate
+    retained = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))
     words = [F.get(F.col(RETAINED)[RETAINED_WORDS], F.col(place)) for place in places]
     if admission.samples or len(words) > 1:
         passes = F.when(is_decided, _common_words(words, admission)).otherwise(F.col(PASSES))
     else:
         passes = words[0]
-    return kept.withColumn(PASSES, passes).drop(RETAINED, RETAINED_SLOT, *places)
+    return retained.withColumn(PASSES, passes).drop(RETAINED, RETAINED_SLOT, *places)
 
 
 def _common_words(words: Sequence[Column], admission: Admission) -> Column:
@@ -222,9 +224,9 @@ def _slotted(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame
     reading, such as the number of a task. Instants and rates of slots are no columns of their own: while nothing is
     dropped a row would take a tenth longer for each, as the more code there is for it, the slower all of it becomes.
     """
-    is_told, told, instant = F.spark_partition_id() >= 0, F.col(RETAINED), row_microseconds(rows, stream)
-    passed = F.call_function("div", instant - told[RETAINED_BASE], told[RETAINED_STEP])
-    is_later = told.isNotNull() & (instant >= told[RETAINED_BASE])
+    is_told, retention, instant = F.spark_partition_id() >= 0, F.col(RETAINED), row_microseconds(rows, stream)
+    passed = F.call_function("div", instant - retention[RETAINED_BASE], retention[RETAINED_STEP])
+    is_later = retention.isNotNull() & (instant >= retention[RETAINED_BASE])
     slot = F.when(is_told & is_later, F.least(passed, F.lit(MOST_SLOTS)))
     slotted = rows.withColumn(RETAINED_SLOT, slot.cast("int"))
     places = _place_columns(admission)
@@ -265,18 +267,18 @@ def _is_early(stream: Stream, admission: Admission) -> bool:
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     """Keep the rows that anybody takes, and tell each what it passes."""
     if not admission.size_columns:
-        return _leveled(rows.where(_kept(rows, stream, F.col(SAMPLING_RATE))), stream, F.lit(0))
+        return _leveled(rows.where(_is_in_sample(rows, stream, F.col(SAMPLING_RATE))), stream, F.lit(0))
     # Not a column of its own: it is computed where it is asked for, which is nowhere while nothing is shed.
     size = row_size(admission.size_columns)
-    rate = F.get(RATES_BY_SIZE, size)
-    kept = rows.where(_kept(rows, stream, rate))
+    sampling_rate = F.get(RATES_BY_SIZE, size)
+    sample = rows.where(_is_in_sample(rows, stream, sampling_rate))
     codes = F.coalesce(F.get(CODES_BY_SIZE, size), SAMPLING_CODES)
-    coded = kept.withColumn(SAMPLING_CODES, F.when(F.col(SAMPLING_CODES).isNotNull(), codes))
+    coded = sample.withColumn(SAMPLING_CODES, F.when(F.col(SAMPLING_CODES).isNotNull(), codes))
     return _leveled(coded, stream, size).drop(*_SIZED)
 
 
-def _kept(rows: DataFrame, stream: Stream, rate: Column) -> Column:
-    return F.when(F.col(SAMPLING_RATE) < 1.0, uniform(rows, stream) < rate).otherwise(F.lit(True))
+def _is_in_sample(rows: DataFrame, stream: Stream, sampling_rate: Column) -> Column:
+    return F.when(F.col(SAMPLING_RATE) < 1.0, uniform(rows, stream) < sampling_rate).otherwise(F.lit(True))
 
 
 def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
@@ -318,9 +320,9 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
     failed = F.col("__read").isNull() | F.col(f"__read.{CORRUPT}").isNotNull()
     reason = F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
     columns = {column.name: F.col("__read").getField(column.name) for column in parse.schema}
-    for name, told in ({} if in_folders is None else partition_values(in_folders)).items():
-        columns[name] = F.when(told.is_told, told.value).otherwise(columns[name])
-        reason = reason.when(told.is_wrong, F.lit(NO_PARTITION))
+    for name, partition_value in ({} if in_folders is None else partition_values(in_folders)).items():
+        columns[name] = F.when(partition_value.is_told, partition_value.value).otherwise(columns[name])
+        reason = reason.when(partition_value.is_wrong, F.lit(NO_PARTITION))
     return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
 
 

@@ -35,13 +35,13 @@ class SetAside:
         """
         if not unreadable:
             return
-        found = pa.Table.from_batches(unreadable)
+        answers = pa.Table.from_batches(unreadable)
         columns = {
-            "stream": found["query"],
-            "reason": found["reason"],
-            "identity": pc.list_element(found["key"], 0),
-            "text": found["value_text"],
-            "rows": found["rows_used"],
+            "stream": answers["query"],
+            "reason": answers["reason"],
+            "identity": pc.list_element(answers["key"], 0),
+            "text": answers["value_text"],
+            "rows": answers["rows_used"],
         }
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns), sink)

@@ -80,7 +80,10 @@ class Told:
         """What the stream is told, with the slices that the instants of the plan lie in."""
         plan, drops, opened = row.streams[self.name], row.drops, row.open - self.delay
         if self.is_side:
-            plan, drops = plan.all_of_it, NOTHING_DROPPED if self.side_drops is None else self.side_drops.told(drops)
+            plan, drops = (
+                plan.all_of_it,
+                NOTHING_DROPPED if self.side_drops is None else self.side_drops.spared_rows(drops),
+            )
         values = plan_values(plan, opened, self.gating, drops)
         carried = opened if plan.carrier_from is None else max(opened, plan.carrier_from)
         return {

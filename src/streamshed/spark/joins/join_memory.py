@@ -63,13 +63,13 @@ class HeldWindows:
     Args:
         limit: What they may take, bytes; None: anything.
         partitions: How many partitions have rows.
-        told: By label.
-        through: The latest micro-batch that anything was told of.
+        label_memories: What each partition told last, by its label.
+        through: The latest micro-batch that any partition told of.
 
     Example:
-        >>> told = {n: LabelMemory(wanted_bytes=n * 100, rows=1, forgotten_rows=3, results=0.0, missed_results=0.0,
+        >>> memories = {n: LabelMemory(wanted_bytes=n * 100, rows=1, forgotten_rows=3, results=0.0, missed_results=0.0,
         ...     missing_times=((5, 9),)) for n in (1, 3)}
-        >>> held = HeldWindows(limit=1000, partitions=2, told=told, through=6)
+        >>> held = HeldWindows(limit=1000, partitions=2, label_memories=memories, through=6)
         >>> held.shares(None).by_label, held.delivered_share
         ({1: 400, 3: 600}, 0.25)
         >>> held.missing_times(7, None, opened=2), HeldWindows.restored(1000, 2, held.to_document()) == held
@@ -78,37 +78,42 @@ class HeldWindows:
 
     limit: int | None
     partitions: int
-    told: Mapping[int, LabelMemory]
+    label_memories: Mapping[int, LabelMemory]
     through: int = -1
 
     @classmethod
-    def of(cls, join: JoinSource, partitions: int, known: Mapping[str, Any] | None, *, is_limited: bool) -> HeldWindows:
+    def of(
+        cls, join: JoinSource, partitions: int, document: Mapping[str, Any] | None, *, is_limited: bool
+    ) -> HeldWindows:
         """Return what is known of a join at the start.
 
         Args:
             join: The join.
             partitions: Of state.
-            known: What `to_document` wrote before a restart.
+            document: What `to_document` wrote before a restart.
             is_limited: Whether its limit is heeded.
         """
         limit = join.shedding.memory_bytes if is_limited else None
         spread = partitions if isinstance(join.condition, EqualColumns) else fragments_of(join, partitions).partitions
-        return cls.restored(limit, spread, known)
+        return cls.restored(limit, spread, document)
 
     @classmethod
-    def restored(cls, limit: int | None, partitions: int, known: Mapping[str, Any] | None) -> HeldWindows:
+    def restored(cls, limit: int | None, partitions: int, document: Mapping[str, Any] | None) -> HeldWindows:
         """Read what `to_document` wrote."""
-        if known is None:
-            return cls(limit=limit, partitions=partitions, told={})
-        told = {
-            int(label): LabelMemory(**{**one, "missing_times": tuple(map(tuple, one["missing_times"]))})
-            for label, one in known["told"].items()
+        if document is None:
+            return cls(limit=limit, partitions=partitions, label_memories={})
+        label_memories = {
+            int(label): LabelMemory(**{**figures, "missing_times": tuple(map(tuple, figures["missing_times"]))})
+            for label, figures in document["told"].items()
         }
-        return cls(limit=limit, partitions=partitions, told=told, through=known["through"])
+        return cls(limit=limit, partitions=partitions, label_memories=label_memories, through=document["through"])
 
     def to_document(self) -> dict[str, Any]:
-        """Return what was told as what JSON can hold."""
-        return {"through": self.through, "told": {str(label): vars(one) for label, one in self.told.items()}}
+        """Return what partitions told, as JSON can hold it."""
+        return {
+            "through": self.through,
+            "told": {str(label): vars(memory) for label, memory in self.label_memories.items()},
+        }
 
     def taken(self, stream: str, reports: JoinReports, results_per_comparison: Floats) -> HeldWindows:
         """Return what is known after partitions have told more.
@@ -118,11 +123,14 @@ class HeldWindows:
             reports: Of any joins, and micro-batches that are not older than those before.
             results_per_comparison: Of each cell.
         """
-        own = sorted(key for key in reports if key.stream == stream)
-        if not own:
+        report_keys = sorted(key for key in reports if key.stream == stream)
+        if not report_keys:
             return self
-        told = {**self.told, **{key.label: LabelMemory.of(reports[key], results_per_comparison) for key in own}}
-        return replace(self, told=told, through=max(self.through, own[-1].micro_batch_id))
+        label_memories = {
+            **self.label_memories,
+            **{key.label: LabelMemory.of(reports[key], results_per_comparison) for key in report_keys},
+        }
+        return replace(self, label_memories=label_memories, through=max(self.through, report_keys[-1].micro_batch_id))
 
     def shares(self, last: JoinDirective | None) -> MemoryShares | None:
         """Return what partitions may keep; None: all.
@@ -133,24 +141,25 @@ class HeldWindows:
         if self.limit is None:
             return None
         before = None if last is None else last.memory
-        if len(self.told) < self.partitions and before is not None and before.by_label:
+        if len(self.label_memories) < self.partitions and before is not None and before.by_label:
             if before.limit == self.limit:
                 return before
             wanted = {label: max(1, size * self.limit // before.limit) for label, size in before.by_label.items()}
         else:
-            wanted = {label: one.wanted_bytes for label, one in self.told.items()}
+            wanted = {label: memory.wanted_bytes for label, memory in self.label_memories.items()}
         return shared(self.limit, wanted, partitions=self.partitions)
 
     @property
     def delivered_share(self) -> float:
         """The share of results that rows which are still held give."""
-        found, missed = (
-            sum(getattr(one, name) for one in self.told.values()) for name in ("results", "missed_results")
+        delivered, missed = (
+            sum(getattr(memory, name) for memory in self.label_memories.values())
+            for name in ("results", "missed_results")
         )
         if not missed:
-            found = sum(one.rows for one in self.told.values())
-            missed = sum(one.forgotten_rows for one in self.told.values())
-        return min(_PARTLY, found / (found + missed)) if missed else _PARTLY
+            delivered = sum(memory.rows for memory in self.label_memories.values())
+            missed = sum(memory.forgotten_rows for memory in self.label_memories.values())
+        return min(_PARTLY, delivered / (delivered + missed)) if missed else _PARTLY
 
     def missing_times(self, micro_batch_id: int, last: JoinDirective | None, *, opened: int) -> tuple[EventTimes, ...]:
         """Return the event times of results that may be missing because rows were released.
@@ -163,7 +172,7 @@ class HeldWindows:
             last: What partitions were told in the one before; None: to do all.
             opened: The watermark, microseconds.
         """
-        found = tuple(times for one in self.told.values() for times in one.missing_times)
+        intervals = tuple(times for memory in self.label_memories.values() for times in memory.missing_times)
         if last is not None and last.memory is not None and self.through < micro_batch_id - 1:
-            return (*found, (opened, UNSETTLED))
-        return found
+            return (*intervals, (opened, UNSETTLED))
+        return intervals

@@ -62,15 +62,15 @@ class JoinOperator(StatefulProcessor):
         left, right = self._work.tables(packed_by_side(come["side"].tolist(), come["rows"].tolist()))
         # Before there is a watermark, no row is late but what stands for one that was.
         watermark = plan.open - self._work.delay_microseconds if plan.open > 0 else NEVER_IN_TIME + 1
-        own = plan.streams[self._work.name]
-        found, expected = self._joined(left, right, own.join, watermark, int(key[0]))
-        told = list(self._work.pieces(found, is_summed=self._work.sums_all_of(own)))
+        stream_plan = plan.streams[self._work.name]
+        results, expected = self._joined(left, right, stream_plan.join, watermark, int(key[0]))
+        pieces = list(self._work.pieces(results, is_summed=self._work.sums_all_of(stream_plan)))
         # What is as old as the watermark is late to Spark, and not to us.
-        at = pd.Timestamp(max(plan.open + 1, _latest(found)), unit="us")
-        report = PartitionReport.of(found, expected, time.process_time() - begun, self._work.fragments)
+        at = pd.Timestamp(max(plan.open + 1, _latest(results)), unit="us")
+        report = PartitionReport.of(results, expected, time.process_time() - begun, self._work.fragments)
         self._reports.add({ReportKey(self._work.name, number, int(key[0])): report})
-        for one in told:
-            yield pd.DataFrame({JOINED_AT: [at], "kind": [one.kind], "rows": [one.blob]})
+        for piece in pieces:
+            yield pd.DataFrame({JOINED_AT: [at], "kind": [piece.kind], "rows": [piece.blob]})
 
     def _joined(
         self, left: pa.Table, right: pa.Table, directive: JoinDirective | None, watermark: int | None, label: int
@@ -93,8 +93,8 @@ class JoinOperator(StatefulProcessor):
         """Do nothing: all there is to close is Spark's."""
 
 
-def _latest(found: JoinResult) -> int:
-    return int(max(found.left_microseconds.max(initial=0), found.right_microseconds.max(initial=0)))
+def _latest(results: JoinResult) -> int:
+    return int(max(results.left_microseconds.max(initial=0), results.right_microseconds.max(initial=0)))
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class _HeldWindows:
     state: Any
 
     def get(self, key: tuple[int, int]) -> bytes | None:
-        found = self.state.getValue(key)
-        return None if found is None else bytes(found[0])
+        stored_row = self.state.getValue(key)
+        return None if stored_row is None else bytes(stored_row[0])
 
     def put(self, key: tuple[int, int], blob: bytes) -> None:
         self.state.updateValue(key, (blob,))

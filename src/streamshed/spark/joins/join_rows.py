@@ -73,9 +73,9 @@ def packing(
         fragments: How rows without keys are spread.
     """
 
-    def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows = pa.Table.from_batches([batch])
+    def packed(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for record_batch in record_batches:
+            rows = pa.Table.from_batches([record_batch])
             is_row = np.asarray(one_chunk(rows.column(TIME)).is_valid())
             if not is_row.all():
                 yield _packed(labels, side, [None] * len(labels))
@@ -86,9 +86,11 @@ def packing(
                 places = dealt(np.asarray(one_chunk(rows.column(IDENTITY))), fragments.of(side))
                 rows = rows.drop_columns([IDENTITY])
             for place in np.unique(places).tolist():
-                own = rows.filter(pa.array(places == place)).combine_chunks()
+                rows_of_place = rows.filter(pa.array(places == place)).combine_chunks()
                 of_place = [place] if isinstance(condition, Equality) else fragments.partitions_of(side, place)
-                yield _packed([labels[one] for one in of_place], side, [to_blob(own)] * len(of_place))
+                yield _packed(
+                    [labels[partition] for partition in of_place], side, [to_blob(rows_of_place)] * len(of_place)
+                )
 
     return packed
 

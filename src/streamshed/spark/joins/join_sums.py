@@ -42,26 +42,30 @@ def join_sums(work: StreamWork, sides: Mapping[Side, DataFrame]) -> tuple[JoinSu
         work: Of the joined stream.
         sides: The rows of its sides, their columns named as in results.
     """
-    told = _Told(sides)
+    side_columns = _SideColumns(sides)
     if not work.may_drop_windows:
         for instruction in work.program.instructions:
             if isinstance(instruction, (Define, Test)):
-                told.take(instruction)
+                side_columns.take(instruction)
     counted = presence_only((*work.slots, *work.count_slots))
-    classes = [found for one in work.classes if (found := _summed(one, work, told, counted)) is not None]
+    classes = [
+        summed_class
+        for sharing_class in work.classes
+        if (summed_class := _summed(sharing_class, work, side_columns, counted)) is not None
+    ]
     if not classes:
         return NO_SUMS, dict(sides)
     needs_rows = bool(work.row_queries) or len(classes) < len(work.classes)
-    added = {side: told.needed(side, classes) for side in Side}
+    added = {side: side_columns.needed(side, classes) for side in Side}
     rows = {
-        side: told.rows[side].select(*[F.col(quoted(name)) for name in (*sides[side].columns, *added[side])])
+        side: side_columns.rows[side].select(*[F.col(quoted(name)) for name in (*sides[side].columns, *added[side])])
         for side in Side
     }
     return JoinSums(classes=tuple(classes), columns=added, needs_rows=needs_rows, gating=work.gating), rows
 
 
-class _Told:
-    """What each side can say by itself."""
+class _SideColumns:
+    """The columns of each side, and the expressions that it can evaluate by itself."""
 
     def __init__(self, sides: Mapping[Side, DataFrame]) -> None:
         self.rows = dict(sides)
@@ -79,9 +83,11 @@ class _Told:
             self.later.add(name)
             for side in Side:
                 self._add(side, name, F.expr(sql))
-        elif (own := self.side_of(sql)) is not None:
+        elif (evaluating_side := self.side_of(sql)) is not None:
             value = F.expr(sql)
-            self._add(own, name, F.coalesce(value, F.lit(False)) if isinstance(instruction, Test) else value)
+            self._add(
+                evaluating_side, name, F.coalesce(value, F.lit(False)) if isinstance(instruction, Test) else value
+            )
 
     def side_of(self, sql: str) -> Side | None:
         """Return the side that can evaluate an expression by itself, without fail; None: neither."""
@@ -123,15 +129,15 @@ class _Told:
 
     def needed(self, side: Side, classes: Sequence[SummedClass]) -> tuple[str, ...]:
         """Return the columns that classes need of a side, beside those that it had."""
-        found: dict[str, None] = {}
-        for one in classes:
-            for selection in one.selections:
-                own = selection.left if side is Side.LEFT else selection.right
-                found |= dict.fromkeys((*own, *selection.later))
-            found |= dict.fromkeys(part.column for part in one.keys if part.side is side)
-            if one.value is not None and one.value.side is side:
-                found[one.value.column] = None
-        return tuple(sorted(name for name in found if name.lower() not in self._given[side]))
+        columns: dict[str, None] = {}
+        for summed_class in classes:
+            for selection in summed_class.selections:
+                conditions = selection.left if side is Side.LEFT else selection.right
+                columns |= dict.fromkeys((*conditions, *selection.later))
+            columns |= dict.fromkeys(part.column for part in summed_class.keys if part.side is side)
+            if summed_class.value is not None and summed_class.value.side is side:
+                columns[summed_class.value.column] = None
+        return tuple(sorted(name for name in columns if name.lower() not in self._given[side]))
 
     def _add(self, side: Side, name: str, column: Column) -> None:
         self.rows[side] = self.rows[side].withColumn(name, column)
@@ -144,68 +150,85 @@ def _types_of(rows: DataFrame) -> dict[str, str]:
     return {name: kind for name, kind in types.items() if name not in {EVENT_TIME, TIME}}
 
 
-def _summed(one: SharingClass, work: StreamWork, told: _Told, counted: AbstractSet[str]) -> SummedClass | None:
+def _summed(
+    sharing_class: SharingClass, work: StreamWork, side_columns: _SideColumns, counted: AbstractSet[str]
+) -> SummedClass | None:
     """How a class is summed up; None: it is not."""
     kinds = {(slot.query.definition_id, slot.slot): set[AggregateKind]() for slot in work.slots}
     for slot in work.slots:
         kinds[slot.query.definition_id, slot.slot].add(slot_call(slot).kind)
-    asked = set[AggregateKind]().union(*(kinds.get((m.definition_id, m.slot), set()) for m in one.members))
-    selections = [_selection(conditions, told) for conditions in one.selections]
-    sides = [told.side_of(sql) for sql in one.keys]
-    if not asked <= _SUMMED or None in selections or None in sides:
+    aggregate_kinds = set[AggregateKind]().union(
+        *(kinds.get((m.definition_id, m.slot), set()) for m in sharing_class.members)
+    )
+    selections = [_selection(conditions, side_columns) for conditions in sharing_class.selections]
+    sides = [side_columns.side_of(sql) for sql in sharing_class.keys]
+    if not aggregate_kinds <= _SUMMED or None in selections or None in sides:
         return None
     value = None
-    if one.value is not None and (value := _value(one.value, told, is_counted=one.value in counted)) is None:
+    if (
+        sharing_class.value is not None
+        and (value := _value(sharing_class.value, side_columns, is_counted=sharing_class.value in counted)) is None
+    ):
         return None
-    keys = [_key(sql, side, told, of=len(one.keys)) for sql, side in zip(one.keys, sides, strict=True) if side]
+    keys = [
+        _key(sql, side, side_columns, of=len(sharing_class.keys))
+        for sql, side in zip(sharing_class.keys, sides, strict=True)
+        if side
+    ]
     return SummedClass(
-        class_id=one.class_id,
-        edges=tuple((edge.period_microseconds, edge.phase_microseconds) for edge in one.grid.edges),
-        selections=tuple(found for found in selections if found is not None),
-        counting_mask=one.counting_mask,
-        value_mask=one.value_mask,
+        class_id=sharing_class.class_id,
+        edges=tuple((edge.period_microseconds, edge.phase_microseconds) for edge in sharing_class.grid.edges),
+        selections=tuple(selection for selection in selections if selection is not None),
+        counting_mask=sharing_class.counting_mask,
+        value_mask=sharing_class.value_mask,
         keys=tuple(keys),
         value=value,
-        extremes=bool(asked & _EXTREMES),
+        extremes=bool(aggregate_kinds & _EXTREMES),
     )
 
 
-def _selection(conditions: Sequence[str], told: _Told) -> Selection | None:
-    found: dict[Side | None, list[str]] = {Side.LEFT: [], Side.RIGHT: [], None: []}
+def _selection(conditions: Sequence[str], side_columns: _SideColumns) -> Selection | None:
+    columns_of_side: dict[Side | None, list[str]] = {Side.LEFT: [], Side.RIGHT: [], None: []}
     for name in conditions:
-        if name in told.always:
+        if name in side_columns.always:
             continue
-        known = told.condition(name)
-        if known is None:
+        column_and_side = side_columns.condition(name)
+        if column_and_side is None:
             return None
-        found[known[1]].append(known[0])
-    return Selection(left=tuple(found[Side.LEFT]), right=tuple(found[Side.RIGHT]), later=tuple(found[None]))
+        columns_of_side[column_and_side[1]].append(column_and_side[0])
+    return Selection(
+        left=tuple(columns_of_side[Side.LEFT]),
+        right=tuple(columns_of_side[Side.RIGHT]),
+        later=tuple(columns_of_side[None]),
+    )
 
 
-def _value(sql: str, told: _Told, *, is_counted: bool) -> SummedValue | None:
-    side = told.side_of(sql)
+def _value(sql: str, side_columns: _SideColumns, *, is_counted: bool) -> SummedValue | None:
+    side = side_columns.side_of(sql)
     if side is None:
         return None
     if is_counted:
         present = F.when(F.expr(sql).isNotNull(), F.lit(True))
-        return SummedValue(side=side, column=told.column(side, sql, present, "present"), form=ValueForm.PRESENCE)
-    kind = told.kind(side, sql)
+        return SummedValue(
+            side=side, column=side_columns.column(side, sql, present, "present"), form=ValueForm.PRESENCE
+        )
+    kind = side_columns.kind(side, sql)
     travels = value_kind(kind)
     form = None if travels is None else _FORMS.get(travels.carriage)
     if form is None:
         return None
-    return SummedValue(side=side, column=told.column(side, sql, *_zoneless(sql, kind)), form=form)
+    return SummedValue(side=side, column=side_columns.column(side, sql, *_zoneless(sql, kind)), form=form)
 
 
-def _key(sql: str, side: Side, told: _Told, *, of: int) -> KeyPart:
-    kind = told.kind(side, sql)
+def _key(sql: str, side: Side, side_columns: _SideColumns, *, of: int) -> KeyPart:
+    kind = side_columns.kind(side, sql)
     if of > 1:
         part = joined_text([(F.expr(sql), kind)])
-        return KeyPart(side=side, column=told.column(side, sql, part, "part"), is_number=False)
+        return KeyPart(side=side, column=side_columns.column(side, sql, part, "part"), is_number=False)
     if is_long_key(kind):
-        return KeyPart(side=side, column=told.column(side, sql, *_zoneless(sql, kind)), is_number=True)
+        return KeyPart(side=side, column=side_columns.column(side, sql, *_zoneless(sql, kind)), is_number=True)
     text = None if kind == T.StringType() else as_text(F.expr(sql), kind)
-    return KeyPart(side=side, column=told.column(side, sql, text, "text"), is_number=False)
+    return KeyPart(side=side, column=side_columns.column(side, sql, text, "text"), is_number=False)
 
 
 def _zoneless(sql: str, kind: T.DataType) -> tuple[Column | None, str]:

@@ -34,9 +34,9 @@ def unpacking(results: pa.Schema, *, sums: bool) -> Callable[[Iterable[pa.Record
         sums: Whether some may be summed up: then the columns are those of `with_sums`.
     """
 
-    def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for kind, blob in zip(batch.column("kind").to_pylist(), batch.column("rows"), strict=True):
+    def unpacked(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for record_batch in record_batches:
+            for kind, blob in zip(record_batch.column("kind").to_pylist(), record_batch.column("rows"), strict=True):
                 table = pa.ipc.open_stream(blob.as_buffer()).read_all()
                 yield from _rows(table, PieceKind(kind), results, sums=sums).to_batches()
 
@@ -50,11 +50,13 @@ def _rows(table: pa.Table, kind: PieceKind, results: pa.Schema, *, sums: bool) -
     if kind is not PieceKind.SUMS:
         is_summed = pa.array(np.full(count, kind is PieceKind.SUMMED_RESULTS))
         return pa.Table.from_arrays([*table.columns, is_summed, pa.nulls(count, _SUMS)], schema=schema)
-    own = table.combine_chunks()
-    told = pa.StructArray.from_arrays([own.column(one.name).combine_chunks() for one in _SUMS], fields=list(_SUMS))
-    time = own.column("instant").cast(results.field(0).type)
+    sum_rows = table.combine_chunks()
+    sums_column = pa.StructArray.from_arrays(
+        [sum_rows.column(field.name).combine_chunks() for field in _SUMS], fields=list(_SUMS)
+    )
+    time = sum_rows.column("instant").cast(results.field(0).type)
     rest = [
-        own.column("sampling_codes") if one.name == PAIR_CODES else pa.nulls(count, one.type)
-        for one in list(results)[1:]
+        sum_rows.column("sampling_codes") if field.name == PAIR_CODES else pa.nulls(count, field.type)
+        for field in list(results)[1:]
     ]
-    return pa.Table.from_arrays([time, *rest, pa.nulls(count, pa.bool_()), told], schema=schema)
+    return pa.Table.from_arrays([time, *rest, pa.nulls(count, pa.bool_()), sums_column], schema=schema)

@@ -45,8 +45,8 @@ class JoinWeight:
 
     def texts(self, side: Side) -> Mapping[str, str]:
         """Return, by the name of a column that a side's rows have for it, the SQL that it is."""
-        own = (part for part in one_row_parts(self.parts) if part.side is _SIDES[side])
-        return {_column(part): part.expression.text for part in own}
+        parts_of_side = (part for part in one_row_parts(self.parts) if part.side is _SIDES[side])
+        return {_column(part): part.expression.text for part in parts_of_side}
 
     @property
     def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -71,7 +71,7 @@ class JoinSums:
     @property
     def class_ids(self) -> frozenset[int]:
         """The classes by their number in state."""
-        return frozenset(one.class_id for one in self.classes)
+        return frozenset(summed_class.class_id for summed_class in self.classes)
 
 
 NO_SUMS = JoinSums()
@@ -129,69 +129,72 @@ class JoinWork:
         gating = self.sums.gating
         return gates(gating, plan.codes(gating), plan.sized_intakes(gating)).codes is None
 
-    def pieces(self, found: JoinResult, *, is_summed: bool) -> Iterator[Piece]:
+    def pieces(self, results: JoinResult, *, is_summed: bool) -> Iterator[Piece]:
         """Return what goes on, in pieces that Spark can hand on.
 
         Args:
-            found: The results.
-            is_summed: Whether those are summed up that can be; they go on as rows as well where anybody needs these.
+            results: Of the join.
+            is_summed: Whether results are summed up where they can be. Where anybody needs the rows of these, they go$
+                on as well.
         """
         if not (is_summed and self.sums.classes):
-            yield from self._results(found, None, PieceKind.RESULTS)
+            yield from self._results(results, None, PieceKind.RESULTS)
             return
-        known = self._known(found)
-        drawn = None if self.sampled is None or found.strata is None else (self.sampled, found.strata)
-        paired = Paired({Side.LEFT: found.left, Side.RIGHT: found.right}, _places(found, known), TIME, drawn)
+        is_summable = self._summable(results)
+        drawn = None if self.sampled is None or results.strata is None else (self.sampled, results.strata)
+        paired = Paired(
+            {Side.LEFT: results.left, Side.RIGHT: results.right}, _places(results, is_summable), TIME, drawn
+        )
         sums = summed_pairs(paired, self.sums.classes, SEPARATOR)
-        yield from (Piece(PieceKind.SUMS, to_blob(one)) for one in slices_of(sums))
+        yield from (Piece(PieceKind.SUMS, to_blob(sum_rows)) for sum_rows in slices_of(sums))
         if self.sums.needs_rows:
-            yield from self._results(found, known, PieceKind.SUMMED_RESULTS)
-        if known is not None:
-            yield from self._results(found, ~known, PieceKind.RESULTS)
+            yield from self._results(results, is_summable, PieceKind.SUMMED_RESULTS)
+        if is_summable is not None:
+            yield from self._results(results, ~is_summable, PieceKind.RESULTS)
 
     def all_at_once(self) -> Callable[[pa.Table], pa.Table]:
         """Return what joins all rows of a label, in batch mode."""
 
         def joined(packed: pa.Table) -> pa.Table:
             by_side = packed_by_side(packed.column("side").to_pylist(), packed.column("rows").to_pylist())
-            found = JoinPartition(self.specification, MemoryStore()).join(*self.tables(by_side), EVERYTHING)
-            told = list(self.pieces(found, is_summed=True))
-            kinds = pa.array([int(one.kind) for one in told], pa.int32())
-            return pa.table({"kind": kinds, "rows": pa.array([one.blob for one in told], pa.binary())})
+            results = JoinPartition(self.specification, MemoryStore()).join(*self.tables(by_side), EVERYTHING)
+            pieces = list(self.pieces(results, is_summed=True))
+            kinds = pa.array([int(piece.kind) for piece in pieces], pa.int32())
+            return pa.table({"kind": kinds, "rows": pa.array([piece.blob for piece in pieces], pa.binary())})
 
         return joined
 
-    def _results(self, found: JoinResult, which: Booleans | None, kind: PieceKind) -> Iterator[Piece]:
+    def _results(self, results: JoinResult, which: Booleans | None, kind: PieceKind) -> Iterator[Piece]:
         """Results as rows: the later of the two times, and what is asked for of both rows."""
-        places = _places(found, which)
-        later = np.maximum(found.left_microseconds, found.right_microseconds)
+        places = _places(results, which)
+        later = np.maximum(results.left_microseconds, results.right_microseconds)
         times = pa.array(later if which is None else later[which]).cast(self.schema.field(0).type)
         columns = [
             rows.column(name).take(pa.array(places[side]))
-            for side, rows in ((Side.LEFT, found.left), (Side.RIGHT, found.right))
+            for side, rows in ((Side.LEFT, results.left), (Side.RIGHT, results.right))
             for name in rows.column_names
             if name in self.schema.names
         ]
         if self.sampled is not None:
-            columns.append(_pair_codes(found, places[self.sampled]))
+            columns.append(_pair_codes(results, places[self.sampled]))
         table = pa.Table.from_arrays([times, *columns], schema=self.schema)
         yield from (Piece(kind, to_blob(one)) for one in slices_of(table))
 
-    def _known(self, found: JoinResult) -> Booleans | None:
-        """Which results have all that sums need; None: all. Rows that an earlier network stored may not say it."""
-        known: Booleans | None = None
+    def _summable(self, results: JoinResult) -> Booleans | None:
+        """Which results have all that sums need; None: all. Rows that an earlier network stored may lack it."""
+        is_summable: Booleans | None = None
         for side, rows, places in (
-            (Side.LEFT, found.left, found.left_places),
-            (Side.RIGHT, found.right, found.right_places),
+            (Side.LEFT, results.left, results.left_places),
+            (Side.RIGHT, results.right, results.right_places),
         ):
             mark = self._marks[side]
             if mark is None:
                 continue
             says = one_chunk(rows.column(mark)).is_valid()
             if says.true_count < len(says):
-                own = np.asarray(says)[places]
-                known = own if known is None else known & own
-        return known
+                has_mark = np.asarray(says)[places]
+                is_summable = has_mark if is_summable is None else is_summable & has_mark
+        return is_summable
 
     @cached_property
     def _marks(self) -> Mapping[Side, str | None]:
@@ -209,19 +212,19 @@ class JoinWork:
         return pa.Table.from_arrays([*rows.columns, marked], schema=self._stored(side))
 
 
-def _pair_codes(found: JoinResult, places: Ints) -> pa.Array:
-    if found.strata is None:
+def _pair_codes(results: JoinResult, places: Ints) -> pa.Array:
+    if results.strata is None:
         return pa.nulls(len(places), pa.string())
-    return strata_texts(found.strata).take(pa.array(places))
+    return strata_texts(results.strata).take(pa.array(places))
 
 
 def _mark(columns: tuple[str, ...]) -> str | None:
     return f"__says_{blake2b(repr(columns).encode(), digest_size=8).hexdigest()}" if columns else None
 
 
-def _places(found: JoinResult, which: Booleans | None) -> dict[Side, Ints]:
-    places = {Side.LEFT: found.left_places, Side.RIGHT: found.right_places}
-    return places if which is None else {side: own[which] for side, own in places.items()}
+def _places(results: JoinResult, which: Booleans | None) -> dict[Side, Ints]:
+    places = {Side.LEFT: results.left_places, Side.RIGHT: results.right_places}
+    return places if which is None else {side: side_places[which] for side, side_places in places.items()}
 
 
 def packed_by_side(sides: list[int], blobs: list[bytes | None]) -> dict[Side, list[bytes | None]]:

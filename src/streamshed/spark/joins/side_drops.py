@@ -17,25 +17,27 @@ from streamshed.sharing.network_work import StreamWork
 
 @dataclass(frozen=True)
 class SideDrops:
-    """Whose windows the rows of a side are for.
+    """The queries whose windows the rows of a side are for.
 
     Attributes:
-        side: Which.
-        asked: `Query.definition_id` of the queries over the join.
+        side: Left or right.
+        definition_ids: `Query.definition_id` of the queries over the join.
         stands_for: That of the query that stands for the join where rows of the side are admitted.
     """
 
     side: Side
-    asked: tuple[int, ...]
+    definition_ids: tuple[int, ...]
     stands_for: int
 
-    def told(self, drops: WindowDrops) -> WindowDrops:
-        """Return what is decided on windows over the join as what is spared of the side: what none of them needs.
+    def spared_rows(self, drops: WindowDrops) -> WindowDrops:
+        """Return which rows of the side no query over the join needs, given the decisions on their windows.
 
         A query on which nothing is decided needs all.
         """
-        known = [drops.queries.get(part_name(definition, None)) for definition in self.asked]
-        of_each: list[list[NeededRows]] = [[] if one is None else one.unneeded_of_side(self.side) for one in known]
+        decisions = [drops.queries.get(part_name(definition, None)) for definition in self.definition_ids]
+        of_each: list[list[NeededRows]] = [
+            [] if decision is None else decision.unneeded_of_side(self.side) for decision in decisions
+        ]
         spared = tuple((rows.start, rows.end) for rows in in_all(of_each))
         return replace(NOTHING_DROPPED, elsewhere={self.stands_for: spared} if spared else {})
 

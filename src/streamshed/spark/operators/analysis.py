@@ -27,14 +27,14 @@ def first_refused(candidates: Sequence[_T], run: Callable[[Sequence[_T]], object
         run: Has Spark analyze some of the first.
     """
     fine, refused = 0, len(candidates)
-    found = _refusal(candidates, run)
+    refusal = _refusal(candidates, run)
     while refused - fine > 1:
         middle = (fine + refused) // 2
         error = _refusal(candidates[:middle], run)
-        fine, refused, found = (middle, refused, found) if error is None else (fine, middle, error)
-    if found is None:
+        fine, refused, refusal = (middle, refused, refusal) if error is None else (fine, middle, error)
+    if refusal is None:
         raise ValueError("Spark refuses none of them")
-    return candidates[refused - 1], found
+    return candidates[refused - 1], refusal
 
 
 def _refusal(candidates: Sequence[_T], run: Callable[[Sequence[_T]], object]) -> AnalysisException | None:

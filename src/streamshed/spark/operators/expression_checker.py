@@ -36,10 +36,10 @@ def started_parser() -> Iterator[ExpressionChecker]:
     try:
         yield _checker(gateway.jvm)
     finally:
-        process = gateway.proc
+        java_process = gateway.proc
         gateway.shutdown()
-        process.stdin.close()  # the Java process ends with its input
-        process.wait()
+        java_process.stdin.close()  # the Java process ends with its input
+        java_process.wait()
 
 
 def parser_of(spark: SparkSession) -> ExpressionChecker:

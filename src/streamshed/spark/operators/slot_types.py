@@ -57,11 +57,11 @@ def slot_types(line: StraightLine, program: StreamProgram, slots: Sequence[Aggre
         InvalidExpressionError: An expression that Spark can parse, but makes no sense of.
     """
     texts = sorted({sql for slot in slots for sql in (*slot.keys, slot.value) if sql is not None})
-    asked = [*(F.expr(sql).alias(f"c{index}") for index, sql in enumerate(texts)), *line.inlined.values()]
-    if not asked:
+    columns = [*(F.expr(sql).alias(f"c{index}") for index, sql in enumerate(texts)), *line.inlined.values()]
+    if not columns:
         return {}
     try:
-        schema = line.rows.select(*asked).schema
+        schema = line.rows.select(*columns).schema
     except AnalysisException as error:
         raise _refused_expression(line, program, slots, texts) from error
     types = {sql: field.dataType for sql, field in zip(texts, schema.fields[: len(texts)], strict=True)}
@@ -119,24 +119,24 @@ def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[
     problems += collation_problems({(f'query "{slot.query.name}" groups by', key): types[key] for key in slot.keys})
     if slot.value is None or kind is AggregateKind.COUNT:
         return problems
-    found = types[slot.value]
+    value_type = types[slot.value]
     if kind in _COMPARED:
-        problems += collation_problems({(f'query "{slot.query.name}": {kind} of', slot.value): found})
+        problems += collation_problems({(f'query "{slot.query.name}": {kind} of', slot.value): value_type})
     if kind is AggregateKind.COUNT_DISTINCT:
-        return [*problems, *_distinct_problems(slot, found)]
+        return [*problems, *_distinct_problems(slot, value_type)]
     if slot_call(slot).user is not None:
-        return [*problems, *_user_problems(slot, found)]
-    travels = value_kind(found)
-    if not is_carried_exactly(found):
+        return [*problems, *_user_problems(slot, value_type)]
+    travels = value_kind(value_type)
+    if not is_carried_exactly(value_type):
         problems.append(
-            f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
-            f" cast it to a decimal of at most {MOST_DIGITS} digits after the point"
+            f'query "{slot.query.name}": {kind} does not take {value_type.simpleString()} (aggregate'
+            f' "{slot.aggregate}"): cast it to a decimal of at most {MOST_DIGITS} digits after the point'
         )
     is_number = kind in _NUMERIC or slot.aggregate in _aggregate(slot).parts
     if travels is None or (is_number and kind is not AggregateKind.DISTINCT and not travels.is_summable):
         problems.append(
-            f'query "{slot.query.name}": {kind} does not take {found.simpleString()} (aggregate "{slot.aggregate}"):'
-            " cast it to a number first?"
+            f'query "{slot.query.name}": {kind} does not take {value_type.simpleString()} (aggregate'
+            f' "{slot.aggregate}"): cast it to a number first?'
         )
     return problems
 
@@ -168,9 +168,9 @@ def slot_output(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> Output:
     )
 
 
-def _distinct_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
+def _distinct_problems(slot: AggregateSlot, value_type: T.DataType) -> list[str]:
     """Values that are told apart in Python, as what they are there."""
-    kinds = [field.dataType for field in found.fields] if isinstance(found, T.StructType) else []
+    kinds = [field.dataType for field in value_type.fields] if isinstance(value_type, T.StructType) else []
     return [
         f'query "{slot.query.name}": {slot_call(slot)} does not take {kind.simpleString()} (aggregate'
         f' "{slot.aggregate}"): cast it to a string first?'
@@ -179,15 +179,15 @@ def _distinct_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
     ]
 
 
-def _user_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
+def _user_problems(slot: AggregateSlot, value_type: T.DataType) -> list[str]:
     """What is wrong with an aggregate of the user's own: found out before anything runs."""
     user = slot_call(slot).user
     where = f'query "{slot.query.name}", aggregate "{slot.aggregate}"'
-    if user is None or not isinstance(found, T.StructType):
-        return [f"{where}: a {found.simpleString()} is not what its columns are in"]
+    if user is None or not isinstance(value_type, T.StructType):
+        return [f"{where}: a {value_type.simpleString()} is not what its columns are in"]
     problems = [
         f'{where}: "{name}" is a {field.dataType.simpleString()}, which incr cannot be given: name a part of it'
-        for name, field in zip(user.columns, found.fields, strict=True)
+        for name, field in zip(user.columns, value_type.fields, strict=True)
         if value_kind(field.dataType) is None
     ]
     made = user.function.resolve()()
@@ -196,7 +196,7 @@ def _user_problems(slot: AggregateSlot, found: T.DataType) -> list[str]:
     merge = getattr(made, MERGE, None)
     if merge is not None and not callable(merge):
         problems.append(f"{where}: {MERGE} of what {user.function.name} makes is no method: {merge!r}")
-    return problems if missing else [*problems, *_merging_problems(_user_shape(user, found), where)]
+    return problems if missing else [*problems, *_merging_problems(_user_shape(user, value_type), where)]
 
 
 def _merging_problems(shape: UserShape, where: str) -> list[str]:
@@ -210,8 +210,8 @@ def _merging_problems(shape: UserShape, where: str) -> list[str]:
     return []
 
 
-def _user_shape(user: UserFunction, found: T.DataType) -> UserShape:
-    fields = found.fields if isinstance(found, T.StructType) else []
+def _user_shape(user: UserFunction, value_type: T.DataType) -> UserShape:
+    fields = value_type.fields if isinstance(value_type, T.StructType) else []
     kinds = tuple(field.dataType.simpleString() for field in fields)
     return UserShape(user.function, kinds, user.returns)
 

@@ -101,10 +101,10 @@ def run_instructions(
         takers: Who takes rows at its end: one that none of them can take any more does not go to user functions.
     """
     line = StraightLine(rows, {}, gates or {}, costs, takers)
-    known: set[str] = set()
+    computed_columns: set[str] = set()
     for layer in layers(instructions, inlined):
         if takers and any(isinstance(instruction, Call) for instruction in layer.columns):
-            line = replace(line, rows=_still_wanted(line, known))
+            line = replace(line, rows=_still_wanted(line, computed_columns))
         matched = functools.reduce(functools.partial(_matched, line), layer.matches, line.rows)
         columns: dict[str, Column] = {}
         for instruction in layer.columns:
@@ -116,11 +116,11 @@ def run_instructions(
         if not fused and len(columns) > _FEW:
             columns[TIME] = unfused(F.col(TIME))
         line = replace(line, rows=matched.withColumns(columns) if columns else matched)
-        known |= {one.column for one in layer.columns} | {one.matched for one in layer.matches}
+        computed_columns |= {one.column for one in layer.columns} | {one.matched for one in layer.matches}
     return line
 
 
-def _still_wanted(line: StraightLine, known: AbstractSet[str]) -> DataFrame:
+def _still_wanted(line: StraightLine, computed_columns: AbstractSet[str]) -> DataFrame:
     """Let rows leave that nobody takes, whatever functions in Python would say of them.
 
     All rows that are left go to Python and back, which costs as much as a cheap function. A few stay in any case, to
@@ -129,7 +129,7 @@ def _still_wanted(line: StraightLine, known: AbstractSet[str]) -> DataFrame:
     """
     takes = [
         functools.reduce(
-            operator.and_, line.columns([name for name in taker.conditions if name in known]), taker.passes
+            operator.and_, line.columns([name for name in taker.conditions if name in computed_columns]), taker.passes
         )
         for taker in line.takers
     ]
@@ -167,7 +167,7 @@ def _guarded(instruction: Define | Test, reaches: Column | None) -> Column:
 def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
     """Join the relation's rows to the left; keys of the relation are unique, which its reader checks.
 
-    What no query asks for has a key that is null: it is not looked up, nor is the key computed.
+    A row that no query wants has a null key: it is not looked up, and its key is not computed.
     """
     theirs = relation_frame(match)
     _refuse_collations(match, rows, theirs)
@@ -178,13 +178,13 @@ def _matched(line: StraightLine, rows: DataFrame, match: Match) -> DataFrame:
         F.lit(True).alias(match.matched),
     )
     ours = [quoted(name) for name, _ in match.on]
-    alike = [_asked(line, match, F.col(our)) == F.col(key) for our, key in zip(ours, keys, strict=True)]
+    alike = [_reached_key(line, match, F.col(our)) == F.col(key) for our, key in zip(ours, keys, strict=True)]
     if _are_texts(rows, ours) and _are_texts(renamed, keys):
         # Spark looks a number up several times faster than a text, unless it sees that it could look up both.
         hashed = f"{match.matched}_hash"
         renamed = renamed.withColumn(hashed, F.xxhash64(*keys))
         same = [F.coalesce(F.col(our) == F.col(key), F.lit(False)) for our, key in zip(ours, keys, strict=True)]
-        alike = [_asked(line, match, F.xxhash64(*ours)) == F.col(hashed), *same]
+        alike = [_reached_key(line, match, F.xxhash64(*ours)) == F.col(hashed), *same]
         keys.append(hashed)
     joined = rows.join(F.broadcast(renamed), functools.reduce(operator.and_, alike), "left").drop(*keys)
     return joined.withColumn(match.matched, F.coalesce(F.col(match.matched), F.lit(False)))
@@ -196,13 +196,14 @@ def _refuse_collations(match: Match, rows: DataFrame, theirs: DataFrame) -> None
     fields = zip(names, ours, theirs.select(*map(quoted, names)).schema.fields, strict=True)
     use = f'a lookup in relation "{match.relation.name}" by'
     compared = {
-        (use, name): own.dataType if collation_of(own.dataType) else their.dataType for name, own, their in fields
+        (use, name): our_field.dataType if collation_of(our_field.dataType) else their_field.dataType
+        for name, our_field, their_field in fields
     }
     if problems := collation_problems(compared):
         raise InvalidNetworkError(*problems)
 
 
-def _asked(line: StraightLine, match: Match, key: Column) -> Column:
+def _reached_key(line: StraightLine, match: Match, key: Column) -> Column:
     reaches = line.reaches(match)
     return key if reaches is None else F.when(reaches, key)
 

@@ -14,7 +14,7 @@ from streamshed.spark.plan.plan_row import PlanRow
 TOKEN_HEADER = "X-Streamshed-Token"  # noqa: S105 - the name of the header, not what is in it
 
 _TIMEOUT_SECONDS = 60
-_KEPT = 4
+_MOST_PLANS = 4
 
 
 class PlanUnavailableError(StreamshedError):
@@ -23,7 +23,7 @@ class PlanUnavailableError(StreamshedError):
 
 @dataclass(frozen=True)
 class PlanClient:
-    """Asks for plans; what it is told once, a Python worker asks no more.
+    """Asks for plans. A Python worker remembers the latest of them, and asks for each once.
 
     Attributes:
         url: Where the driver answers.
@@ -39,11 +39,11 @@ class PlanClient:
         Raises:
             PlanUnavailableError: The driver cannot be reached, or has none.
         """
-        return _asked(self.url, self.token, micro_batch_id)
+        return _fetched_plan(self.url, self.token, micro_batch_id)
 
 
-@functools.lru_cache(maxsize=_KEPT)
-def _asked(url: str, token: str, micro_batch_id: int) -> PlanRow:
+@functools.lru_cache(maxsize=_MOST_PLANS)
+def _fetched_plan(url: str, token: str, micro_batch_id: int) -> PlanRow:
     request = urllib.request.Request(f"{url}?micro_batch_id={micro_batch_id}", headers={TOKEN_HEADER: token})  # noqa: S310 - the driver's own address
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:

@@ -37,6 +37,6 @@ def with_plan(rows: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
         plan: The plan.
         names: What of it to tell.
     """
-    told = plan.row.select(F.struct("*")).scalar()
-    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, told))
+    plan_row = plan.row.select(F.struct("*")).scalar()
+    whole = rows.withColumn(PLAN, F.when(F.spark_partition_id() >= 0, plan_row))
     return whole.withColumns({name: F.col(PLAN).getField(f"{plan.prefix}{name}") for name in names}).drop(PLAN)

@@ -78,9 +78,11 @@ class StreamPlan:
         Args:
             gating: Of the stream.
         """
-        known = self._effective
+        sized_codes = self._effective
         return frozenset(
-            intake for intake, shares in enumerate(gating.shares) if all(share_name(*one) in known for one in shares)
+            intake
+            for intake, shares in enumerate(gating.shares)
+            if all(share_name(*share) in sized_codes for share in shares)
         )
 
     def codes(self, gating: Gating) -> tuple[int, ...]:

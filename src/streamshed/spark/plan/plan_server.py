@@ -74,17 +74,17 @@ def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[Base
                 return
             address = urlsplit(self.path)
             plan = plans.get(address.path.lstrip("/"))
-            asked = parse_qs(address.query).get("micro_batch_id", [""])[0]
-            if plan is None or not asked.isdigit():
+            micro_batch_text = parse_qs(address.query).get("micro_batch_id", [""])[0]
+            if plan is None or not micro_batch_text.isdigit():
                 self._answer(404, '{"error": "no such plan"}')
                 return
             try:
-                self._answer(200, plan(int(asked)))
+                self._answer(200, plan(int(micro_batch_text)))
             except StreamshedError as error:
-                _log.error("no plan for micro-batch %s: %s", asked, error)
+                _log.error("no plan for micro-batch %s: %s", micro_batch_text, error)
                 self._answer(409, json.dumps({"error": str(error)}))
             except Exception:  # noqa: BLE001 - whatever it is, the micro-batch is told that it has no plan
-                _log.exception("no plan for micro-batch %s", asked)
+                _log.exception("no plan for micro-batch %s", micro_batch_text)
                 self._answer(500, '{"error": "planning failed, see the log of the driver"}')
 
         def _answer(self, status: int, text: str) -> None:

@@ -35,22 +35,22 @@ def share_codes(
         if _is_counting(intake):
             counted.append(intake)
             continue
-        known = {query: sized[query].code for query in intake.queries} if _is_sized(intake, sized) else query_codes
-        code = min(known[query] for query in intake.queries)
+        rate_codes = {query: sized[query].code for query in intake.queries} if _is_sized(intake, sized) else query_codes
+        code = min(rate_codes[query] for query in intake.queries)
         codes |= {share_name(*share): code for share in intake.shares}
     return codes | _counting_codes(counted, codes, {} if counting is None else counting)
 
 
 def _counting_codes(intakes: Sequence[Intake], codes: Mapping[str, int], counting: Mapping[str, int]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counting_codes: dict[str, int] = {}
     for intake in intakes:
         rates = [counting[query] for query in intake.queries if query in counting]
         if rates:
             query, slot = intake.shares[0]
             is_counted = role_of(slot) is Role.COUNTED
             code = min(rates) if is_counted else codes[share_name(query, value_slot(slot))]
-            found |= {share_name(*share): code for share in intake.shares}
-    return found
+            counting_codes |= {share_name(*share): code for share in intake.shares}
+    return counting_codes
 
 
 def _is_counting(intake: Intake) -> bool:

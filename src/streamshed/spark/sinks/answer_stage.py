@@ -78,9 +78,9 @@ def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = Map
         nested: Its queries over answers of others, and those between.
     """
 
-    def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in whole_groups(batches, answering.derived.definitions):
-            yield from answering.answers(WindowPartials(batch))
+    def answered(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for record_batch in whole_groups(record_batches, answering.derived.definitions):
+            yield from answering.answers(WindowPartials(record_batch))
 
     return _flat(partials, nested, answering.derived).mapInArrow(answered, ANSWER_DDL)
 
@@ -111,27 +111,27 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         has_cohorts: Whether any query may drop windows by group, or did so before.
     """
 
-    def answered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def answered(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
         shed, partly_joined = ((), ()) if plan is None else (plan.shed, plan.partly_joined)
         usual = {} if plan is None else plan.effective_shares
         dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
-        told: list[Summary] = []
+        tallies: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []
-        for batch in whole_groups(batches, answering.derived.definitions):
-            partials_of_windows = WindowPartials(batch)
-            telling = _answered(partials_of_windows, dropped, answering.definitions_by_count)
-            sums.append(window_sums(telling, answering.carried.told(telling)))
+        for record_batch in whole_groups(record_batches, answering.derived.definitions):
+            partials_of_windows = WindowPartials(record_batch)
+            partials_in_time = _answered(partials_of_windows, dropped, answering.definitions_by_count)
+            sums.append(window_sums(partials_in_time, answering.carried.told(partials_in_time)))
             for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual):
-                told.append(summarized(answers))
+                tallies.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)
                 else:
                     yield answers
         SetAside(set_aside, query_id(), number).put(partition, unreadable)
-        summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(told), summed(sums))})
+        summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(tallies), summed(sums))})
 
     flat = _flat(partials, nested, answering.derived)
     if has_cohorts:
@@ -155,7 +155,7 @@ def listener_of(
     """
     askers = {feed.definition_id: feed.askers for feed in feeds}
 
-    def told(partials: WindowPartials) -> None:
+    def tell_sums(partials: WindowPartials) -> None:
         number = micro_batch_id()
         plan = None if client is None else client.plan(number)
         dropping = frozenset() if plan is None else dropped_windows(plan.drops).keys()
@@ -164,28 +164,28 @@ def listener_of(
         sums = window_sums(partials.take(np.flatnonzero(is_whole)))
         summaries.add({(number, level, partition_id()): TaskSummary({}, sums)})
 
-    return told
+    return tell_sums
 
 
 def dropped_windows(drops: WindowDrops) -> dict[int, list[DroppedWindows]]:
     """Return which windows a plan drops, by `Query.definition_id`."""
-    found: dict[int, list[DroppedWindows]] = {}
-    for name, known in drops.queries.items():
-        if known.dropped:
+    dropped: dict[int, list[DroppedWindows]] = {}
+    for name, decision in drops.queries.items():
+        if decision.dropped:
             definition, cohort = part_of(name)
             windows = DroppedWindows(
-                known.coin.window, known.dropped, known.shut, known.for_state, cohort, known.elsewhere
+                decision.coin.window, decision.dropped, decision.shut, decision.for_state, cohort, decision.elsewhere
             )
-            found.setdefault(definition, []).append(windows)
-    return found
+            dropped.setdefault(definition, []).append(windows)
+    return dropped
 
 
 def _answered(partials: WindowPartials, dropped: Dropped, by_count: Sequence[int]) -> WindowPartials:
     """What tells of windows in time: of a dropped one, not all rows are there."""
-    told_nothing = is_dropped(partials, dropped) | is_carried(partials)
+    is_left_out = is_dropped(partials, dropped) | is_carried(partials)
     if by_count:
-        told_nothing |= np.isin(partials.longs("definition_id"), by_count)
-    return partials.take(np.flatnonzero(~told_nothing)) if told_nothing.any() else partials
+        is_left_out |= np.isin(partials.longs("definition_id"), by_count)
+    return partials.take(np.flatnonzero(~is_left_out)) if is_left_out.any() else partials
 
 
 def _flat(partials: DataFrame, nested: Nested, derived: DerivedAnswers) -> DataFrame:

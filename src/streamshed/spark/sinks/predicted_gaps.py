@@ -41,10 +41,12 @@ def predictions(
     check_prediction_method(method)
     window = query.window
     start = F.col("window_from") * MICROSECONDS_PER_NUMBER if window.is_numbered else F.unix_micros("window_start")
-    own = answers.where(F.col("query") == query_name).withColumn("start", start)
-    all_gaps = own.where(F.col("kind") == GAP).agg(F.collect_set(F.struct("start", "value_text")).alias("gaps"))
-    known = own.where((F.col("kind") == ANSWER) & F.col("value").isNotNull())
-    each = known.select("aggregate", "key", "start", "value").crossJoin(F.broadcast(all_gaps))
+    rows_of_query = answers.where(F.col("query") == query_name).withColumn("start", start)
+    all_gaps = rows_of_query.where(F.col("kind") == GAP).agg(
+        F.collect_set(F.struct("start", "value_text")).alias("gaps")
+    )
+    answered_rows = rows_of_query.where((F.col("kind") == ANSWER) & F.col("value").isNotNull())
+    each = answered_rows.select("aggregate", "key", "start", "value").crossJoin(F.broadcast(all_gaps))
 
     def of_group(group: pa.Table) -> pa.Table:
         dropped = group.column("gaps")[0].as_py()

@@ -68,25 +68,25 @@ class PredictionSink:
         self.answers.write(answers, query_id, micro_batch_id)
         source = Storage.reached(f"{self.answers.path}/query_id={query_id}")
         # Read back, rather than computed or kept a second time.
-        found = self._followed(source, query_id, micro_batch_id).add(self._rows(source, [micro_batch_id]))
+        predictions = self._followed(source, query_id, micro_batch_id).add(self._rows(source, [micro_batch_id]))
         target = Storage.reached(f"{self.predictions}/query_id={query_id}/micro_batch_id={micro_batch_id}")
-        if len(found):
-            target.write_bytes(_FILE, file_content(found, method=self.method))
+        if len(predictions):
+            target.write_bytes(_FILE, file_content(predictions, method=self.method))
         elif _FILE in target.names():
             target.delete(_FILE)
-        return Counter(found.column("query").to_pylist())
+        return Counter(predictions.column("query").to_pylist())
 
     def _followed(self, source: Storage, query_id: str, micro_batch_id: int) -> RunningPredictions:
         """What is known up to a micro-batch; after a restart, from what was written before it."""
         with self._lock:
-            known = self._following.pop(query_id, None)
-        if known is None or known.micro_batch_id != micro_batch_id - 1:
-            known = _Following(RunningPredictions(self.queries, method=self.method), micro_batch_id - 1)
+            following = self._following.pop(query_id, None)
+        if following is None or following.micro_batch_id != micro_batch_id - 1:
+            following = _Following(RunningPredictions(self.queries, method=self.method), micro_batch_id - 1)
             earlier = latest_micro_batches(source, micro_batch_id, _REMEMBERED_MICRO_BATCHES)
-            known.predictions.add(self._rows(source, earlier))
+            following.predictions.add(self._rows(source, earlier))
         with self._lock:
-            self._following[query_id] = _Following(known.predictions, micro_batch_id)
-        return known.predictions
+            self._following[query_id] = _Following(following.predictions, micro_batch_id)
+        return following.predictions
 
     def _rows(self, source: Storage, micro_batch_ids: list[int]) -> pa.Table:
         return rows_of_micro_batches(source, micro_batch_ids, [query.name for query in self.queries])

@@ -68,12 +68,12 @@ def check_folder(location: str, answers: str) -> None:
     Storage.at(location)
 
 
-def write_file(location: str, found: pa.Table, *, method: str) -> None:
+def write_file(location: str, predictions: pa.Table, *, method: str) -> None:
     """Write predictions as a whole, in the place of earlier ones.
 
     Args:
         location: Path or URI of the file.
-        found: Rows of the answer schema, of kind "prediction".
+        predictions: Rows of the answer schema, of kind "prediction".
         method: How they were made.
 
     Raises:
@@ -81,15 +81,15 @@ def write_file(location: str, found: pa.Table, *, method: str) -> None:
     """
     folder, name = _folder_and_name(location)
     try:
-        Storage.reached(folder).write_bytes(name, file_content(found, method=method))
+        Storage.reached(folder).write_bytes(name, file_content(predictions, method=method))
     except (OSError, pa.ArrowException) as error:
         raise SinkUnavailableError(f"predictions {location}: cannot be written: {error}") from error
 
 
-def file_content(found: pa.Table, *, method: str) -> bytes:
+def file_content(predictions: pa.Table, *, method: str) -> bytes:
     """Return predictions as a file of Parquet that says of itself that it holds predictions."""
     sink = pa.BufferOutputStream()
-    parquet.write_table(found.replace_schema_metadata({_MARK: method.encode()}), sink)
+    parquet.write_table(predictions.replace_schema_metadata({_MARK: method.encode()}), sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 

@@ -63,15 +63,15 @@ class SinkAnswers:
         Raises:
             SourceUnavailableError: They cannot be read.
         """
-        found: Counter[tuple[str, str]] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
         try:
-            for batch in self.files.to_batches(columns=["query", "kind"]):
-                counted = pa.table(batch).group_by(["query", "kind"]).aggregate([([], "count_all")])
+            for record_batch in self.files.to_batches(columns=["query", "kind"]):
+                counted = pa.table(record_batch).group_by(["query", "kind"]).aggregate([([], "count_all")])
                 for row in counted.to_pylist():
-                    found[row["query"], row["kind"]] += row["count_all"]
+                    counts[row["query"], row["kind"]] += row["count_all"]
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(self.location, error) from error
-        return found
+        return counts
 
     def rows_of(self, query: str) -> pa.Table:
         """Read the answers and gaps of a query.
@@ -116,13 +116,13 @@ def rows_of_micro_batches(folder: Storage, micro_batch_ids: Iterable[int], queri
     """
     # The folder is not listed: in a long run it holds very many.
     each = [folder.below(f"{_MICRO_BATCH}{number}") for number in micro_batch_ids]
-    there = folder.file_system.get_file_info([one.root for one in each])
-    found = []
-    for one, info in zip(each, there, strict=True):
-        if info.type is fs.FileType.Directory and (files := _files_in(one)).files:
-            found.append(files.to_table(columns=list(COLUMNS_READ), filter=_wanted(queries)))
+    there = folder.file_system.get_file_info([micro_batch_folder.root for micro_batch_folder in each])
+    tables = []
+    for micro_batch_folder, info in zip(each, there, strict=True):
+        if info.type is fs.FileType.Directory and (files := _files_in(micro_batch_folder)).files:
+            tables.append(files.to_table(columns=list(COLUMNS_READ), filter=_wanted(queries)))
     schema = pa.schema([field for field in arrow_schema() if field.name in COLUMNS_READ])
-    return pa.concat_tables([schema.empty_table(), *(one.select(schema.names).cast(schema) for one in found)])
+    return pa.concat_tables([schema.empty_table(), *(table.select(schema.names).cast(schema) for table in tables)])
 
 
 def latest_micro_batches(folder: Storage, before: int, most: int) -> list[int]:

@@ -132,7 +132,7 @@ class MemorySink:
     reads_once: ClassVar[bool] = True
 
     name: str
-    _kept: dict[tuple[str, int], pa.Table] = field(default_factory=dict)
+    _tables: dict[tuple[str, int], pa.Table] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def check(self) -> None:
@@ -140,14 +140,14 @@ class MemorySink:
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Keep the answers and refresh the view."""
-        found = answers.toArrow()
-        numbers = pa.array([micro_batch_id] * len(found), pa.int64())
+        table = answers.toArrow()
+        numbers = pa.array([micro_batch_id] * len(table), pa.int64())
         with self._lock:
-            self._kept[query_id, micro_batch_id] = found.append_column("micro_batch_id", numbers)
-            while len(self._kept) > _MEMORY_MICRO_BATCHES:
-                del self._kept[next(iter(self._kept))]
+            self._tables[query_id, micro_batch_id] = table.append_column("micro_batch_id", numbers)
+            while len(self._tables) > _MEMORY_MICRO_BATCHES:
+                del self._tables[next(iter(self._tables))]
             # Of a table in chunks, Spark reads nothing past an empty one.
-            everything = pa.concat_tables(self._kept.values()).combine_chunks()
+            everything = pa.concat_tables(self._tables.values()).combine_chunks()
             view = answers.sparkSession.createDataFrame(everything)
             view.createOrReplaceGlobalTempView(self.name)
 

@@ -59,7 +59,7 @@ def _merged(rows: DataFrame, series: Sequence[CountSeries], schema: T.StructType
     valued = rows.withColumn("value", value)
     of_value = partials_of_a_value("value", schema)
     names = [name for name in schema.names if name not in WINDOW_KEY]
-    told_rows = valued.select(
+    value_rows = valued.select(
         F.timestamp_micros(start + F.col("size") * MICROSECONDS_PER_NUMBER).alias("closes"),
         start.alias("window_start"),
         F.lit(ANSWER).alias("kind"),
@@ -71,13 +71,13 @@ def _merged(rows: DataFrame, series: Sequence[CountSeries], schema: T.StructType
     aggregates = dict(zip(names, merged_partials([schema[name] for name in names]), strict=True))
     if "sketch" in aggregates:
         aggregates["sketch"] = F.kll_sketch_agg_double("value_number", VALUES_KEPT).alias("sketch")
-    return told_rows.groupBy(*WINDOW_KEY).agg(*aggregates.values()).withColumns(told()).select(*schema.names)
+    return value_rows.groupBy(*WINDOW_KEY).agg(*aggregates.values()).withColumns(told()).select(*schema.names)
 
 
 def _of_query(series: Sequence[CountSeries], what: Callable[[CountSeries], Column]) -> Column:
     """A column by the value of the query that a row is of."""
-    found = F.lit(None)
-    for one in series:
-        is_own = (F.col("definition_id") == one.definition_id) & (F.col("slot") == one.slot)
-        found = F.when(is_own, what(one)).otherwise(found)
-    return found
+    column = F.lit(None)
+    for query_series in series:
+        is_of_query = (F.col("definition_id") == query_series.definition_id) & (F.col("slot") == query_series.slot)
+        column = F.when(is_of_query, what(query_series)).otherwise(column)
+    return column

@@ -85,8 +85,8 @@ def compile_stream(
             that do not go together.
     """
     work = stream_work(stream, queries)
-    told = _admission(admission, work)
-    admitted = sampled_rows(source, stream, told)
+    stream_admission = _admission(admission, work)
+    admitted = sampled_rows(source, stream, stream_admission)
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
     try:
@@ -95,7 +95,7 @@ def compile_stream(
             work.program.instructions,
             inlined,
             fused=fused,
-            gates=_gates(work, told.plan),
+            gates=_gates(work, stream_admission.plan),
             costs=costs,
             takers=_takers(work),
         )
@@ -111,7 +111,7 @@ def compile_stream(
     )
     count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
     values = ValueTypes(types, presence_only(slots))
-    return CompiledStream(work, line, values, outputs, told.plan, count_outputs, summed)
+    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, summed)
 
 
 def _admission(admission: Admission, work: StreamWork) -> Admission:
@@ -140,8 +140,10 @@ def _gates(work: StreamWork, plan: Plan | None) -> dict[str, Column]:
         return {}
     gated = zip(work.program.instructions, work.gating.instructions, strict=True)
     return {
-        one.matched if isinstance(one, Match) else one.column: passes(work.gating.instruction_place(index))
-        for index, (one, users) in enumerate(gated)
+        instruction.matched if isinstance(instruction, Match) else instruction.column: passes(
+            work.gating.instruction_place(index)
+        )
+        for index, (instruction, users) in enumerate(gated)
         if users
     }
 

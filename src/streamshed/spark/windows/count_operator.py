@@ -82,12 +82,12 @@ class CountOperator(StatefulProcessor):
 
     def _held_back(self) -> pa.Table:
         """The rows that waited; what is held of queries that are gone is forgotten here."""
-        found = self._waiting.get()
-        if found is None:
+        waiting_state = self._waiting.get()
+        if waiting_state is None:
             return _WAITING.empty_table()
-        if gone := set(found[0]) - set(self._definitions):
+        if gone := set(waiting_state[0]) - set(self._definitions):
             self._groups.forget(gone)
-        waiting = _read(bytes(found[1]))
+        waiting = _read(bytes(waiting_state[1]))
         return waiting.filter(pc.is_in(waiting["definition_id"], pa.array(self._definitions, pa.int64())))
 
     def _hold_back(self, rows: pa.Table) -> None:
@@ -101,8 +101,8 @@ class _HeldGroups:
     state: Any
 
     def get(self, name: GroupName) -> bytes | None:
-        found = self.state.getValue(name)
-        return None if found is None else bytes(found[0])
+        stored_row = self.state.getValue(name)
+        return None if stored_row is None else bytes(stored_row[0])
 
     def put(self, name: GroupName, written: bytes) -> None:
         self.state.updateValue(name, (written,))
@@ -128,8 +128,8 @@ def _late(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
     if counts.empty:
         return
     nothing = pd.Series([None] * len(counts), dtype=object)
-    told = {"kind": LATE, "definition_id": counts.index.to_numpy(), "slot": 0, "rows": counts.to_numpy()}
-    yield pd.DataFrame({name: told.get(name, nothing) for name, _ in OUTPUT})
+    columns = {"kind": LATE, "definition_id": counts.index.to_numpy(), "slot": 0, "rows": counts.to_numpy()}
+    yield pd.DataFrame({name: columns.get(name, nothing) for name, _ in OUTPUT})
 
 
 _WAITING = pa.schema(

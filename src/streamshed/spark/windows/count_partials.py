@@ -46,11 +46,11 @@ def streaming_count_partials(
     """
     labels = labels_of(spark, partitions)
     rows = functools.reduce(DataFrame.unionByName, [_watermarked(spark, stream, labels) for stream in streams])
-    series = [one for stream in streams for one in count_series(stream)]
-    found = rows.groupBy("label").transformWithStateInPandas(
+    series = [query_series for stream in streams for query_series in count_series(stream)]
+    figures = rows.groupBy("label").transformWithStateInPandas(
         LateProcessor(CountOperator(series, client), [WAITING, GROUPS]), OUTPUT_DDL, "append", "EventTime"
     )
-    return _shaped(found, schema)
+    return _shaped(figures, schema)
 
 
 def _watermarked(spark: SparkSession, compiled: CompiledStream, labels: Sequence[int]) -> DataFrame:
@@ -68,8 +68,8 @@ def _watermarked(spark: SparkSession, compiled: CompiledStream, labels: Sequence
         for number in range(len(labels))
     ]
     carried = carrier.select(F.timestamp_micros(CARRIER_TIME).alias("event_time"), F.array(*entries).alias("entries"))
-    told_all = rows.unionByName(carried).withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
-    exploded = told_all.select("event_time", F.explode_outer("entries").alias("entry"))
+    watermarked = rows.unionByName(carried).withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
+    exploded = watermarked.select("event_time", F.explode_outer("entries").alias("entry"))
     # The filter reads event time: else Spark would push it below the watermark, which would then see only some rows.
     wanted = exploded.where(F.col("entry").isNotNull() == F.col("event_time").isNotNull()).select("entry.*")
     key = F.hash("definition_id", "key_long", "key_text")
@@ -96,17 +96,17 @@ def labels_of(spark: SparkSession, partitions: int) -> list[int]:
     """
     tried = F.sequence(F.lit(0), F.lit(64 * partitions))
     places = F.transform(tried, lambda label: F.pmod(F.hash(label), F.lit(partitions)))
-    found = spark.range(1).select(places.alias("places")).collect()[0].places
-    return [found.index(partition) for partition in range(partitions)]
+    label_partitions = spark.range(1).select(places.alias("places")).collect()[0].places
+    return [label_partitions.index(partition) for partition in range(partitions)]
 
 
-def _shaped(found: DataFrame, schema: T.StructType) -> DataFrame:
+def _shaped(figures: DataFrame, schema: T.StructType) -> DataFrame:
     """Figures as window partials; nothing of them was sampled."""
-    named = found.withColumns(told())
+    named = figures.withColumns(told())
     columns = _whole()
     return named.select(
         *[
-            columns.get(field.name, F.col(field.name) if field.name in found.columns else F.lit(None))
+            columns.get(field.name, F.col(field.name) if field.name in figures.columns else F.lit(None))
             .cast(field.dataType)
             .alias(field.name)
             for field in schema.fields
@@ -115,8 +115,8 @@ def _shaped(found: DataFrame, schema: T.StructType) -> DataFrame:
 
 
 def _whole() -> dict[str, Column]:
-    is_present, one = F.col("present") > 0, F.lit(1.0)
-    moments = F.struct(F.col("present"), F.col("mean"), F.col("dispersion"), one.alias("weight"))
+    is_present, weight = F.col("present") > 0, F.lit(1.0)
+    moments = F.struct(F.col("present"), F.col("mean"), F.col("dispersion"), weight.alias("weight"))
     # On its way out of Python, a number that is none has become null.
     numbers = {
         name: F.when(is_present, F.coalesce(name, F.lit(float("nan"))))
@@ -129,7 +129,7 @@ def _whole() -> dict[str, Column]:
         "rows_weighted": F.col("rows"),
         "present_weighted": F.col("present"),
         "total_weighted": numbers["total"],
-        "greatest_weight": one,
+        "greatest_weight": weight,
         "moments": F.when(is_present, F.array(moments)),
         "collected": F.transform("collected", _numbered_text),
         **{

@@ -49,8 +49,10 @@ def count_entries(stream: CompiledStream) -> DataFrame:
     entries = [_entry(stream, alike[0]) for alike in _distinct(stream).values()]
     kind = f"array<struct<{', '.join(f'{name}: {kind}' for name, kind in ENTRY)}>>"
     instant = F.coalesce(F.col(TIME), F.when(F.col(UNREADABLE).isNotNull(), F.lit(0)))
-    told = F.array(*entries) if entries else F.array(F.lit(None))
-    return stream.line.rows.select(F.timestamp_micros(instant).alias("event_time"), told.cast(kind).alias("entries"))
+    entry_array = F.array(*entries) if entries else F.array(F.lit(None))
+    return stream.line.rows.select(
+        F.timestamp_micros(instant).alias("event_time"), entry_array.cast(kind).alias("entries")
+    )
 
 
 def windows_of(window: WindowSpecification) -> CountWindows:
@@ -62,10 +64,10 @@ def windows_of(window: WindowSpecification) -> CountWindows:
 
 def _distinct(stream: CompiledStream) -> dict[tuple[int, int], list[AggregateSlot]]:
     """The aggregates of each value of each query."""
-    found: dict[tuple[int, int], list[AggregateSlot]] = {}
+    slots_of_value: dict[tuple[int, int], list[AggregateSlot]] = {}
     for slot in stream.work.count_slots:
-        found.setdefault((slot.query.definition_id, slot.slot), []).append(slot)
-    return found
+        slots_of_value.setdefault((slot.query.definition_id, slot.slot), []).append(slot)
+    return slots_of_value
 
 
 def _series(stream: CompiledStream, alike: Sequence[AggregateSlot]) -> CountSeries:
@@ -94,8 +96,10 @@ def _entry(stream: CompiledStream, slot: AggregateSlot) -> Column:
         return F.when(is_wanted, F.expr(sql))
 
     key = held(*key_columns([(guarded(sql), types[sql]) for sql in slot.keys]))
-    own = [other.value for other in work.count_slots if other.query.definition_id == slot.query.definition_id]
-    ties = [(guarded(sql), types[sql]) for sql in dict.fromkeys(own) if sql is not None]
+    values_of_query = [
+        other.value for other in work.count_slots if other.query.definition_id == slot.query.definition_id
+    ]
+    ties = [(guarded(sql), types[sql]) for sql in dict.fromkeys(values_of_query) if sql is not None]
     value = _value(stream, slot, guarded)
     entry = F.struct(
         F.lit(slot.query.definition_id).cast("bigint").alias("definition_id"),

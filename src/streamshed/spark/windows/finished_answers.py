@@ -54,10 +54,10 @@ class Asker:
 
     def needs(self, starts: Longs, drops: WindowDrops) -> Truths:
         """Tell which answers any of its kept windows is made of, by the starts of their windows."""
-        known = drops.queries.get(str(self.definition_id))
+        query_drops = drops.queries.get(str(self.definition_id))
         needed = np.ones(len(starts), np.bool_)
-        if known is not None and known.dropped:
-            for gone in unneeded_times(self.windows, known.numbers()):
+        if query_drops is not None and query_drops.dropped:
+            for gone in unneeded_times(self.windows, query_drops.numbers()):
                 needed &= (starts < gone.start) | (starts >= gone.end)
         return needed
 
@@ -85,15 +85,15 @@ class Feed:
     @property
     def askers(self) -> tuple[int, ...]:
         """`Query.definition_id` of the queries that rest on it."""
-        return tuple(dict.fromkeys(one.definition_id for askers in self.takers.values() for one in askers))
+        return tuple(dict.fromkeys(asker.definition_id for askers in self.takers.values() for asker in askers))
 
     def wanted(self, starts: Longs, drops: WindowDrops) -> Longs:
         """Return the bits of those who want answers, by the starts of their windows."""
-        found = np.zeros(len(starts), np.int64)
+        bits = np.zeros(len(starts), np.int64)
         for bit, askers in self.takers.items():
-            needed = np.logical_or.reduce([one.needs(starts, drops) for one in askers])
-            found |= needed.astype(np.int64) << min(bit, MOST_BITS)
-        return found
+            needed = np.logical_or.reduce([asker.needs(starts, drops) for asker in askers])
+            bits |= needed.astype(np.int64) << min(bit, MOST_BITS)
+        return bits
 
     @property
     def slots(self) -> frozenset[int]:
@@ -106,7 +106,7 @@ Listener = Callable[[WindowPartials], None]
 
 
 def finished_answers(
-    partials: DataFrame, feeds: Sequence[Feed], known: KnownDrops, listener: Listener | None = None
+    partials: DataFrame, feeds: Sequence[Feed], drop_decisions: KnownDrops, listener: Listener | None = None
 ) -> DataFrame:
     """Turn the window partials of some aggregates into rows, and let all others pass.
 
@@ -118,7 +118,7 @@ def finished_answers(
     Args:
         partials: Window partials.
         feeds: The aggregates.
-        known: Which windows are dropped.
+        drop_decisions: Which windows are dropped.
         listener: Called once per task; None: nobody is told.
 
     Returns:
@@ -129,34 +129,39 @@ def finished_answers(
     together = partials.repartition(*_GROUP) if any(len(feed.slots) > 1 for feed in feeds) else partials
     by_definition = {feed.definition_id: feed for feed in feeds}
 
-    def finished(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def finished(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
-        for batch in batches:
-            ours = pc.is_in(batch.column("definition_id"), pa.array(list(by_definition), pa.int64()))
-            kinds = batch.column("kind")
+        for record_batch in record_batches:
+            ours = pc.is_in(record_batch.column("definition_id"), pa.array(list(by_definition), pa.int64()))
+            kinds = record_batch.column("kind")
             is_feed, is_late = pc.and_(ours, pc.equal(kinds, ANSWER)), pc.and_(ours, pc.equal(kinds, LATE))
-            passing = batch.filter(pc.invert(pc.or_(is_feed, is_late)))
-            for told in (passing, *_late(batch.filter(is_late), by_definition)):
-                if told.num_rows:
-                    yield _widened(told)
-            waiting.append(batch.filter(is_feed))
-        found = pa.Table.from_batches(waiting).combine_chunks() if waiting else None
-        if found is None or not found.num_rows:
+            passing = record_batch.filter(pc.invert(pc.or_(is_feed, is_late)))
+            for passing_batch in (passing, *_late(record_batch.filter(is_late), by_definition)):
+                if passing_batch.num_rows:
+                    yield _widened(passing_batch)
+            waiting.append(record_batch.filter(is_feed))
+        feed_rows = pa.Table.from_batches(waiting).combine_chunks() if waiting else None
+        if feed_rows is None or not feed_rows.num_rows:
             return
-        together = WindowPartials(found.to_batches()[0])
+        together = WindowPartials(feed_rows.to_batches()[0])
         if listener is not None:
             listener(together)
-        drops = known.now()
+        drops = drop_decisions.now()
         definitions = together.longs("definition_id")
         for definition in np.unique(definitions).tolist():
-            own = together.take(np.flatnonzero(definitions == definition))
-            yield _answers(own, by_definition[definition], drops)
+            partials_of_feed = together.take(np.flatnonzero(definitions == definition))
+            yield _answers(partials_of_feed, by_definition[definition], drops)
 
     return together.mapInArrow(finished, schema)
 
 
-def _widened(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return _with_added(batch.schema, batch.columns, [pa.nulls(batch.num_rows)] * len(_ADDED), batch.num_rows)
+def _widened(record_batch: pa.RecordBatch) -> pa.RecordBatch:
+    return _with_added(
+        record_batch.schema,
+        record_batch.columns,
+        [pa.nulls(record_batch.num_rows)] * len(_ADDED),
+        record_batch.num_rows,
+    )
 
 
 def _answers(partials: WindowPartials, feed: Feed, drops: WindowDrops) -> pa.RecordBatch:
@@ -164,9 +169,9 @@ def _answers(partials: WindowPartials, feed: Feed, drops: WindowDrops) -> pa.Rec
     rows = answer_rows(feed.outputs, partials.take(np.flatnonzero(wanted)))
     count = len(rows.starts)
     numbers = (np.full(count, feed.definition_id), rows.starts, feed.wanted(rows.starts, drops))
-    own = [*map(pa.array, numbers), rows.keys, rows.values]
+    answer_columns = [*map(pa.array, numbers), rows.keys, rows.values]
     schema = partials.columns.schema
-    return _with_added(schema, [pa.nulls(count, field.type) for field in schema], own, count)
+    return _with_added(schema, [pa.nulls(count, field.type) for field in schema], answer_columns, count)
 
 
 def _with_added(
@@ -183,7 +188,7 @@ def _late(late: pa.RecordBatch, feeds: Mapping[int, Feed]) -> Iterator[pa.Record
     definitions = late.column("definition_id")
     place = late.schema.get_field_index("definition_id")
     for definition in pc.unique(definitions).to_pylist():
-        own = late.filter(pc.equal(definitions, definition))
+        late_rows = late.filter(pc.equal(definitions, definition))
         for asker in feeds[definition].askers:
-            told = pa.array(np.full(own.num_rows, asker, np.int64))
-            yield own.set_column(place, own.schema.field(place), told)
+            asker_ids = pa.array(np.full(late_rows.num_rows, asker, np.int64))
+            yield late_rows.set_column(place, late_rows.schema.field(place), asker_ids)

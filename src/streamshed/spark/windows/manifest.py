@@ -231,9 +231,9 @@ def continued(
     streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
     present = tuple(RememberedClass(c.class_id, c.members) for c in wanted.classes)
     held = wanted.merging.held_states
-    own = [query for query in network.queries if query.stream in domain.streams]
+    domain_queries = [query for query in network.queries if query.stream in domain.streams]
     if before is None:
-        since = whole_since(own, None, {})
+        since = whole_since(domain_queries, None, {})
         return Manifest(
             streams, network.depth, network.joins, wanted.partitions, wanted.layout, present, wanted.types, held, since
         )
@@ -258,7 +258,9 @@ def continued(
         if old.class_id not in used and _may_be_in_state(old, watermark)
     )
     in_state = {member.definition_id for old in retired for member in old.members}
-    kept = {definition_id: found for definition_id, found in before.types.items() if definition_id in in_state}
+    types_in_state = {
+        definition_id: types for definition_id, types in before.types.items() if definition_id in in_state
+    }
     in_state |= wanted.types.keys()
     states = {definition_id: keys for definition_id, keys in before.states.items() if definition_id in in_state}
     return Manifest(
@@ -268,9 +270,9 @@ def continued(
         before.partitions,
         before.layout,
         (*present, *retired),
-        {**kept, **wanted.types},
+        {**types_in_state, **wanted.types},
         {**states, **held},
-        whole_since(own, before.whole_since, seen),
+        whole_since(domain_queries, before.whole_since, seen),
         seen,
     )
 
@@ -293,8 +295,8 @@ def _source_kind(stream: Stream) -> str:
             spread = () if isinstance(join.condition, EqualColumns) else ("fragments",)
             # What is stored of a join that is sampled are rows that were drawn, with what they drew.
             drawn = (join.shedding.sampled_side,) if join.is_sampled else ()
-            asked = repr((join.definition, join.basic_microseconds, *spread, *drawn))
-            return f"join ({blake2b(asked.encode(), digest_size=8).hexdigest()})"
+            definition_text = repr((join.definition, join.basic_microseconds, *spread, *drawn))
+            return f"join ({blake2b(definition_text.encode(), digest_size=8).hexdigest()})"
 
 
 def _stream_problems(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> list[str]:
@@ -327,12 +329,12 @@ def _type_problems(before: Types, now: Types, network: QueryNetwork) -> list[str
     names = {query.definition_id: query.name for query in (*network.foundation.queries, *network.queries)}
     named = {definition_id: f'query "{name}"' for definition_id, name in names.items()}
     return [
-        f"{named.get(definition_id, 'a side of a join')}: {what} was {before[definition_id][what]} and is {found}, as a"
-        f" column of a relation has changed its type: cast it back, e.g. in a map, or {NEW_CHECKPOINT}"
+        f"{named.get(definition_id, 'a side of a join')}: {what} was {before[definition_id][what]} and is {new_type},"
+        f" as a column of a relation has changed its type: cast it back, e.g. in a map, or {NEW_CHECKPOINT}"
         for definition_id, types in now.items()
         if definition_id in before
-        for what, found in types.items()
-        if before[definition_id].get(what, found) != found
+        for what, new_type in types.items()
+        if before[definition_id].get(what, new_type) != new_type
     ]
 
 

@@ -24,7 +24,7 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         schema: Of window partials; columns it lacks are left out, and those left out are null.
     """
     number, long = F.col(f"{value}.number"), F.col(f"{value}.long")
-    one, is_present = F.lit(1), number.isNotNull().cast("bigint")
+    unit, is_present = F.lit(1), number.isNotNull().cast("bigint")
     moments = F.struct(
         is_present.alias("present"),
         number.alias("mean"),
@@ -32,16 +32,16 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         F.lit(1.0).alias("weight"),
     )
     square = number * number
-    found = {
-        "rows": one,
-        "rows_weighted": one,
+    partials = {
+        "rows": unit,
+        "rows_weighted": unit,
         "present": is_present,
         "present_weighted": is_present,
         "total": number,
         "total_weighted": number,
         "squares_weighted": square,
         "sizes_weighted": F.abs(number),
-        "greatest_weight": one,
+        "greatest_weight": unit,
         "sum_low": long.bitwiseAND(F.lit(_LOW_BITS)),
         "sum_high": F.shiftright(long, 32),
         "sum_decimal_low": low_half(F.col(f"{value}.decimal")),
@@ -64,9 +64,9 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
     nothing = {
         name: F.lit(None)
         for name in schema.names
-        if name in {*_SKETCHES, *_LISTS} - found.keys() or name.startswith(("counted", "sampled_"))
+        if name in {*_SKETCHES, *_LISTS} - partials.keys() or name.startswith(("counted", "sampled_"))
     }
-    return {name: column for name, column in (found | nothing).items() if name in schema.names}
+    return {name: column for name, column in (partials | nothing).items() if name in schema.names}
 
 
 def merged_partials(fields: Sequence[T.StructField]) -> list[Column]:
@@ -85,9 +85,9 @@ def _merged(field: T.StructField) -> Column:
     if name in _LISTS:
         return F.flatten(F.collect_list(name))
     if name == "sketch":
-        own = F.kll_sketch_agg_double(F.col("value_number"), VALUES_KEPT)
+        sketch_of_rows = F.kll_sketch_agg_double(F.col("value_number"), VALUES_KEPT)
         merged = F.kll_merge_agg_double(name, VALUES_KEPT)
-        return F.when(F.count("value_number") > 0, own).otherwise(merged)
+        return F.when(F.count("value_number") > 0, sketch_of_rows).otherwise(merged)
     if name == "distinct_sketch":
         hashed = F.hll_sketch_agg(F.col("value_long"), REGISTER_BITS)
         return F.when(F.count("value_number") > 0, hashed).otherwise(F.hll_union_agg(name))

@@ -90,49 +90,49 @@ class CompiledLevel:
     @property
     def slots(self) -> tuple[AggregateSlot, ...]:
         """The aggregates of its takers."""
-        return tuple(slot for one in self.level.nestings for slot in one.slots)
+        return tuple(slot for nesting in self.level.nestings for slot in nesting.slots)
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """What its queries ask of the partials that it returns, or rather of those of the last level."""
-        asked = (one for one in self.level.nestings if one.is_asked)
-        return tuple(slot_output(slot, self.types) for one in asked for slot in one.slots)
+        asked_nestings = (nesting for nesting in self.level.nestings if nesting.is_asked)
+        return tuple(slot_output(slot, self.types) for nesting in asked_nestings for slot in nesting.slots)
 
     @property
     def nested(self) -> dict[int, Closing]:
         """When the windows of its takers close, by their `Query.definition_id`."""
         return {
-            one.taker.definition_id: Closing(one.windows, delay_of_stream(one.taker.stream))
-            for one in self.level.nestings
+            nesting.taker.definition_id: Closing(nesting.windows, delay_of_stream(nesting.taker.stream))
+            for nesting in self.level.nestings
         }
 
     def answers(
-        self, below: DataFrame, known: KnownDrops = NOTHING_KNOWN, listener: Listener | None = None
+        self, below: DataFrame, drop_decisions: KnownDrops = NOTHING_KNOWN, listener: Listener | None = None
     ) -> StraightLine:
         """Return the answers that are its rows, with what the operators over them make of these.
 
         Args:
             below: The window partials of the level below; they are among the rows, those of its feeds left out.
-            known: Which windows are dropped.
+            drop_decisions: Which windows are dropped.
             listener: Told what is behind the answers.
         """
-        return _line(finished_answers(below, self.feeds, known, listener), self.level.programs, self.feeds)
+        return _line(finished_answers(below, self.feeds, drop_decisions, listener), self.level.programs, self.feeds)
 
-    def partials(self, below: DataFrame, known: KnownDrops, listener: Listener | None = None) -> DataFrame:
+    def partials(self, below: DataFrame, drop_decisions: KnownDrops, listener: Listener | None = None) -> DataFrame:
         """Return the window partials of its takers, and those of all others as they were.
 
         Args:
             below: The window partials of the level below.
-            known: Which windows are dropped.
+            drop_decisions: Which windows are dropped.
             listener: Told what is behind the answers that are its rows.
         """
         if not self.feeds:
             return _merged(_with_windows(_without_feeds(below), below.schema, {}), below.schema)
-        line = self.answers(below, known, listener)
+        line = self.answers(below, drop_decisions, listener)
         entries = [
-            self._entry(line, number, one, slot)
-            for number, one in enumerate(self.level.nestings)
-            for slot in _distinct(one.slots)
+            self._entry(line, number, nesting, slot)
+            for number, nesting in enumerate(self.level.nestings)
+            for slot in _distinct(nesting.slots)
         ]
         # Answers are few, and what they say to their takers grows with these: none of it is fused.
         for_all = F.when(F.col(FEED).isNotNull(), F.array(*entries)).alias("entries")
@@ -199,12 +199,12 @@ def compile_levels(
     types = {sql: kind for _, of_stream in first.values() for sql, kind in of_stream.items()}
     streams = [query.stream for query in queries if query.stream.name in first]
     levels = nested_levels(queries, list(dict.fromkeys(streams)))
-    found: list[CompiledLevel] = []
+    compiled_levels: list[CompiledLevel] = []
     for level in levels:
-        found.append(_compiled(spark, level, slots, types, queries))
-        slots, types = list(found[-1].slots), dict(found[-1].types)
+        compiled_levels.append(_compiled(spark, level, slots, types, queries))
+        slots, types = list(compiled_levels[-1].slots), dict(compiled_levels[-1].types)
     nothing = CompiledLevel(Level((), ()), (), {}, frozenset())
-    return (*found, *[nothing] * (depth - 1 - len(found)))
+    return (*compiled_levels, *[nothing] * (depth - 1 - len(compiled_levels)))
 
 
 def _compiled(
@@ -213,23 +213,23 @@ def _compiled(
     feeds = tuple(_feed(feed, slots, types, level, queries) for feed in level.feeds)
     empty = spark.createDataFrame([], _FEED_SCHEMA)
     line = _line(empty, level.programs, feeds)
-    of_takers = [slot for one in level.nestings for slot in one.slots]
+    of_takers = [slot for nesting in level.nestings for slot in nesting.slots]
     by_stream = {program.stream.name: program for program in level.programs}
-    found: dict[str, T.DataType] = {}
+    level_types: dict[str, T.DataType] = {}
     for name, program in by_stream.items():
-        found |= slot_types(line, program, [slot for slot in of_takers if slot.query.stream.name == name])
-    return CompiledLevel(level, feeds, found, presence_only(of_takers))
+        level_types |= slot_types(line, program, [slot for slot in of_takers if slot.query.stream.name == name])
+    return CompiledLevel(level, feeds, level_types, presence_only(of_takers))
 
 
 def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Level, queries: Sequence[Query]) -> Feed:
     aggregate = aggregate_of(feed)
-    own = {slot.aggregate: slot for slot in slots if slot.query.definition_id == feed.definition_id}
-    in_order = [own[name] for name, _ in aggregate.calls]
+    feed_slots = {slot.aggregate: slot for slot in slots if slot.query.definition_id == feed.definition_id}
+    in_order = [feed_slots[name] for name, _ in aggregate.calls]
     by_name = {query.name: query for query in queries}
     takers = {
-        number: tuple(_asker(by_name[name], feed) for name in one.askers)
-        for number, one in enumerate(level.nestings)
-        if one.feed.definition_id == feed.definition_id
+        number: tuple(_asker(by_name[name], feed) for name in nesting.askers)
+        for number, nesting in enumerate(level.nestings)
+        if nesting.feed.definition_id == feed.definition_id
     }
     return Feed(
         definition_id=feed.definition_id,
@@ -237,7 +237,7 @@ def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Leve
         outputs=tuple(slot_output(slot, types) for slot in in_order),
         key_types=tuple(types[sql] for sql in in_order[0].keys),
         value_types=tuple(
-            T.DoubleType() if isinstance(answer, Derivation) else _value_type(own[name], types)
+            T.DoubleType() if isinstance(answer, Derivation) else _value_type(feed_slots[name], types)
             for name, answer in aggregate.aggregates
         ),
         takers=takers,
@@ -329,8 +329,8 @@ def _with_windows(rows: DataFrame, schema: T.StructType, nested: Nested) -> Data
     last = F.col(FEED_TIME) - F.pmod(F.col(FEED_TIME) - offset, slide)
     room = F.col("entry.size") - (F.col(FEED_TIME) - last) - 1
     first = last - (room - F.pmod(room, slide))
-    own = F.col("window_start")
-    starts = F.when(is_new, F.sequence(first, last, slide)).otherwise(F.array(own))
+    window_start = F.col("window_start")
+    starts = F.when(is_new, F.sequence(first, last, slide)).otherwise(F.array(window_start))
     copied = rows.select("*", F.explode_outer(starts).alias("start"))
     definition = F.when(is_new, F.col("entry.definition_id")).otherwise(F.col("definition_id"))
     closes = F.when(is_new, closing_of(nested, F.col("entry.definition_id"), F.col("start"), F.col("start"))).otherwise(

@@ -38,28 +38,28 @@ def closing_of(nested: Nested, definition_id: Column, start: Column, otherwise: 
         start: Where it starts.
         otherwise: When windows of others close.
     """
-    found = otherwise
+    closing_time = otherwise
     for definition, closing in nested.items():
         closes = evicted_at(closing.windows, start) + closing.delay
-        found = F.when(definition_id == definition, closes).otherwise(found)
-    return found
+        closing_time = F.when(definition_id == definition, closes).otherwise(closing_time)
+    return closing_time
 
 
 def ending_of(nested: Nested, definition_id: Column, start: Column, otherwise: Column) -> Column:
     """Return where windows end, microseconds, which may be before they close."""
-    found = otherwise
+    end = otherwise
     for definition, closing in nested.items():
-        found = F.when(definition_id == definition, start + closing.windows[-1].size_microseconds).otherwise(found)
-    return found
+        end = F.when(definition_id == definition, start + closing.windows[-1].size_microseconds).otherwise(end)
+    return end
 
 
 def delay_of(nested: Nested, definition_id: Column) -> Column:
     """Return how much later than the watermark passes them rows have come, microseconds."""
-    found = F.lit(0).cast("bigint")
+    delay = F.lit(0).cast("bigint")
     for definition, closing in nested.items():
         if closing.delay:
-            found = F.when(definition_id == definition, F.lit(closing.delay).cast("bigint")).otherwise(found)
-    return found
+            delay = F.when(definition_id == definition, F.lit(closing.delay).cast("bigint")).otherwise(delay)
+    return delay
 
 
 def evicted_at(windows: Sequence[WindowSpecification], start: Column) -> Column:

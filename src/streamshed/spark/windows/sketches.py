@@ -37,7 +37,10 @@ class Users:
         """Find out where the values lie that some ask for."""
         asking = {(output.definition_id, output.slot) for output in asking_outputs}
         of_classes = {
-            one.class_id for one in classes for member in one.members if (member.definition_id, member.slot) in asking
+            sharing_class.class_id
+            for sharing_class in classes
+            for member in sharing_class.members
+            if (member.definition_id, member.slot) in asking
         }
         return cls(tuple(sorted(of_classes)), tuple(sorted({definition_id for definition_id, _ in asking})))
 
@@ -87,16 +90,16 @@ class Sketches:
 
     def of_slices(self, layout: StateLayout) -> list[Column]:
         """Aggregates of a slice's rows, by `number`, `long`, `instant`, `text`: sketch, distinct_sketch, collected."""
-        found = []
+        aggregates = []
         if layout.quantiles:
             number = F.when(self.quantiles.is_of_class, F.col("number"))
-            found.append(F.kll_sketch_agg_double(number, VALUES_KEPT).alias("sketch"))
+            aggregates.append(F.kll_sketch_agg_double(number, VALUES_KEPT).alias("sketch"))
         if layout.distincts:
             hashed = F.when(self.distincts.is_of_class, F.col("long"))
-            found.append(F.hll_sketch_agg(hashed, REGISTER_BITS).alias("distinct_sketch"))
+            aggregates.append(F.hll_sketch_agg(hashed, REGISTER_BITS).alias("distinct_sketch"))
         if layout.collected:
-            found.append(self._collected(layout).alias("collected"))
-        return found
+            aggregates.append(self._collected(layout).alias("collected"))
+        return aggregates
 
     def _collected(self, layout: StateLayout) -> Column:
         """Rows one by one where their order may matter, else each value once, at no time."""
@@ -113,30 +116,30 @@ class Sketches:
 
         One that was not sampled is merged with others; one that was keeps its weight.
         """
-        found: dict[str, Column] = {}
+        columns: dict[str, Column] = {}
         if layout.quantiles:
             sampled = F.struct(F.col("weight"), F.col("sketch"))
-            found["whole_sketch"] = F.when(self.quantiles.asks & (F.col("weight") <= 1.0), F.col("sketch"))
-            found["sampled_sketch"] = F.when(self.quantiles.asks & (F.col("weight") > 1.0), sampled)
+            columns["whole_sketch"] = F.when(self.quantiles.asks & (F.col("weight") <= 1.0), F.col("sketch"))
+            columns["sampled_sketch"] = F.when(self.quantiles.asks & (F.col("weight") > 1.0), sampled)
         if layout.distincts:
-            found["distinct_sketch"] = F.when(self.distincts.asks, F.col("distinct_sketch"))
+            columns["distinct_sketch"] = F.when(self.distincts.asks, F.col("distinct_sketch"))
         if layout.collected:
             asks = self.collected.asks | self.distinct_values.asks
-            found["collected"] = F.when(asks, F.col("collected"))
-        return found
+            columns["collected"] = F.when(asks, F.col("collected"))
+        return columns
 
 
 def merged_sketches(layout: StateLayout) -> list[Column]:
     """Aggregates of a window's slices: sketch, sampled_sketches (weight, sketch), distinct_sketch, collected."""
-    found = []
+    aggregates = []
     if layout.quantiles:
-        found.append(F.kll_merge_agg_double("whole_sketch", VALUES_KEPT).alias("sketch"))
-        found.append(F.collect_list("sampled_sketch").alias("sampled_sketches"))
+        aggregates.append(F.kll_merge_agg_double("whole_sketch", VALUES_KEPT).alias("sketch"))
+        aggregates.append(F.collect_list("sampled_sketch").alias("sampled_sketches"))
     if layout.distincts:
-        found.append(F.hll_union_agg("distinct_sketch").alias("distinct_sketch"))
+        aggregates.append(F.hll_union_agg("distinct_sketch").alias("distinct_sketch"))
     if layout.collected:
-        found.append(F.flatten(F.collect_list("collected")).alias("collected"))
-    return found
+        aggregates.append(F.flatten(F.collect_list("collected")).alias("collected"))
+    return aggregates
 
 
 def sketch_names(layout: StateLayout) -> list[str]:

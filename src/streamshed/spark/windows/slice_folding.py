@@ -37,44 +37,50 @@ class Merging:
     @cached_property
     def foldings(self) -> Foldings:
         """How slices are folded: where no window is more than a slice, not at all."""
-        found = {}
-        for one in self.classes:
-            slots = {(member.definition_id, member.slot) for member in one.members if _has_slices(member, one)}
+        foldings = {}
+        for sharing_class in self.classes:
+            slots = {
+                (member.definition_id, member.slot)
+                for member in sharing_class.members
+                if _has_slices(member, sharing_class)
+            }
             shapes = [shape for slot in slots for shape in self._shapes.get(slot, ()) if self._methods[shape].merges]
             if shapes:
-                all_slots = {(member.definition_id, member.slot) for member in one.members}
+                all_slots = {(member.definition_id, member.slot) for member in sharing_class.members}
                 users = [shape for slot in all_slots for shape in self._shapes.get(slot, ())]
                 keeps_rows = not all(self._methods[shape].merges_in_any_order for shape in users)
                 merging = [shape for shape in dict.fromkeys(users) if self._methods[shape].merges]
-                found[one.class_id] = Folding(tuple(merging), keeps_rows)
-        return found
+                foldings[sharing_class.class_id] = Folding(tuple(merging), keeps_rows)
+        return foldings
 
     @property
     def state_keys(self) -> StateKeys:
         """Of the aggregates to which order does not matter."""
-        found: dict[int, dict[str, str]] = {}
+        keys_of_definition: dict[int, dict[str, str]] = {}
         for (definition_id, _), shapes in self._shapes.items():
             for shape in shapes:
                 if self._methods[shape].merges_in_any_order:
-                    found.setdefault(definition_id, {})[_named(shape)] = self._methods[shape].state_key
-        return found
+                    keys_of_definition.setdefault(definition_id, {})[_named(shape)] = self._methods[shape].state_key
+        return keys_of_definition
 
     @property
     def held_states(self) -> StateKeys:
         """Those of which state holds no rows."""
-        without_rows = [one for one in self.classes if one.class_id in self.foldings]
-        without_rows = [one for one in without_rows if not self.foldings[one.class_id].keeps_rows]
-        held = {member.definition_id for one in without_rows for member in one.members}
+        without_rows = [sharing_class for sharing_class in self.classes if sharing_class.class_id in self.foldings]
+        without_rows = [
+            sharing_class for sharing_class in without_rows if not self.foldings[sharing_class.class_id].keeps_rows
+        ]
+        held = {member.definition_id for sharing_class in without_rows for member in sharing_class.members}
         return {definition_id: keys for definition_id, keys in self.state_keys.items() if definition_id in held}
 
     @cached_property
     def _shapes(self) -> Mapping[tuple[int, int], list[UserShape]]:
         """By definition and slot."""
-        found: dict[tuple[int, int], list[UserShape]] = {}
+        shapes_of_slot: dict[tuple[int, int], list[UserShape]] = {}
         for output in self.outputs:
             if output.shape.user is not None:
-                found.setdefault((output.definition_id, output.slot), []).append(output.shape.user)
-        return found
+                shapes_of_slot.setdefault((output.definition_id, output.slot), []).append(output.shape.user)
+        return shapes_of_slot
 
     @cached_property
     def _methods(self) -> Mapping[UserShape, UserMethods]:

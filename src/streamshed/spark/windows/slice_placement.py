@@ -73,10 +73,10 @@ def placed(
 
 def _codes_of_class(classes: Sequence[SharingClass], gating: Gating) -> Column:
     """The codes of the rates of the entry's class; of a row that could not be read, that of its stream."""
-    found = stream_codes()
+    codes = stream_codes()
     for index, sharing_class in enumerate(classes):
-        found = F.when(F.col("class_id") == sharing_class.class_id, class_codes(gating, index)).otherwise(found)
-    return F.when(F.col("sampling_codes").isNotNull(), found)
+        codes = F.when(F.col("class_id") == sharing_class.class_id, class_codes(gating, index)).otherwise(codes)
+    return F.when(F.col("sampling_codes").isNotNull(), codes)
 
 
 def has_one_grid(classes: Sequence[SharingClass]) -> bool:
@@ -101,12 +101,12 @@ def _exploded(rows: DataFrame) -> DataFrame:
 def _by_grid(classes: Sequence[SharingClass], expression: Callable[[SliceGrid], Column]) -> Column:
     """An expression over the grid of the entry's class; the common grid for what is set apart."""
     common = common_grid(classes)
-    own: dict[SliceGrid, list[int]] = {}
+    class_ids_of_grid: dict[SliceGrid, list[int]] = {}
     for sharing_class in classes:
         if sharing_class.grid != common:
-            own.setdefault(sharing_class.grid, []).append(sharing_class.class_id)
+            class_ids_of_grid.setdefault(sharing_class.grid, []).append(sharing_class.class_id)
     value = expression(common)
-    for grid, class_ids in own.items():
+    for grid, class_ids in class_ids_of_grid.items():
         value = F.when(F.col("class_id").isin(class_ids), expression(grid)).otherwise(value)
     return value
 

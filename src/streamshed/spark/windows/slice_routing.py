@@ -138,12 +138,13 @@ def _routes(classes: Sequence[Routed], carried: Carried) -> Column:
     by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
     routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
     by_stream: list[tuple[object, object]] = [
-        (stream, [_carried_route(one) for one in windows]) for stream, windows in carried.windows.items()
+        (stream, [_carried_route(windows_of_value) for windows_of_value in windows])
+        for stream, windows in carried.windows.items()
     ]
     if not by_stream:
         return routes
-    told = F.element_at(literal_map(by_stream, "string", _ROUTES), F.col("key_text"))
-    return F.when(F.col("class_id") == CARRIER_CLASS, told).otherwise(routes)
+    carried_routes = F.element_at(literal_map(by_stream, "string", _ROUTES), F.col("key_text"))
+    return F.when(F.col("class_id") == CARRIER_CLASS, carried_routes).otherwise(routes)
 
 
 _ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "role", "is_grouped", "size", "slide", "offset")

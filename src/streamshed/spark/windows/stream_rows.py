@@ -110,14 +110,14 @@ def _head(*, fused: bool) -> list[Column]:
 
 
 def _masks(work: StreamWork, line: StraightLine, summed: AbstractSet[int]) -> dict[str, Column]:
-    found = {}
-    for index, one in enumerate(work.classes):
-        mask = _mask(index, one, line)
-        if one.class_id in summed:
+    masks = {}
+    for index, sharing_class in enumerate(work.classes):
+        mask = _mask(index, sharing_class, line)
+        if sharing_class.class_id in summed:
             is_in_sums = F.coalesce(F.col(IS_SUMMED), F.lit(False))
             mask = F.when(is_in_sums, F.lit(0).cast("bigint")).otherwise(mask)
-        found[f"__mask_{index}"] = mask
-    return found
+        masks[f"__mask_{index}"] = mask
+    return masks
 
 
 def _mask(index: int, sharing_class: SharingClass, line: StraightLine) -> Column:
@@ -201,8 +201,8 @@ def _or_unreadable(entry: dict[str, Column], work: StreamWork) -> dict[str, Colu
 def _or_sums(entry: dict[str, Column]) -> dict[str, Column]:
     """Let the first entry also say what results were summed up to, of whichever class they are."""
     sums, named = F.col(SUMS), ("class_id", "mask", "key_long", "key_text")
-    told = {name: F.when(sums.isNotNull(), sums.getField(name)).otherwise(entry[name]) for name in named}
-    return entry | told | {SUMS: sums}
+    columns = {name: F.when(sums.isNotNull(), sums.getField(name)).otherwise(entry[name]) for name in named}
+    return entry | columns | {SUMS: sums}
 
 
 def _wanted_struct(entry: dict[str, Column], schema: Sequence[tuple[str, str]]) -> Column:

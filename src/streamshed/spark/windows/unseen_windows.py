@@ -27,16 +27,16 @@ def whole_since(queries: Sequence[Query], before: WholeSince | None, seen_until:
         before: The same of the network that ran before; None: there was none.
         seen_until: Per stream, an event time that no row of those before is later than; nothing of streams without.
     """
-    found: dict[int, int] = {}
+    instants: dict[int, int] = {}
     for chain in chains([query for query in queries if query.aggregate is not None and not query.is_by_count]):
         seen = seen_until.get(chain[-1].stream.name)
         new = ALWAYS if before is None or seen is None else seen + 1
         since = ALWAYS
-        for one in chain:
-            own = new if before is None else before.get(one.definition_id, new)
-            since = max(since, own, found.get(one.definition_id, ALWAYS))
-            found[one.definition_id] = since
-    return found
+        for query in chain:
+            instant = new if before is None else before.get(query.definition_id, new)
+            since = max(since, instant, instants.get(query.definition_id, ALWAYS))
+            instants[query.definition_id] = since
+    return instants
 
 
 def unseen_windows(queries: Iterable[Query], since: WholeSince, watermark: int) -> Dropped:
@@ -47,7 +47,7 @@ def unseen_windows(queries: Iterable[Query], since: WholeSince, watermark: int) 
         since: From when on their windows are whole.
         watermark: How far the checkpoint has come, microseconds.
     """
-    found: dict[int, list[DroppedWindows]] = {}
+    dropped: dict[int, list[DroppedWindows]] = {}
     for query in queries:
         begins = since.get(query.definition_id, ALWAYS)
         lasts = sum(window.size_microseconds for window in query.windows) + delay_of_stream(query.stream)
@@ -55,5 +55,5 @@ def unseen_windows(queries: Iterable[Query], since: WholeSince, watermark: int) 
             continue
         window = query.aggregate.over
         unseen = ((ALWAYS, (begins - 1 - window.offset_microseconds) // window.slide_microseconds),)
-        found[query.definition_id] = [DroppedWindows(window, unseen, unseen=unseen)]
-    return found
+        dropped[query.definition_id] = [DroppedWindows(window, unseen, unseen=unseen)]
+    return dropped

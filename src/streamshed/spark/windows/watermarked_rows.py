@@ -20,15 +20,17 @@ def watermarked_rows(
     They are observed where Spark does not tell the streams apart.
     """
     rows = {}
-    sources = [one for one in compiled if one.work.stream.joined is None]
-    for index, one in enumerate(sources):
-        stream = one.work.stream
-        own = one.rows(layout) if len(sources) == 1 else observed(one.rows(layout), index)
-        told = with_carrier(own, carrier_frame(spark), one.plan, stream.name)
-        rows[stream.name] = told.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
-    for one in compiled:
-        if one.work.stream.joined is not None:
+    sources = [compiled_stream for compiled_stream in compiled if compiled_stream.work.stream.joined is None]
+    for index, compiled_stream in enumerate(sources):
+        stream = compiled_stream.work.stream
+        stream_rows = (
+            compiled_stream.rows(layout) if len(sources) == 1 else observed(compiled_stream.rows(layout), index)
+        )
+        all_rows = with_carrier(stream_rows, carrier_frame(spark), compiled_stream.plan, stream.name)
+        rows[stream.name] = all_rows.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
+    for compiled_stream in compiled:
+        if compiled_stream.work.stream.joined is not None:
             # What it joins has the watermark already, and Spark knows one per query.
-            name = one.work.stream.name
-            rows[name] = with_carrier(one.rows(layout), carrier_frame(spark), one.plan, name)
+            name = compiled_stream.work.stream.name
+            rows[name] = with_carrier(compiled_stream.rows(layout), carrier_frame(spark), compiled_stream.plan, name)
     return rows

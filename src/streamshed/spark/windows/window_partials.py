@@ -46,7 +46,7 @@ def window_partials(
         unreadable row ("unreadable").
     """
     copies = routed(slices, classes, carried)
-    counts = any(role_of(member.slot) for known in [*present, *classes] for member in known.members)
+    counts = any(role_of(member.slot) for sharing_class in [*present, *classes] for member in sharing_class.members)
     is_value = F.col("route.role") == int(Role.VALUES) if counts else None
     keyed = copies.select(
         closing_time(F.col("window_end"), "closes"),
@@ -93,12 +93,12 @@ def _if(condition: Column | None, column: Column, otherwise: Column | None = Non
 
 def _counted_rows(*, counts: bool) -> list[Column]:
     """How many rows came to the function above a query, and how many of them are in its sample, with their weights."""
-    found = []
+    columns = []
     for role, name in ((Role.COUNTED, "counted"), (Role.SAMPLED, "sampled")):
         # Without any, null in a way that Spark does not see through: the schema of state is the same for all queries.
         is_of_role = F.col("route.role") == int(role) if counts else F.col("mask") < 0
-        found += [_if(is_of_role, F.col("rows")).alias(name), _if(is_of_role, _weight()).alias(f"{name}_weight")]
-    return found
+        columns += [_if(is_of_role, F.col("rows")).alias(name), _if(is_of_role, _weight()).alias(f"{name}_weight")]
+    return columns
 
 
 def _weightless(layout: StateLayout) -> list[str]:

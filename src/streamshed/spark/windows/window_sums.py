@@ -30,10 +30,10 @@ def window_sums(
     kinds = partials.array("kind")
     chosen = np.flatnonzero(pc.equal(kinds, ANSWER).to_numpy(zero_copy_only=False))
     delivered = np.flatnonzero(pc.equal(kinds, ROW).to_numpy(zero_copy_only=False))
-    found = {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
+    sums = {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
     for share, (rows, logs) in carried.items():
-        found[share] = replace(found[share], carried_rows=rows, carried_logs=logs)
-    return found
+        sums[share] = replace(sums[share], carried_rows=rows, carried_logs=logs)
+    return sums
 
 
 def _of_rows(rows: WindowPartials) -> dict[Share, WindowSums]:
@@ -52,22 +52,22 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
     others = np.stack([_or_zero(answers, f"{name}_weighted") for name in ("present", "total", "squares", "sizes")])
     others[:, ~np.isfinite(others).all(axis=0)] = 0.0
     is_exact = np.nan_to_num(answers.doubles("greatest_weight"), nan=1.0) <= 1
-    found = {}
+    sums = {}
     for index, (definition_id, slot) in enumerate(shares.T.tolist()):
-        own = which.ravel() == index
-        whole = own & ~np.isin(starts, starts[own & ~is_exact])
-        sampled = own & ~whole
-        found[definition_id, slot] = WindowSums(
-            windows=frozenset(starts[own].tolist()),
-            rows=float(rows[own].sum()),
-            present=float(others[0, own].sum()),
-            total=float(others[1, own].sum()),
-            squares=float(others[2, own].sum()),
-            sizes=float(others[3, own].sum()),
+        is_of_share = which.ravel() == index
+        whole = is_of_share & ~np.isin(starts, starts[is_of_share & ~is_exact])
+        sampled = is_of_share & ~whole
+        sums[definition_id, slot] = WindowSums(
+            windows=frozenset(starts[is_of_share].tolist()),
+            rows=float(rows[is_of_share].sum()),
+            present=float(others[0, is_of_share].sum()),
+            total=float(others[1, is_of_share].sum()),
+            squares=float(others[2, is_of_share].sum()),
+            sizes=float(others[3, is_of_share].sum()),
             groups=_groups(rows[whole], starts[whole]),
             sampled_groups=_groups(rows[sampled], starts[sampled]),
         )
-    return found
+    return sums
 
 
 def _groups(rows: Doubles, starts: Longs) -> GroupCounts:
@@ -77,5 +77,5 @@ def _groups(rows: Doubles, starts: Longs) -> GroupCounts:
 
 def _or_zero(answers: WindowPartials, name: str) -> Doubles:
     """A column of numbers, 0 for nulls: where there is no value, their sum is null."""
-    found: Doubles = pc.fill_null(answers.array(name).cast("float64"), 0.0).to_numpy(zero_copy_only=False).copy()
-    return found
+    values: Doubles = pc.fill_null(answers.array(name).cast("float64"), 0.0).to_numpy(zero_copy_only=False).copy()
+    return values

@@ -248,11 +248,11 @@ def _cohort(rows: DataFrame, keys: Sequence[str]) -> Column:
 
 
 def _is_early(stream: Stream, admission: Admission) -> bool:
-    """Whether what tells which rows are needed is in no text: then rows that nobody needs are not parsed.
+    """Whether rows that nobody needs can be told before their text is parsed.
 
-    That is event time, what identifies a row where rows may be sampled, and what queries group by whose windows are
-    dropped by group. Of these next to every cohort is kept somewhere: by its time alone, nobody could tell that a row
-    is not needed.
+    For that, event time must be outside the text. So must what identifies a row, where rows may be sampled, and the
+    keys of queries whose windows are dropped by group: nearly every cohort of these is kept somewhere, so time alone
+    does not tell that a row is not needed.
     """
     if not admission.whole_words:
         return False

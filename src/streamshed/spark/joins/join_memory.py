@@ -151,7 +151,7 @@ class HeldWindows:
 
     @property
     def delivered_share(self) -> float:
-        """The share of results that rows which are still held give."""
+        """The share of all results that is found with the rows still held."""
         delivered, missed = (
             sum(getattr(memory, name) for memory in self.label_memories.values())
             for name in ("results", "missed_results")

@@ -35,8 +35,8 @@ _FORMS = {Carriage.LONG: ValueForm.WHOLE, Carriage.DOUBLE: ValueForm.FLOATING}
 def join_sums(work: StreamWork, sides: Mapping[Side, DataFrame]) -> tuple[JoinSums, dict[Side, DataFrame]]:
     """Return what is summed up, and the rows of both sides with the columns that this takes.
 
-    A class is if each of its conditions, its keys and its value read columns of one side alone. Spark evaluates them,
-    on the rows of that side; so they must fail for no row, whether it joins another or not.
+    A class is summed up if each of its conditions and keys, and its value, reads columns of one side alone. Spark
+    evaluates them on the rows of that side: so they must fail for no row, whether it joins another or not.
 
     Args:
         work: Of the joined stream.
@@ -110,8 +110,8 @@ class _SideColumns:
         Args:
             side: The side.
             sql: The value.
-            made: What of it is needed, if not the value itself.
-            what: This.
+            made: What is made of the value, where that is needed in its place.
+            what: Says what that is, in the column's name.
         """
         bare = sql.strip("`")
         if made is None and bare.lower() in self._given[side]:

@@ -134,7 +134,7 @@ class JoinWork:
 
         Args:
             results: Of the join.
-            is_summed: Whether results are summed up where they can be. Where anybody needs the rows of these, they go$
+            is_summed: Whether results are summed up where they can be. Where anybody needs the rows of these, they go
                 on as well.
         """
         if not (is_summed and self.sums.classes):

@@ -42,7 +42,7 @@ _LARGEST_PRECISION = 38
 
 
 def slot_types(line: StraightLine, program: StreamProgram, slots: Sequence[AggregateSlot]) -> dict[str, T.DataType]:
-    """Ask Spark for the types of all keys and values at once, and that tests that are no columns are true or false.
+    """Ask Spark for the types of all keys and values at once, and to check the tests that are not columns.
 
     Args:
         line: The straight line.

@@ -125,7 +125,8 @@ def _still_wanted(line: StraightLine, computed_columns: AbstractSet[str]) -> Dat
 
     All rows that are left go to Python and back, which costs as much as a cheap function. A few stay in any case, to
     show to the watermark how far the stream has come. Spark would push the filter down to the source, and compute there
-    once more all that it reads; it does not push what might be another at the next reading.
+    once more all that it reads. It pushes no filter that may change from one reading to the next, such as one that
+    reads the number of a task.
     """
     takes = [
         functools.reduce(

@@ -19,9 +19,9 @@ def share_codes(
 ) -> dict[str, int]:
     """Return the codes of the values of queries; of those whose rows are chosen by size, that of the smallest rows.
 
-    The largest of the rates of its queries is an intake's: its rows cost the same for one of them or all. So is that of
-    rows that are counted for several queries. Those in a query's sample have the code of its value. Where rows are not
-    counted, nothing is said of them.
+    An intake has the largest rate of its queries, as its rows cost the same for one of them or all. Rows that are
+    counted for several queries have the largest of their rates, too. Rows in a query's sample have the code of its
+    value. Rows that are not counted have no code.
 
     Args:
         intakes: Of a stream.

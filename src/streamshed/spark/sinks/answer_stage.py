@@ -142,16 +142,15 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
 def listener_of(
     feeds: Sequence[Feed], level: int, client: PlanClient | None, summaries: Accumulator[Summaries]
 ) -> Listener:
-    """Return who tells the sums over windows whose answers are rows of a level.
+    """Return what adds up the windows whose answers are rows of a level, and reports the sums.
 
-    While all of the queries that rest on an aggregate drop windows, nothing is told of it: not all of its rows are
-    there.
+    While all queries that rest on an aggregate drop windows, its sums are left out: not all of its rows are there.
 
     Args:
         feeds: Its aggregates.
         level: The level's number.
         client: As in `streaming_answer_frame`.
-        summaries: What is told to.
+        summaries: Takes the sums.
     """
     askers = {feed.definition_id: feed.askers for feed in feeds}
 

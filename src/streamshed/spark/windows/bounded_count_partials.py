@@ -22,7 +22,9 @@ _GROUP = ("definition_id", "slot", "key_long", "key_text")
 
 
 def bounded_count_partials(streams: Sequence[CompiledStream], schema: T.StructType) -> DataFrame:
-    """Return the partials of all windows of so many rows, those at both ends of a group that are not full among them.
+    """Return the partials of all windows of so many rows.
+
+    Windows at both ends of a group are among them, though they are not full.
 
     Args:
         streams: Those of the time domain.

@@ -73,10 +73,10 @@ def compile_stream(
 
     Args:
         stream: The stream.
-        queries: Those of the network; others' are passed over.
+        queries: Of the network; those over other streams are passed over.
         source: Its rows.
         admission: How they are admitted.
-        costs: Told what user functions take; None: nobody is.
+        costs: Collects what user functions cost; None: nothing does.
         summed: See `CompiledStream`.
 
     Raises:
@@ -115,9 +115,9 @@ def compile_stream(
 
 
 def _admission(admission: Admission, work: StreamWork) -> Admission:
-    """Say what rows may be chosen by, and in which slices what the plan tells of lies.
+    """Add the columns that rows may be chosen by, and the slices in which the plan's instants lie.
 
-    That is found out on the plan's one row, not on every row of the stream.
+    These slices are computed on the plan's one row, not on every row of the stream.
     """
     if admission.plan is None:
         return admission

@@ -81,7 +81,7 @@ class CountOperator(StatefulProcessor):
         """Do nothing: all there is to close is Spark's."""
 
     def _held_back(self) -> pa.Table:
-        """The rows that waited; what is held of queries that are gone is forgotten here."""
+        """The rows that waited; the groups of queries that are gone are forgotten here."""
         waiting_state = self._waiting.get()
         if waiting_state is None:
             return _WAITING.empty_table()

@@ -34,8 +34,8 @@ def streaming_count_partials(
 ) -> DataFrame:
     """Return the partials of windows of so many rows, as they close.
 
-    Rows go by labels, one per partition of state, of which each holds many groups; a carrier's row goes to every label,
-    so that rows are numbered as the watermark passes them, whether others come or not.
+    Rows go by labels, one per partition of state; a label holds many groups. A carrier's row goes to every label: so
+    rows are numbered as soon as the watermark passes them, whether others come or not.
 
     Args:
         spark: The session.

@@ -44,7 +44,7 @@ def count_series(stream: CompiledStream) -> tuple[CountSeries, ...]:
 def count_entries(stream: CompiledStream) -> DataFrame:
     """Return a stream's rows: `event_time` as windows in time see it, and `entries`, an array of `ENTRY`.
 
-    Entries of queries that do not want the row are null; without such queries there is one that is.
+    Entries of queries that do not want the row are null. A stream without such queries has one entry, which is null.
     """
     entries = [_entry(stream, alike[0]) for alike in _distinct(stream).values()]
     kind = f"array<struct<{', '.join(f'{name}: {kind}' for name, kind in ENTRY)}>>"

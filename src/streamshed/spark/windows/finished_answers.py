@@ -53,7 +53,7 @@ class Asker:
     windows: tuple[WindowSpecification, ...]
 
     def needs(self, starts: Longs, drops: WindowDrops) -> Truths:
-        """Tell which answers any of its kept windows is made of, by the starts of their windows."""
+        """Tell, by the starts of their windows, which answers its kept windows are made of."""
         query_drops = drops.queries.get(str(self.definition_id))
         needed = np.ones(len(starts), np.bool_)
         if query_drops is not None and query_drops.dropped:
@@ -88,7 +88,7 @@ class Feed:
         return tuple(dict.fromkeys(asker.definition_id for askers in self.takers.values() for asker in askers))
 
     def wanted(self, starts: Longs, drops: WindowDrops) -> Longs:
-        """Return the bits of those who want answers, by the starts of their windows."""
+        """Return the bits of the takers that want answers, by the starts of their windows."""
         bits = np.zeros(len(starts), np.int64)
         for bit, askers in self.takers.items():
             needed = np.logical_or.reduce([asker.needs(starts, drops) for asker in askers])
@@ -110,10 +110,11 @@ def finished_answers(
 ) -> DataFrame:
     """Turn the window partials of some aggregates into rows, and let all others pass.
 
-    Answers that are there for dropped windows only, and so may be wrong, go no further.
+    An answer that only dropped windows need may be wrong: it goes no further.
 
     The partials of a window and group for several values lie in several partitions, but close together: they are
-    brought together within the micro-batch. What came late for such an aggregate is told of those who ask for it.
+    brought together within the micro-batch. Late rows of such an aggregate are counted for every query that rests on
+    it.
 
     Args:
         partials: Window partials.
@@ -184,7 +185,7 @@ def _with_added(
 
 
 def _late(late: pa.RecordBatch, feeds: Mapping[int, Feed]) -> Iterator[pa.RecordBatch]:
-    """What came late, once for each query that rests on the aggregate it came late for."""
+    """Late rows, once for each query that rests on the aggregate that they are late for."""
     definitions = late.column("definition_id")
     place = late.schema.get_field_index("definition_id")
     for definition in pc.unique(definitions).to_pylist():

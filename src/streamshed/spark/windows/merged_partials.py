@@ -17,11 +17,11 @@ _SKETCHES = frozenset({"sketch", "distinct_sketch"})
 
 
 def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
-    """Return the window partials of one row, which is kept surely, by the columns that carry its value.
+    """Return the window partials of one row that was not sampled, from the columns that carry its value.
 
     Args:
         value: A struct of number, long, decimal, text, and instant: when that is collected, else null.
-        schema: Of window partials; columns it lacks are left out, and those left out are null.
+        schema: Of window partials. Columns that it lacks are left out; partials that a row does not have are null.
     """
     number, long = F.col(f"{value}.number"), F.col(f"{value}.long")
     unit, is_present = F.lit(1), number.isNotNull().cast("bigint")
@@ -72,7 +72,7 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
 def merged_partials(fields: Sequence[T.StructField]) -> list[Column]:
     """Return the aggregates that put window partials of one window, group and value together.
 
-    What is alone stays as it is. Values of new rows, `value_number` and `value_long`, are sketched here.
+    Partials that are alone stay as they are. Values of new rows, `value_number` and `value_long`, are sketched here.
 
     Args:
         fields: The partials.

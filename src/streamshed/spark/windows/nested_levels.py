@@ -94,7 +94,7 @@ class CompiledLevel:
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """What its queries ask of the partials that it returns, or rather of those of the last level."""
+        """What its queries ask of its partials, which later levels hand on to the last one."""
         asked_nestings = (nesting for nesting in self.level.nestings if nesting.is_asked)
         return tuple(slot_output(slot, self.types) for nesting in asked_nestings for slot in nesting.slots)
 
@@ -112,7 +112,7 @@ class CompiledLevel:
         """Return the answers that are its rows, with what the operators over them make of these.
 
         Args:
-            below: The window partials of the level below; they are among the rows, those of its feeds left out.
+            below: The window partials of the level below. They stay among the rows, but for those of its feeds.
             drop_decisions: Which windows are dropped.
             listener: Told what is behind the answers.
         """
@@ -134,7 +134,7 @@ class CompiledLevel:
             for number, nesting in enumerate(self.level.nestings)
             for slot in _distinct(nesting.slots)
         ]
-        # Answers are few, and what they say to their takers grows with these: none of it is fused.
+        # Answers are few, and their entries grow with the number of takers: none of it is fused.
         for_all = F.when(F.col(FEED).isNotNull(), F.array(*entries)).alias("entries")
         said = line.rows.select(*below.columns, FEED, unfused(F.col(FEED_TIME)).alias(FEED_TIME), for_all)
         wanted = said.select(*below.columns, FEED, FEED_TIME, F.explode_outer("entries").alias("entry")).where(

@@ -36,7 +36,7 @@ class Merging:
 
     @cached_property
     def foldings(self) -> Foldings:
-        """How slices are folded: where no window is more than a slice, not at all."""
+        """How slices are folded: those of classes that have windows of several slices."""
         foldings = {}
         for sharing_class in self.classes:
             slots = {
@@ -65,7 +65,7 @@ class Merging:
 
     @property
     def held_states(self) -> StateKeys:
-        """Those of which state holds no rows."""
+        """Of the aggregates of which slices in state hold states, and no rows."""
         without_rows = [sharing_class for sharing_class in self.classes if sharing_class.class_id in self.foldings]
         without_rows = [
             sharing_class for sharing_class in without_rows if not self.foldings[sharing_class.class_id].keeps_rows

@@ -17,8 +17,8 @@ from streamshed.spark.common.set_apart import CARRIER_CLASS
 from streamshed.spark.windows.slice_columns import end_of_slice, slice_start
 
 HEAD = ("event_time", "open", "sampling_codes")
-"""What a row says to all classes: its time, and one in the oldest open slice (a carrier's is where it goes itself), and
-the codes of all rates of its stream."""
+"""What a row says to all classes: its time, an instant in the oldest open slice (a carrier's: in the slice that it goes
+into), and the codes of all rates of its stream."""
 
 DEFAULT_GRID = SliceGrid((Edge(1_000_000, 0),))
 """Slices of a stream that nobody aggregates: what is set apart travels in them."""
@@ -80,7 +80,7 @@ def _codes_of_class(classes: Sequence[SharingClass], gating: Gating) -> Column:
 
 
 def has_one_grid(classes: Sequence[SharingClass]) -> bool:
-    """Whether all entries of a stream have slices alike: then where the oldest open one starts is no row's affair."""
+    """Whether all classes of a stream have the same slices: then the oldest open one starts alike for all its rows."""
     return all(sharing_class.grid == common_grid(classes) for sharing_class in classes)
 
 

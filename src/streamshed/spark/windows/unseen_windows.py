@@ -10,7 +10,7 @@ from streamshed.network.model.query import Query
 from streamshed.planning.load.join_delay import delay_of_stream
 
 ALWAYS = -(2**62)
-"""Since when windows are whole of queries that a checkpoint began with."""
+"""From when on windows are whole for queries that a checkpoint began with."""
 
 WholeSince = Mapping[int, int]
 """By `Query.definition_id`, the first instant from which on windows that start are whole, microseconds."""
@@ -19,13 +19,13 @@ WholeSince = Mapping[int, int]
 def whole_since(queries: Sequence[Query], before: WholeSince | None, seen_until: Mapping[str, int]) -> dict[int, int]:
     """Return from when on windows of queries, and of aggregates below them, are whole.
 
-    What was asked before the restart goes on. What is new has none of the rows that were read until then; nor has a
-    query that rests on what is new.
+    A query of before the restart goes on. A new query has none of the rows that were read until then; nor has a query
+    that rests on a new one.
 
     Args:
         queries: Of a network.
         before: The same of the network that ran before; None: there was none.
-        seen_until: Per stream, an event time that no row of those before is later than; nothing of streams without.
+        seen_until: Per stream, an event time that no row read before is later than; streams without one are missing.
     """
     instants: dict[int, int] = {}
     for chain in chains([query for query in queries if query.aggregate is not None and not query.is_by_count]):

@@ -20,8 +20,8 @@ def window_sums(
 ) -> dict[Share, WindowSums]:
     """Return the sums of each value of each query over the windows in a table of window partials.
 
-    Of set-valued queries they tell the rows, which have no windows. Where the values of a window or group have no
-    finite sums, as those of infinite or missing numbers, none is summed.
+    For set-valued queries, which have no windows, only rows are counted; so are those of a window or group whose values
+    have no finite sums, as infinite or missing numbers have none.
 
     Args:
         partials: The window partials.

@@ -83,12 +83,12 @@ class Run:
         Args:
             micro_batch_ids: By clock, the latest micro-batch that is known already; -1 where none is said.
         """
-        found = [
+        statuses = [
             status
             for domain in self._domains
             for status in domain.finished.since(micro_batch_ids.get(domain.domain.clock, -1))
         ]
-        return tuple(sorted(found, key=lambda status: status.started_at_seconds + status.processing_seconds))
+        return tuple(sorted(statuses, key=lambda status: status.started_at_seconds + status.processing_seconds))
 
     def journal(self) -> pd.DataFrame:
         """Return every decision with its reason, its expectation and its outcome, one row per micro-batch."""
@@ -97,13 +97,13 @@ class Run:
 
     def statistics(self) -> NetworkStatistics:
         """Return what is known of operators and queries by now: what `start` and `explain` take as `statistics`."""
-        found = [domain.statistics() for domain in self._domains]
+        domain_statistics = [domain.statistics() for domain in self._domains]
         return NetworkStatistics(
-            fixed_seconds=sum(known.fixed_seconds for known in found),
-            streams={name: one for known in found for name, one in known.streams.items()},
-            operators={address: one for known in found for address, one in known.operators.items()},
-            queries={name: one for known in found for name, one in known.queries.items()},
-            joins={name: one for known in found for name, one in known.joins.items()},
+            fixed_seconds=sum(known.fixed_seconds for known in domain_statistics),
+            streams={name: one for known in domain_statistics for name, one in known.streams.items()},
+            operators={address: one for known in domain_statistics for address, one in known.operators.items()},
+            queries={name: one for known in domain_statistics for name, one in known.queries.items()},
+            joins={name: one for known in domain_statistics for name, one in known.joins.items()},
         )
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:

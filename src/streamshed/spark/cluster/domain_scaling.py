@@ -116,9 +116,9 @@ class DomainScaling:
         """Take in how evenly work was spread over tasks, and cut input finer if it was not."""
         if self._stages is None or self._input is None:
             return
-        told, slots = self._stages.before(micro_batch_id), max(1, self._slots())
+        stages_by_micro_batch, slots = self._stages.before(micro_batch_id), max(1, self._slots())
         if is_telling:
-            for stages in told:
+            for stages in stages_by_micro_batch:
                 self._balance = self._balance.observed(stages, slots=slots)
         if self._balance.is_cut:
             self._input.cut(self._balance.pieces_per_slot * slots, "work is uneven")

@@ -73,5 +73,5 @@ class ExecutorLosses:
             count: How many.
             now_seconds: Not earlier than before.
         """
-        kept = tuple(time for time in self.times if now_seconds - time <= self.window_seconds)
-        return ExecutorLosses(self.window_seconds, kept + (now_seconds,) * count)
+        recent_times = tuple(time for time in self.times if now_seconds - time <= self.window_seconds)
+        return ExecutorLosses(self.window_seconds, recent_times + (now_seconds,) * count)

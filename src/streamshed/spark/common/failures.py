@@ -80,5 +80,5 @@ def innermost_cause(error: BaseException) -> str:
         'no route'
     """
     lines = [line.strip().removeprefix(": ") for line in str(error).splitlines()]
-    told = [line for line in lines if _JAVA_CLASS.match(line)] or [line for line in lines if line]
-    return _JAVA_CLASS.sub("", told[-1]) or told[-1] if told else type(error).__name__
+    sentences = [line for line in lines if _JAVA_CLASS.match(line)] or [line for line in lines if line]
+    return _JAVA_CLASS.sub("", sentences[-1]) or sentences[-1] if sentences else type(error).__name__

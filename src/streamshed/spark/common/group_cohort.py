@@ -23,5 +23,5 @@ def group_cohort(keys: Sequence[tuple[Column, T.DataType]]) -> Column:
 
 def state_cohort(key_long: Column, key_text: Column) -> Column:
     """Return the same of a group as state holds it: there, the one of the two that says nothing is 0 or ""."""
-    told = F.coalesce(key_long, F.lit(0).cast("bigint")), F.coalesce(key_text, F.lit(""))
-    return F.xxhash64(*told).bitwiseAND(F.lit(COHORTS - 1).cast("bigint")).cast("int")
+    state_key = F.coalesce(key_long, F.lit(0).cast("bigint")), F.coalesce(key_text, F.lit(""))
+    return F.xxhash64(*state_key).bitwiseAND(F.lit(COHORTS - 1).cast("bigint")).cast("int")

@@ -43,13 +43,13 @@ def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, Sid
         domain: Whose joins.
         network: Whose queries.
     """
-    found = {}
+    works = {}
     for of, joined, node in _sides(domain):
-        asked, standing = tolerant_queries(network, joined), _standing_for(node)
-        if asked or side_aggregates(node):
-            drops = SideDrops(of.side, tuple(asked), standing.queries[0].definition_id) if asked else None
-            found[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
-    return found
+        queries, standing = tolerant_queries(network, joined), _standing_for(node)
+        if queries or side_aggregates(node):
+            drops = SideDrops(of.side, tuple(queries), standing.queries[0].definition_id) if queries else None
+            works[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
+    return works
 
 
 def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Plan]) -> Mapping[SideOf, Admission]:
@@ -62,11 +62,11 @@ def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Pla
     return {
         of: Admission(
             plans[of],
-            whole_words=() if one.drops is None else whole_words(one.work),
-            drops_rows=one.drops is not None,
+            whole_words=() if side_work.drops is None else whole_words(side_work.work),
+            drops_rows=side_work.drops is not None,
             samples=False,
         )
-        for of, one in works.items()
+        for of, side_work in works.items()
     }
 
 
@@ -121,9 +121,9 @@ def side_answers(
         rows = watermarked_rows(spark, compiled.streams, layout)
     else:
         rows = {stream.work.stream.name: stream.rows(layout)}
-    own = replace(compiled, levels=tuple(below))
+    network_below = replace(compiled, levels=tuple(below))
     # Nothing would tell that states which a user's code has made were made by another version of it.
-    line = last.answers(compiled_partials(own, rows, stream.work.classes, layout, folds=False))
+    line = last.answers(compiled_partials(network_below, rows, stream.work.classes, layout, folds=False))
     (program,) = last.level.programs
     place = program.places[node]
     columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
@@ -131,9 +131,9 @@ def side_answers(
     is_late = F.coalesce((F.col("kind") == LATE) & (F.col("slot") == 0), F.lit(False))
     wanted = line.rows.where(line.pass_all(place.conditions) | is_late)
     times = F.when(is_late, F.array_repeat(F.lit(NEVER_IN_TIME), F.col("rows").cast("int")))
-    told = wanted.select(F.explode(F.coalesce(times, F.array(FEED_TIME))).alias(TIME), *columns)
+    side_rows = wanted.select(F.explode(F.coalesce(times, F.array(FEED_TIME))).alias(TIME), *columns)
     names = [F.col(f"`{prefix}{name}`") for name in node.columns]
-    return told.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *names)
+    return side_rows.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *names)
 
 
 def _compiled(

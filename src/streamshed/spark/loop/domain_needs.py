@@ -53,8 +53,8 @@ class DomainNeeds:
         loop: ControlLoop,
         growth: Callable[[int], float] = _no_growth,
     ) -> None:
-        own = {query.name for query in loop.network.queries}
-        self._feeds = tuple(feed for feed in settings.feeds if feed.query in own)
+        query_names = {query.name for query in loop.network.queries}
+        self._feeds = tuple(feed for feed in settings.feeds if feed.query in query_names)
         self._file, self._clock, self._loop, self._growth = settings.file, clock, loop, growth
         self._latest_rows: dict[str, int] = {}
 
@@ -64,7 +64,7 @@ class DomainNeeds:
         network = self._loop.network
         return frozenset(network.query(feed.query).stream.name for feed in self._feeds if feed.same_time)
 
-    def known(self, now_seconds: float) -> KnownNeeds:
+    def published(self, now_seconds: float) -> KnownNeeds:
         """Read what those need that are fed."""
         published = {place: read_needs(place) for place in {feed.needs for feed in self._feeds}}
         return known_needs(self._feeds, published, now_seconds)

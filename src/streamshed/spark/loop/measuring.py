@@ -46,22 +46,22 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         first_events: Per stream, the time of its first row, microseconds: windows that begin earlier are not whole. Of
             one that is left out that is not known, and all are taken for whole.
     """
-    known = {} if sums is None else _with_cover(sums, works, first_events or {})
+    covered_sums = {} if sums is None else _with_cover(sums, works, first_events or {})
     thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
     is_whole = not thinned and all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
-    found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
+    calls = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
     return Measured(
-        calls={address: cost for address, cost, _ in found},
-        call_rates={address: sampling_rate for address, _, sampling_rate in found},
+        calls={address: cost for address, cost, _ in calls},
+        call_rates={address: sampling_rate for address, _, sampling_rate in calls},
         thinned=thinned,
         windows={
-            (output.query, output.aggregate): known[output.definition_id, output.slot]
+            (output.query, output.aggregate): covered_sums[output.definition_id, output.slot]
             for output in outputs
-            if (output.definition_id, output.slot) in known and output.aggregate
+            if (output.definition_id, output.slot) in covered_sums and output.aggregate
         },
         passed={}
         if sums is None
-        else dict(told for work in works.values() for told in _passed(work, known, first_events or {})),
+        else dict(passed for work in works.values() for passed in _passed(work, covered_sums, first_events or {})),
         state_seconds=state_seconds if is_whole else None,
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
@@ -75,11 +75,11 @@ def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> d
         learned: What is known.
         outputs: What the queries ask for.
     """
-    found = {
+    shares = {
         share_name(output.definition_id, output.slot): learned.effective_share(output.query, output.aggregate)
         for output in outputs
     }
-    return {share: known for share, known in found.items() if known is not None}
+    return {share: known for share, known in shares.items() if known is not None}
 
 
 def _with_cover(
@@ -88,10 +88,10 @@ def _with_cover(
     """The sums, with how much of their windows lies behind the first row of their stream."""
     queries = {slot.query.definition_id: slot.query for work in works.values() for slot in work.slots}
     return {
-        share: replace(told, covered=_covered(queries[share[0]], told.windows, first_events))
+        share: replace(share_sums, covered=_covered(queries[share[0]], share_sums.windows, first_events))
         if share[0] in queries
-        else told
-        for share, told in sums.items()
+        else share_sums
+        for share, share_sums in sums.items()
     }
 
 

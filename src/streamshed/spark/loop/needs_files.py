@@ -35,14 +35,14 @@ class NeedsFile:
         self._location = location
         self._storage = Storage.at(folder)
         self._lock = threading.Lock()
-        self._told: dict[str, NetworkNeeds] = {}
+        self._needs_by_clock: dict[str, NetworkNeeds] = {}
 
     def tell(self, clock: str, needs: NetworkNeeds) -> None:
         """Publish what a time domain needs, beside what the others do; who cannot be told now is told next time."""
         with self._lock:
-            self._told[clock] = needs
+            self._needs_by_clock[clock] = needs
             try:
-                self._storage.write_text(self._name, _together(list(self._told.values())).to_json())
+                self._storage.write_text(self._name, _together(list(self._needs_by_clock.values())).to_json())
             except SinkUnavailableError as error:
                 _log.warning("what is needed cannot be published: %s", error)
 
@@ -59,10 +59,10 @@ def read_needs(location: str) -> Published:
         return InvalidNeedsError(str(error))
 
 
-def _together(told: list[NetworkNeeds]) -> NetworkNeeds:
+def _together(needs_of_domains: list[NetworkNeeds]) -> NetworkNeeds:
     """One document, as old as the oldest of its parts."""
-    streams = {name: one for needs in told for name, one in needs.streams.items()}
-    oldest = min(told, key=lambda needs: needs.told_at_seconds + needs.lifetime_seconds)
+    streams = {name: one for needs in needs_of_domains for name, one in needs.streams.items()}
+    oldest = min(needs_of_domains, key=lambda needs: needs.told_at_seconds + needs.lifetime_seconds)
     return replace(oldest, streams=streams)
 
 

@@ -35,14 +35,16 @@ def sampled_join_times(
     """
     return [
         ShedInterval(
-            stream=one.name,
+            stream=stream.name,
             start=start,
             until=until,
-            sampling_rates=dict.fromkeys(_shares_of(intakes[one.name]), sampling_rate_of(told.sampling_code)),
+            sampling_rates=dict.fromkeys(_shares_of(intakes[stream.name]), sampling_rate_of(directive.sampling_code)),
         )
-        for one in streams
-        if one.joined is not None and (told := directives.get(one.name)) is not None and told.sampling_code
-        for start, until in [_times_of(one.joined, times)]
+        for stream in streams
+        if stream.joined is not None
+        and (directive := directives.get(stream.name)) is not None
+        and directive.sampling_code
+        for start, until in [_times_of(stream.joined, times)]
     ]
 
 
@@ -66,12 +68,18 @@ def for_all_queries(
         streams: Of the time domain.
         intakes: By stream, where its rows are taken in.
     """
-    asked = {one.name: list(_shares_of(intakes[one.name])) for one in streams if one.is_sampled_join}
+    shares_by_stream = {
+        stream.name: list(_shares_of(intakes[stream.name])) for stream in streams if stream.is_sampled_join
+    }
     return [
-        replace(one, sampling_rates=dict.fromkeys(asked[one.stream], min(told)) | dict(one.sampling_rates))
-        if one.stream in asked and (told := one.sampling_rates.values())
-        else one
-        for one in shed
+        replace(
+            interval,
+            sampling_rates=dict.fromkeys(shares_by_stream[interval.stream], min(sampling_rates))
+            | dict(interval.sampling_rates),
+        )
+        if interval.stream in shares_by_stream and (sampling_rates := interval.sampling_rates.values())
+        else interval
+        for interval in shed
     ]
 
 

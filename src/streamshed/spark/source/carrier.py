@@ -39,7 +39,7 @@ def with_carrier(rows: DataFrame, carrier: DataFrame, plan: Plan | None, stream_
         plan: What a micro-batch is told; None: the carrier knows no time, and shows the epoch.
         stream_name: The stream.
     """
-    told = _without_plan(carrier) if plan is None else with_plan(carrier, plan, _TOLD)
+    carrier_rows = _without_plan(carrier) if plan is None else with_plan(carrier, plan, _TOLD)
     head = {
         "event_time": F.timestamp_micros(CARRIER_TIME),
         "open": F.col(CARRIER_OPENED),
@@ -56,7 +56,7 @@ def with_carrier(rows: DataFrame, carrier: DataFrame, plan: Plan | None, stream_
         of_entry = rows.select(F.get("entries", F.lit(0)).alias("entry")).select("entry.*")
         columns["entries"] = F.array(F.struct(*_shaped(entry, of_entry.schema)))
     # One that knows no time yet would show a made-up one.
-    return rows.unionByName(told.where(F.col(CARRIER_TIME).isNotNull()).select(*_shaped(columns, rows.schema)))
+    return rows.unionByName(carrier_rows.where(F.col(CARRIER_TIME).isNotNull()).select(*_shaped(columns, rows.schema)))
 
 
 def _without_plan(carrier: DataFrame) -> DataFrame:

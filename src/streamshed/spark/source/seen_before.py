@@ -49,7 +49,7 @@ def seen_until(
     if last is None:
         return {}
     planned = WrittenPlans(plans).latest(2)
-    known = [row.latest_event for row in planned] or [{}]
+    latest_events = [row.latest_event for row in planned] or [{}]
     now_seconds = planned[-1].decided_at_seconds if planned else None
     streams = domain.sources
     recent = range(max(0, last + 1 - _NOT_NOTED), last + 1)
@@ -57,28 +57,28 @@ def seen_until(
         upcoming_rows(checkpoint, micro_batch_id, streams, places, RowSizes(), now_seconds) for micro_batch_id in recent
     ]
     watermark = next_watermark_milliseconds(checkpoint, last) * 1000
-    found = {}
+    seen_instants = {}
     for stream in streams:
-        latest = known[-1].get(stream.name)
+        latest = latest_events[-1].get(stream.name)
         in_footers = _in_footers(stream, [read.get(stream.name, StreamRows(0)) for read in reads])
         if in_footers is not None:
-            told, margin = [latest, *in_footers], 0
+            event_times, margin = [latest, *in_footers], 0
         else:
-            step = 0 if latest is None else latest - known[0].get(stream.name, latest)
-            told, margin = [latest], GUESSED_STEPS * max(least_step, step)
-            told += [watermark + stream.watermark_microseconds + _MILLISECOND] if watermark > 0 else []
-        if instants := [instant for instant in told if instant is not None]:
-            found[stream.name] = max(instants) + margin
+            step = 0 if latest is None else latest - latest_events[0].get(stream.name, latest)
+            event_times, margin = [latest], GUESSED_STEPS * max(least_step, step)
+            event_times += [watermark + stream.watermark_microseconds + _MILLISECOND] if watermark > 0 else []
+        if instants := [instant for instant in event_times if instant is not None]:
+            seen_instants[stream.name] = max(instants) + margin
     are_spared = bool(planned) and bool(planned[-1].drops.missing)
-    return _of_joins(domain.joined, found, are_spared=are_spared) | found
+    return _of_joins(domain.joined, seen_instants, are_spared=are_spared) | seen_instants
 
 
-def _of_joins(joined: Sequence[Stream], found: Mapping[str, int], *, are_spared: bool) -> dict[str, int]:
+def _of_joins(joined: Sequence[Stream], seen_instants: Mapping[str, int], *, are_spared: bool) -> dict[str, int]:
     of_joins = {}
     for stream in joined:
         join = stream.joined
         sides = () if join is None else (join.left, join.right)
-        latest = [found[side.stream.name] for side in sides if side.stream.name in found]
+        latest = [seen_instants[side.stream.name] for side in sides if side.stream.name in seen_instants]
         if join is not None and latest:
             waits = max(join.left_microseconds, join.right_microseconds) if are_spared else 0
             of_joins[stream.name] = max(latest) + waits

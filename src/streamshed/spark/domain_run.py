@@ -199,7 +199,7 @@ class DomainRun:
         return self._history
 
     def statistics(self) -> NetworkStatistics:
-        """What is known of operators and queries by now."""
+        """What has been learned of operators and queries."""
         learned_statistics = known_statistics(self._loop.network, self._settings.control, self._loop.state)
         measured = self._joins.statistics(
             self._parallel_tasks(), lambda stream: learned_statistics.stream(stream).event_seconds_per_second

@@ -78,10 +78,10 @@ class Run:
     def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> tuple[RunStatus, ...]:
         """Return the state after each micro-batch that has finished meanwhile, in the order in which they finished.
 
-        Of each time domain the latest hundred are kept, so who looks now and then misses none.
+        The latest hundred of each time domain are there: a caller that looks now and then misses none.
 
         Args:
-            micro_batch_ids: By clock, the latest micro-batch that is known already; -1 where none is said.
+            micro_batch_ids: By clock, the latest micro-batch that the caller has seen; -1 for a clock that is left out.
         """
         statuses = [
             status

@@ -1,4 +1,4 @@
-"""What `start` is asked beside network, session, checkpoint and sink: checked all at once, before anything runs."""
+"""The settings of `start` beside network, session, checkpoint and sink, checked at once before anything runs."""
 
 from __future__ import annotations
 

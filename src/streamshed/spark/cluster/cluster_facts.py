@@ -21,7 +21,7 @@ _MEBIBYTE = 2**20
 
 
 def cluster_facts(spark: SparkSession) -> ClusterFacts:
-    """Ask for all that tells why no executor comes; takes seconds at most."""
+    """Gather the facts that explain why no executor comes; takes seconds at most."""
     context = spark.sparkContext
     master, settings = context.master or "", context.getConf()
     cores = int(settings.get("spark.executor.cores", "1") or 1)
@@ -59,8 +59,8 @@ def _state_of_master(spark: SparkSession, master: str) -> tuple[tuple[Size, ...]
 def _master_reply(spark: SparkSession, host: str, port: int) -> Any:
     java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has none of these calls
     classes, handles, named = java.java.lang.Class, java.java.lang.invoke, java.java.util.ArrayList()
-    # Py4J calls a method of an object by listing all that its class has, and one of SparkEnv's takes a class of
-    # Protobuf, which PySpark does not bring: the method that is needed is looked up alone.
+    # Py4J lists all methods of a class to call one. A method of SparkEnv takes a class of Protobuf, which PySpark does
+    # not bring, so the method that is needed is looked up by itself.
     method_handle = handles.MethodHandles.publicLookup().findVirtual(
         classes.forName("org.apache.spark.SparkEnv"),
         "rpcEnv",

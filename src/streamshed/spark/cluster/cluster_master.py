@@ -30,7 +30,7 @@ def master_addresses(master: str) -> tuple[tuple[str, int], ...]:
         master: What an application calls them, such as "spark://host:7077".
 
     Raises:
-        InvalidNetworkError: It is none; all that is wrong with it.
+        InvalidNetworkError: It is not such a master; lists all that is wrong with it.
 
     Example:
         >>> master_addresses("spark://one:7077,two:7078")

@@ -80,6 +80,6 @@ def elastic_partitions(spark: SparkSession, settings: ElasticSettings) -> int:
 
 
 def _cores(spark: SparkSession, executors: Executors) -> int:
-    """How many tasks a worker runs at a time: as those do that run, or, before any does, as Spark is told."""
+    """How many tasks a worker runs at a time: the most that a running one does, else as Spark is configured."""
     configured_cores = int(spark.sparkContext.getConf().get("spark.executor.cores", "1") or 1)
     return max((executor.cores for executor in executors.running() or ()), default=configured_cores)

@@ -91,7 +91,7 @@ class ExecutorPool:
         return max(1, len(self._staying)) if self._wanted is None else self._wanted
 
     def workers(self, now_seconds: float) -> Workers:
-        """Look who runs."""
+        """Look which executors run, and return how many workers that makes."""
         with self._lock:
             executors = self._executors.running()
             if executors is None:
@@ -132,12 +132,12 @@ class ExecutorPool:
         self._there = executors
         self._leaving &= now
         self._came_at_seconds = {one: self._came_at_seconds.get(one, now_seconds) for one in now}
-        # One that comes and goes is no sign of more to come.
+        # An executor that comes and goes is no sign of more to come.
         if self._is_to_ask or (lost and was_whole) or len(self._staying) > self._most_since:
             self._wait_from(now_seconds)
         self._load.observed(executors, now_seconds)
         is_missing = self._wanted is not None and len(self._staying) < self._wanted
-        # Those that came although nobody had asked, as before the first word about how many are wanted.
+        # A surplus may have come unasked, as before it was first decided how many are wanted.
         if (
             self._release_surplus()
             or self._is_to_ask

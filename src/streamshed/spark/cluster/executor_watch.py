@@ -69,7 +69,7 @@ class ExecutorWatch:
             self._thread.join(_CLOSING_SECONDS)
 
     def look(self, now_seconds: float) -> bool:
-        """Look once; whether the run was given up.
+        """Look once; return whether the run was given up.
 
         Args:
             now_seconds: On a clock that never goes back.

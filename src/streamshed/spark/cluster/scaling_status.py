@@ -46,9 +46,9 @@ class ScalingStatus:
 
 
 def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> ScalingStatus:
-    """Return what was decided in a step, over what a pool tells now, and how work is spread."""
+    """Return the decision of a step, with the present state of the pool and how work is spread."""
     view, decision = step.view, step.decision
-    # Whatever is decided, nothing comes of it then.
+    # While workers are lost as soon as they come, no decision takes effect.
     reason = LOSING if pool.is_losing else decision.reason
     explanation = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
     if step.held_up_seconds > 0:

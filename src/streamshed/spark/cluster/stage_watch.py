@@ -55,9 +55,9 @@ class StageWatch:
         self._work_by_micro_batch: dict[int, list[StageWork]] = {}
 
     def before(self, micro_batch_id: int) -> list[list[StageWork]]:
-        """Return what the stages took of each micro-batch before one that was not told of yet.
+        """Return the work of stages, by micro-batch, of earlier micro-batches not returned before.
 
-        Spark writes such figures down a moment after a stage, so those of the one that has just ended may be missing.
+        Spark writes such figures down a moment after a stage ends, so those of the latest micro-batch may be missing.
         """
         nothing: tuple[list[FinishedStage], int] = [], self._newest
         stages, self._newest = self._calls.call(lambda: finished_stages(self._spark, after=self._newest), nothing)
@@ -100,7 +100,7 @@ def finished_stages(spark: SparkSession, *, after: int) -> tuple[list[FinishedSt
 
 
 def _finished(spark: SparkSession, store: Any, stage: Any, largest: Any) -> Iterator[FinishedStage]:
-    """What is known of a stage that a streaming query has completed."""
+    """The figures of a stage that a streaming query has completed; nothing of another stage."""
     described = stage.description()
     description_match = _DESCRIBED.search(described.get()) if described.isDefined() else None
     if description_match is None or stage.status().toString() != "COMPLETE":

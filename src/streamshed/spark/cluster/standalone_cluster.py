@@ -32,7 +32,7 @@ class ClusterWorker:
     """A worker of the cluster: a process, whose children are executors.
 
     Attributes:
-        process: The process.
+        daemon: The worker's process.
     """
 
     daemon: subprocess.Popen[bytes]

@@ -70,7 +70,7 @@ _JAVA_CLASS = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:: |$)")
 
 
 def innermost_cause(error: BaseException) -> str:
-    r"""Take out of an error of Spark's the sentence that says why, without stack traces and classes of Java.
+    r"""Return the sentence of a Spark error that gives the reason, without stack traces and Java classes.
 
     Example:
         >>> text = "An error occurred while calling X.\n: java.lang.IllegalStateException: stopped\n\tat a.B.c(D:1)"

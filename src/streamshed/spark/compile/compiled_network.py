@@ -71,7 +71,7 @@ class CompiledNetwork:
 
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
-        """What its queries ask of the window partials."""
+        """The outputs that its queries ask of the window partials."""
         foundations = self.foundations
         of_rows = (output for output in self.row_outputs if output.definition_id not in foundations)
         of_counts = (output for stream in self.streams for output in stream.count_outputs)
@@ -79,12 +79,12 @@ class CompiledNetwork:
 
     @cached_property
     def row_outputs(self) -> tuple[Output, ...]:
-        """What is computed from rows: of queries over nested aggregates, the first of these."""
+        """What is computed from rows; of a query over nested aggregates, its first aggregate."""
         return tuple(output for stream in self.streams for output in stream.outputs)
 
     @cached_property
     def merging(self) -> Merging:
-        """Its aggregates of the user's own that are computed from slices."""
+        """The user-defined aggregates that are computed from slices."""
         return Merging(self.row_outputs, [one for stream in self.streams for one in stream.work.classes])
 
     @property
@@ -110,7 +110,7 @@ class CompiledNetwork:
 
     @property
     def nested(self) -> dict[int, Closing]:
-        """When windows close that do so later than they end, by `Query.definition_id`."""
+        """When windows close, by `Query.definition_id`, where that is later than their end."""
         closings = {
             member.definition_id: Closing((member.window,), delay)
             for stream in self.streams
@@ -132,7 +132,7 @@ class CompiledNetwork:
 
     @property
     def carried(self) -> Carried:
-        """What carriers tell of windows: of all of ungrouped queries, and of those that may miss some."""
+        """The windows that carriers report: all of ungrouped queries, and those of queries that may miss some."""
         tolerant = {slot.query.definition_id for slot, _ in self.typed_slots if slot.query.gap_windows} | self.missing
         routes: dict[str, list[CarriedWindows]] = {}
         for stream, is_grouped, windows in self._windows_asked():
@@ -141,7 +141,7 @@ class CompiledNetwork:
         return Carried({stream: tuple(own) for stream, own in routes.items()}, self.nested)
 
     def _windows_asked(self) -> Iterator[tuple[str, bool, CarriedWindows]]:
-        """Stream, whether grouped, and windows of each value of a query."""
+        """Name of the stream, whether the query is grouped, and windows of each value of a query."""
         for stream in self.streams:
             for sharing_class in stream.work.classes:
                 for member in sharing_class.members:
@@ -175,9 +175,9 @@ def compile_network(
         domain: Whose streams.
         sources: Their rows.
         spark: The session.
-        admissions: How they are admitted, in order; none: as they come.
-        depth: How many aggregates may follow one another, if that is more than those of the network.
-        costs: Told what user functions take; None: nobody is.
+        admissions: Of each stream, in order, how its rows are admitted; none: all rows are.
+        depth: How many aggregates may follow one another, where that is more than the network nests.
+        costs: Receives what user functions cost; None: that is not measured.
 
     Raises:
         InvalidNetworkError: As `compile_stream`.
@@ -241,9 +241,9 @@ def compiled_partials(
         classes: Sharing classes whose slices may be in state.
         layout: The state layout.
         known_drops: Which windows are dropped.
-        listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
-        count_stage: Returns the partials of windows of so many rows, of the streams and in the schema that it is given.
-        folds: Whether aggregates of the user's own may make states of what slices have collected.
+        listener: Given the number of a level, returns the listener to what lies behind the answers that are its rows.
+        count_stage: Returns the partials of count windows over the given streams, in the given schema.
+        folds: Whether user-defined aggregates may make states from the values that slices have collected.
     """
     streams, outputs = network.streams, network.row_outputs
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
@@ -261,7 +261,7 @@ def compiled_partials(
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
     if any(stream.work.stream.joined is not None for stream in streams):
-        # Also where nothing is summed up: queries come and go, the schema of state stays.
+        # Also where no results are summed up: queries come and go, but the schema of state stays.
         placed_rows = [
             stream_rows if SUMS in stream_rows.columns else stream_rows.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE))
             for stream_rows in placed_rows
@@ -307,7 +307,7 @@ def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:
 
 
 def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:
-    """Return, by `Query.definition_id`, the types that Spark found for the keys and values of the queries."""
+    """Return the types that Spark infers for keys and values of the queries, by `Query.definition_id`."""
     types_by_definition: dict[int, dict[str, str]] = {}
     for slot, types in network.typed_slots:
         texts = {f"key {number}": key for number, key in enumerate(slot.keys, 1)}

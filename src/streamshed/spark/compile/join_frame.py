@@ -96,9 +96,9 @@ def with_joined(
         spark: The session.
         domain: The time domain.
         sources: The rows of its sources, by name.
-        network: Whose queries are over them.
+        network: The queries over them.
         streaming: How joins stream; None: all rows are there.
-        again: Whether joins of answers are wanted once more, for queries for rows.
+        again: Whether a second copy of joins of answers is wanted, for set-valued queries.
 
     Raises:
         InvalidNetworkError: As `joined_frame`.
@@ -124,10 +124,10 @@ def joined_frame(
     network: QueryNetwork,
     streaming: StreamingJoin | None = None,
 ) -> tuple[DataFrame, frozenset[int]]:
-    """Return the results of a join, and the sharing classes of which they may be summed up already.
+    """Return the results of a join, and the sharing classes whose results may be summed up already.
 
-    Results have the columns of the joined stream; those that nobody asks for are null. The windows of the join keep
-    all columns of its sides: queries that come later may ask for others.
+    Results have the columns of the joined stream; columns that no query uses are null. The windows of the join keep
+    all columns of its sides, as queries that come later may use others.
 
     What can be is summed up where results are found, see `join_sums`: then there are rows among them with what many
     results sum up to, `SUMS`, and `IS_SUMMED` tells of results that are in there. Those that nothing else needs do not
@@ -145,8 +145,8 @@ def joined_frame(
         spark: The session.
         joined: A joined stream.
         sources: The rows of the streams that it joins, by their names.
-        needed_columns: The columns of results that anybody asks for.
-        network: Whose queries are over them.
+        needed_columns: The columns of results that queries use.
+        network: The queries over them.
         streaming: How it streams; None: all rows are there, as in batch mode.
 
     Raises:
@@ -322,7 +322,7 @@ def _nullable(schema: T.StructType) -> T.StructType:
 
 
 def _with_carrier(spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin) -> DataFrame:
-    """A side's rows and its stream's carrier, which has no time of its own and goes to every label.
+    """The rows of a side and its stream's carrier, which goes to every label.
 
     Answers come of rows that have the watermark already, and Spark knows one per query.
     """

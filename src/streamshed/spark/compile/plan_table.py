@@ -1,4 +1,4 @@
-"""The plan table: one row that is asked of the driver anew in every micro-batch."""
+"""The plan table: one row, which a task asks the driver for in every micro-batch."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Told:
     side_drops: SideDrops | None = None
 
     def values(self, row: PlanRow) -> dict[str, object]:
-        """What the stream is told, with the slices that the instants of the plan lie in."""
+        """The plan of the stream, with the slices that its instants lie in."""
         plan, drops, opened = row.streams[self.name], row.drops, row.open - self.delay
         if self.is_side:
             plan, drops = plan.all_of_it, NOTHING_DROPPED if self.side_drops is None else self.side_drops.told(drops)
@@ -130,13 +130,13 @@ def plan_table(
     works: Mapping[str, StreamWork],
     sides: Mapping[SideOf, SideWork] = MappingProxyType({}),
 ) -> PlanTable:
-    """Return what streams are told in each micro-batch: one row for all of them, asked for once.
+    """Return the plans of streams in each micro-batch: one row for all of them, asked for once.
 
     Args:
         spark: The session.
-        client: Asks the driver.
+        client: Asks the driver for plans.
         works: What the streams of a time domain contribute to the network, by name.
-        sides: What is done with their rows for sides of joins, and what of it may be dropped.
+        sides: The work on their rows for sides of joins, and what of it may be dropped.
     """
     parts = {f"stream_{number}_": told_of(work) for number, work in enumerate(works.values())}
     of_sides = {

@@ -28,8 +28,8 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
 
     Args:
         line: The stream's straight line.
-        work: The stream's.
-        partials: Window partials, whose columns these take.
+        work: What the network asks of the stream.
+        partials: Window partials, whose columns the result has.
     """
     queries = {query.definition_id: query for query in work.set_valued}
     rows = [_row(query, work, line) for query in queries.values()]

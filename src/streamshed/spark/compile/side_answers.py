@@ -1,4 +1,4 @@
-"""A side of a join that is answers of windows, as rows: stages of its own before that of the join."""
+"""Sides of joins whose rows are answers of windows: stages of their own before that of the join."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _INSTANT = WindowSpecification(1, 1)
 
 
 def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, SideWork]:
-    """Return what is done with the rows of sources for sides of joins.
+    """Return the work on rows of sources for sides of joins.
 
-    Of those sides that are answers of windows, and of all whose rows may be dropped, as all queries over the join
-    tolerate gaps.
+    That is of sides whose rows are answers of windows, and of sides whose rows may be dropped because all queries over
+    the join tolerate gaps.
 
     Args:
         domain: Whose joins.
@@ -53,11 +53,11 @@ def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, Sid
 
 
 def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Plan]) -> Mapping[SideOf, Admission]:
-    """Return how rows of those sides are admitted.
+    """Return how the rows of sides are admitted.
 
     Args:
-        works: What is done with them.
-        plans: What a micro-batch is told of them.
+        works: The work on the rows of each side.
+        plans: The plan of each side in a micro-batch.
     """
     return {
         of: Admission(
@@ -122,12 +122,12 @@ def side_answers(
     else:
         rows = {stream.work.stream.name: stream.rows(layout)}
     network_below = replace(compiled, levels=tuple(below))
-    # Nothing would tell that states which a user's code has made were made by another version of it.
+    # States that user code made are not folded: nothing would tell which version of the code made them.
     line = last.answers(compiled_partials(network_below, rows, stream.work.classes, layout, folds=False))
     (program,) = last.level.programs
     place = program.places[node]
     columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
-    # What has come late for a window that had closed: the join counts it, as it does a row that came late.
+    # A row that came late for a closed window: the join counts it, as it counts late rows of its own.
     is_late = F.coalesce((F.col("kind") == LATE) & (F.col("slot") == 0), F.lit(False))
     wanted = line.rows.where(line.pass_all(place.conditions) | is_late)
     times = F.when(is_late, F.array_repeat(F.lit(NEVER_IN_TIME), F.col("rows").cast("int")))

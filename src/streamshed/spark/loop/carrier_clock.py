@@ -53,7 +53,7 @@ class CarrierClock:
         self._shows_drained = last is not None and last.drained_at is not None
         self._unread: set[str] = set()
         self._untold: set[str] = set()
-        """Streams of which rows came whose event times nobody told: of what was shed of them there is no trace."""
+        """Streams that had rows of unknown event times. What was shed of these rows leaves no trace."""
         self._begun_at_seconds: float | None = None
         self._now_seconds: float | None = None
 
@@ -132,7 +132,7 @@ class CarrierClock:
         return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
     def interval_of(self, stream: Stream) -> dict[str, int | None]:
-        """Return the interval of a stream's carrier; that of a joined stream goes as far as either side has come."""
+        """Return the interval of a stream's carrier. That of a joined stream reaches as far as the later side."""
         if stream.joined is None:
             return self.interval(stream.name)
         sides = [self.interval(side.stream.name) for side in (stream.joined.left, stream.joined.right)]
@@ -140,7 +140,7 @@ class CarrierClock:
         return {name: max(of_sides, default=None) for name, of_sides in by_bound.items()}
 
     def latest(self, wall_clock_seconds: float) -> int | None:
-        """Return the latest event time that any row may have by now; None: it may be anything.
+        """Return the latest event time that a row may have by now; None: there is no bound.
 
         Numbers may, and event times where the wall clock is behind those that have come.
 
@@ -162,10 +162,10 @@ class CarrierClock:
         last_dropped: int | None = None,
         coming: Mapping[str, StreamRows] = MappingProxyType({}),
     ) -> None:
-        """Let all carriers show a time past the end of every window, of those, too, that rows still to come open.
+        """Let all carriers show a time past the end of every window, also of windows that later rows open.
 
-        They do so from the micro-batch on that `advance` moved to last. Rows of dropped windows leave no trace: where
-        nothing tells how late the last of them was, carriers go on up to the last dropped window, which has its gap so.
+        They do so from the micro-batch on that `advance` moved to last. Rows of dropped windows leave no trace. Where
+        the latest of their event times is unknown, carriers go on up to the last dropped window, whose gap is reported.
 
         Args:
             longest_window: Microseconds.

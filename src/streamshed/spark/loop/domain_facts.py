@@ -42,11 +42,11 @@ class DomainFacts:
     def of_asked(
         self, by_source: Mapping[str, _Number], shares: Mapping[str, _Number] = MappingProxyType({})
     ) -> dict[str, _Number]:
-        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together.
+        """Return a number per queried stream; a joined stream has the sum of its two sides.
 
         Args:
-            by_source: The numbers.
-            shares: By joined stream, what share of them counts; of others, all.
+            by_source: The number of each source.
+            shares: By joined stream, the share of its sum that counts; 1 where it is left out.
         """
         by_stream = dict(by_source)
         for stream in self.streams:
@@ -62,7 +62,7 @@ class DomainFacts:
         )
 
     def of_those_asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:
-        """Return what is said of streams that queries ask for."""
+        """Return the numbers of queried streams."""
         return {
             name: value
             for name, value in by_stream.items()

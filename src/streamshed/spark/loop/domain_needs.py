@@ -60,17 +60,17 @@ class DomainNeeds:
 
     @property
     def streams_left_out(self) -> frozenset[str]:
-        """Streams of which rows may be left out by their times, as nobody needs them who is fed."""
+        """Streams whose rows may be left out by their event times, as no network that is fed needs them."""
         network = self._loop.network
         return frozenset(network.query(feed.query).stream.name for feed in self._feeds if feed.same_time)
 
     def published(self, now_seconds: float) -> KnownNeeds:
-        """Read what those need that are fed."""
+        """Read what the networks that this one feeds have published of their needs."""
         published = {place: read_needs(place) for place in {feed.needs for feed in self._feeds}}
         return known_needs(self._feeds, published, now_seconds)
 
     def tell(self, decision: Decision) -> None:
-        """Publish what is needed of its streams, once the decision that says so is written down."""
+        """Publish what is needed of its streams, once the decision is written down."""
         self._latest_rows |= {stream: rows for stream, rows in decision.offered_rows.items() if rows}
         if self._file is None:
             return

@@ -81,7 +81,7 @@ def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[st
 
 @dataclass(frozen=True, kw_only=True)
 class JoinOutcome:
-    """What came of a join in a micro-batch.
+    """The outcome of a join in a micro-batch.
 
     Attributes:
         work_per_row: Units of work that a row of its streams would have been, had the join been done fully.
@@ -103,7 +103,7 @@ class JoinPlanner:
         believed: What joins are believed to take, by joined stream, until it is measured.
         parallel_tasks: How many tasks run at a time where that is believed.
         partitions: Of state.
-        is_advisory: Whether nothing is shed, and limits of memory are not heeded.
+        is_advisory: Whether nothing is shed and limits of memory do not hold.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class JoinPlanner:
         return directive.delivered_share(self._knowledge[stream].expected(self._offered(stream, rows)))
 
     def learn(self, micro_batch_id: int, rows: Mapping[str, int], *, elapsed_seconds: float) -> dict[str, JoinOutcome]:
-        """Take in what partitions told of a micro-batch, and return what came of its joins.
+        """Take in what partitions reported of a micro-batch, and return the outcome of each of its joins.
 
         Args:
             micro_batch_id: Which.
@@ -215,7 +215,7 @@ class JoinPlanner:
             elapsed_seconds: Since the one before.
         """
         self._take()
-        # Tasks of the next micro-batch may have told already.
+        # Tasks of the next micro-batch may have reported already.
         reports = {key: one for key, one in self._reports.items() if key.micro_batch_id == micro_batch_id}
         self._reports = {key: one for key, one in self._reports.items() if key.micro_batch_id > micro_batch_id}
         outcomes = {}
@@ -233,10 +233,10 @@ class JoinPlanner:
     def statistics(
         self, parallel_tasks: int, event_seconds_per_second: Callable[[str], float] = lambda _stream: 1.0
     ) -> dict[str, JoinStatistics]:
-        """Return what is known of each join of which something was measured, by its stream.
+        """Return the statistics of each join that has been measured, by joined stream.
 
         Args:
-            parallel_tasks: How many tasks run at a time; what they take of a core, all together take less.
+            parallel_tasks: How many tasks run at a time; costs per core are divided by it.
             event_seconds_per_second: How fast event time goes by in the joined stream of a name.
         """
         self._take()
@@ -247,7 +247,7 @@ class JoinPlanner:
         }
 
     def to_json(self) -> str:
-        """Write down what is known, for a restart."""
+        """Return what was learned of the joins, for a restart."""
         self._take()
         return json.dumps(
             {

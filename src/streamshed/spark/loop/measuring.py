@@ -32,7 +32,7 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
     state_seconds: float = 0.0,
     first_events: Mapping[str, int] | None = None,
 ) -> Measured:
-    """Return what a micro-batch told.
+    """Return what the tasks of a micro-batch measured.
 
     Args:
         works: Of each stream.
@@ -43,8 +43,8 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         parallel_tasks: How many tasks ran at a time.
         event_seconds: How far event time went on with the rows of the micro-batch before; None: that is not known.
         state_seconds: What tasks took over groups in state.
-        first_events: Per stream, the time of its first row, microseconds: windows that begin earlier are not whole. Of
-            one that is left out that is not known, and all are taken for whole.
+        first_events: Per stream, the time of its first row, microseconds. Windows that begin earlier are not whole. Of
+            a stream that is left out, all windows count as whole.
     """
     covered_sums = {} if sums is None else _with_cover(sums, works, first_events or {})
     thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
@@ -69,10 +69,10 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
 
 
 def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[str, float]:
-    """Return on which share of the rows kept estimates rest as a rule, by `share_name`, where that is known.
+    """Return the share of the kept rows that estimates usually rest on, by `share_name`, where it has been learned.
 
     Args:
-        learned: What is known.
+        learned: What the run has learned.
         outputs: What the queries ask for.
     """
     shares = {
@@ -85,7 +85,7 @@ def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> d
 def _with_cover(
     sums: Mapping[Share, WindowSums], works: Mapping[str, StreamWork], first_events: Mapping[str, int]
 ) -> dict[Share, WindowSums]:
-    """The sums, with how much of their windows lies behind the first row of their stream."""
+    """The sums, with the part of their windows that lies after the first row of their stream."""
     queries = {slot.query.definition_id: slot.query for work in works.values() for slot in work.slots}
     return {
         share: replace(share_sums, covered=_covered(queries[share[0]], share_sums.windows, first_events))

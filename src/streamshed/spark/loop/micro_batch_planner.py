@@ -93,7 +93,7 @@ class MicroBatchPlanner:
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
         self._last_started: float | None = None
         self.joined: Mapping[str, JoinOutcome] = {}
-        """What came of the joins of the micro-batch that was recorded last."""
+        """The outcomes of the joins in the micro-batch that was recorded last."""
         self.places = SourcePlaces()
         """Of the sources, once the query is laid out."""
         self._lock = threading.Lock()
@@ -101,7 +101,7 @@ class MicroBatchPlanner:
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         last = self._plans.last()
         self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
-        """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
+        """`Query.definition_id` of the queries that missed windows when the last plan of an earlier run was made."""
         self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
@@ -189,7 +189,7 @@ class MicroBatchPlanner:
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
-            # Of a join that is done in part, what it gives is not sampled besides.
+            # The results of a join that is done in part are not sampled again.
             if not self._joins.sheds(name)
         }
         directives = self._directives(decision, micro_batch_id, rows, last)
@@ -239,7 +239,7 @@ class MicroBatchPlanner:
     def _directives(
         self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
     ) -> dict[str, JoinDirective]:
-        """What is done of the joins that are not done fully."""
+        """The directives of the joins that are done in part."""
         before = {} if last is None else last.streams
         directives = {
             stream.name: self._joins.directive(
@@ -278,7 +278,7 @@ class MicroBatchPlanner:
     def _partly_joined(
         self, directives: Mapping[str, JoinDirective], coming: ComingRows, last: PlanRow | None
     ) -> tuple[ShedInterval, ...]:
-        """Event times of results of joins that may be missing, of this micro-batch and those before."""
+        """Event times at which results of joins may be missing, of this micro-batch and those before."""
         intervals = [
             interval
             for stream in self._facts.streams
@@ -316,7 +316,7 @@ class MicroBatchPlanner:
         return sum(left) + sum(found.waiting for found in upcoming.values())
 
     def _shed_times(self, coming: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
-        """First and last event time of what is shed: from footers, else all that the watermark and clock allow."""
+        """First and last event time of shed rows: from footers, else the bounds that watermark and clock give."""
         if coming is not None and coming.events is not None:
             return coming.events.first, coming.events.last
         latest = self._carrier.latest(now)

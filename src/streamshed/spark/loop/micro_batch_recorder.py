@@ -1,4 +1,4 @@
-"""What becomes of a finished micro-batch: the control loop learns from it, status and journal tell of it."""
+"""Records a finished micro-batch: the control loop learns from it, status and journal report it."""
 
 from __future__ import annotations
 

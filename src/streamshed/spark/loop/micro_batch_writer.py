@@ -1,4 +1,4 @@
-"""What becomes of a micro-batch's answers: to the sink, and a summary of them for the journal."""
+"""Writes the answers of a micro-batch to the sink, and keeps a summary of them for the journal."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class NeedsFile:
         self._needs_by_clock: dict[str, NetworkNeeds] = {}
 
     def tell(self, clock: str, needs: NetworkNeeds) -> None:
-        """Publish what a time domain needs, beside what the others do; who cannot be told now is told next time."""
+        """Publish what a time domain needs, beside the others. The next write makes up for a failed one."""
         with self._lock:
             self._needs_by_clock[clock] = needs
             try:
@@ -48,7 +48,7 @@ class NeedsFile:
 
 
 def read_needs(location: str) -> Published:
-    """Return what is published at a path or URI; what cannot be read is told as such, for a run goes on without."""
+    """Return what is published at a path or URI; an error where it cannot be read, as a run goes on without it."""
     folder, name = _split(location)
     try:
         text = Storage.reached(folder).read_text(name)
@@ -60,7 +60,7 @@ def read_needs(location: str) -> Published:
 
 
 def _together(needs_of_domains: list[NetworkNeeds]) -> NetworkNeeds:
-    """One document, as old as the oldest of its parts."""
+    """The needs of all time domains as one document, which expires with the first of them."""
     streams = {name: one for needs in needs_of_domains for name, one in needs.streams.items()}
     oldest = min(needs_of_domains, key=lambda needs: needs.told_at_seconds + needs.lifetime_seconds)
     return replace(oldest, streams=streams)

@@ -83,7 +83,7 @@ class _Bench:
 
 
 def try_sql(spark: SparkSession, works: Mapping[str, StreamWork], loop: ControlLoop, *, parallel_tasks: int) -> None:
-    """Let a control loop know what the SQL of its network takes, before its first plan; once for a checkpoint.
+    """Tell a control loop what the SQL of its network costs, before its first plan; once for a checkpoint.
 
     Args:
         spark: The session.
@@ -99,17 +99,17 @@ def try_sql(spark: SparkSession, works: Mapping[str, StreamWork], loop: ControlL
 
 
 def sql_costs(spark: SparkSession, work: StreamWork, earlier_costs: Mapping[str, SqlCost]) -> dict[str, SqlCost]:
-    """Measure what the SQL of a stream's operators, keys and values takes that may be dear, on some of its rows.
+    """Measure the cost of SQL that may be dear in a stream's operators, keys and values, on some of its rows.
 
-    Nothing of it is needed to run: where Spark refuses, nothing is known, and a guess holds.
+    A run does not depend on it: where Spark refuses, a guess holds.
 
     Args:
         spark: The session.
         work: What the network asks of the stream.
-        earlier_costs: What was measured before; what was measured on real rows is not measured again.
+        earlier_costs: By address, costs measured before. Those measured on real rows are not measured again.
 
     Returns:
-        By address of the node; those left out of which nothing could be told.
+        By address of the node; a node whose cost could not be measured is left out.
     """
     trials = [
         trial for trial in _trials(work) if any(_is_open(earlier_costs.get(address)) for address, _ in trial.works)
@@ -133,7 +133,7 @@ def sql_costs(spark: SparkSession, work: StreamWork, earlier_costs: Mapping[str,
 
 @contextlib.contextmanager
 def _lenient(spark: SparkSession, trial_rows: Specimens) -> Iterator[None]:
-    """Let values that are made up, and so may be any, give null where real ones would be an error."""
+    """Let made-up values, which may be any, give null where a real value would be an error."""
     if not trial_rows.made_up:
         yield
         return
@@ -183,7 +183,7 @@ def _bench(work: StreamWork, trials: Sequence[Trial], trial_rows: Specimens) -> 
 
 
 def _shares(bench: _Bench, trials: Iterable[Trial]) -> dict[tuple[str, ...], float]:
-    """Which share of the rows passes what rows have to pass that come in at a node."""
+    """By sequence of conditions above a node, the share of all rows that passes them."""
     ways = list(dict.fromkeys(coming for trial in trials for _, coming in trial.works))
     if bench.made_up:
         return {way: SELECTIVITY ** len(way) for way in ways}
@@ -195,7 +195,7 @@ def _shares(bench: _Bench, trials: Iterable[Trial]) -> dict[tuple[str, ...], flo
 def _by_node(
     trials: Sequence[Trial], seconds: Mapping[str, float], shares: Mapping[tuple[str, ...], float], *, made_up: bool
 ) -> dict[str, SqlCost]:
-    """What a row takes that comes in at a node, all of its SQL; what several nodes share is laid to them evenly."""
+    """What all SQL of a node takes per row that reaches it; nodes that share an expression share its cost evenly."""
     by_node: dict[str, SqlCost] = {}
     for trial in trials:
         for address, coming in trial.works:
@@ -221,8 +221,8 @@ def seconds_per_row(
         are_guarded: Whether guards are asked for.
 
     Returns:
-        Seconds by name, of one core, per row of all; 0 below the resolution. Those left out that fail, and those of
-        which no two jobs agree.
+        Seconds of one core per row of all, by name; 0 below the resolution. An expression that fails is left out, and
+        one on which no two jobs agree.
     """
     try:
         jobs = (settled_seconds(_readings(spark, line, trials, are_guarded=are_guarded)) for _ in range(MOST_JOBS))
@@ -242,13 +242,13 @@ def seconds_per_row(
 
 
 def agreed_seconds(jobs: Iterable[Sequence[float]]) -> list[float | None]:
-    """Return what some things took in the fastest two of some jobs; None: these do not agree.
+    """Return the cost of each expression in its fastest two jobs; None: these do not agree.
 
     Args:
-        jobs: What each took, job by job; no further one is asked for once that is told of all.
+        jobs: Of each job, the cost of each expression. No more jobs are run once all expressions have agreed.
 
     Example:
-        Of two things, the first is compiled from the third job on.
+        Of two expressions, the first is compiled from the third job on.
 
         >>> def jobs():
         ...     yield [4e-4, 1e-6]
@@ -280,7 +280,7 @@ def _agreed(costs: Iterable[float]) -> float | None:
 
 
 def settled_seconds(readings: pd.DataFrame) -> list[float]:
-    """Return the mean over rows of what each took as a rule in the later half of the time, less what reading took.
+    """Return what each expression takes: the mean over rows of its median in the later half, less reading the clock.
 
     Args:
         readings: In the order of evaluation: which row it was, in `__row`; what reading the clock took; what each
@@ -303,10 +303,10 @@ def settled_seconds(readings: pd.DataFrame) -> list[float]:
 
 
 def _readings(spark: SparkSession, line: StraightLine, trials: Sequence[Trial], *, are_guarded: bool) -> pd.DataFrame:
-    """What each expression took of each row in each round, in nanoseconds, after what reading the clock takes.
+    """By row and round, nanoseconds that reading the clock took, then those that each expression took.
 
-    Round follows round, each over all rows. Spark evaluates the fields of a struct in order, and does not touch what
-    reads a clock.
+    Each round goes over all rows. Spark evaluates the fields of a struct in order, and does not optimize
+    expressions that read a clock.
     """
     clock, values = F.expr(_NANOSECONDS), []
     for place, trial in enumerate(trials):

@@ -46,9 +46,9 @@ def events_in_footer(metadata: parquet.FileMetaData, stored: StoredColumn) -> li
 
 
 def believed_events(path: str, stored: StoredColumn, furthest: int) -> tuple[int, int] | None:
-    """Return the first and the last event time of a file up to one; None: it has none.
+    """Return the first and the last event time of a file up to a bound; None: it has none.
 
-    Of row groups that reach beyond it the column is read: there are few, as are such rows.
+    The column is read only in row groups that reach beyond the bound. There are few, as such rows are few.
 
     Args:
         path: A file whose footer tells first and last of all row groups.

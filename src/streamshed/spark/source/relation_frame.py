@@ -62,7 +62,7 @@ def read_relations(instructions: Iterable[Instruction]) -> None:
 
 
 def _stored(spark: SparkSession, match: Match) -> tuple[RelationReader, str]:
-    """What reads the relation, which is in files, and the schema to read it in."""
+    """The reader of a relation in files, and the schema to read it in."""
     relation, location = match.relation, str(match.relation.source)
     columns, keys = relation_columns(spark, relation), _keys(match)
     types = {column.name: column.type for column in columns}

@@ -95,7 +95,7 @@ class TableReader:
                 assert_never(self.format)
 
     def _missing(self, column: pa.Field, file_columns: FileColumns, where: str) -> pa.ChunkedArray:
-        """A column of nulls where that is what its absence means: JSON leaves them out; but no object without a key."""
+        """A column of nulls where a JSON file lacks it, as JSON leaves nulls out. A key that is absent is an error."""
         is_key = column.name.lower() in {key.lower() for key in self.keys}
         if self.format is FileFormat.JSON and (not is_key or not file_columns.rows):
             return pa.chunked_array([pa.nulls(file_columns.rows, column.type)])

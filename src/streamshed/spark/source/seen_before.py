@@ -24,16 +24,16 @@ _NOT_NOTED = 3
 def seen_until(
     checkpoint: Storage, plans: Storage, domain: TimeDomain, places: SourcePlaces, *, least_step: int
 ) -> dict[str, int]:
-    """Return, per stream, the latest instant at which a window may start that misses rows if its query is added now.
+    """Return, per stream, the latest start of a window that would miss rows if its query were added now.
 
-    That is an event time that no row of finished micro-batches is later than, as far as one can tell.
+    No row of a finished micro-batch is later than that, as far as can be told.
 
-    Footers of Parquet files tell. Elsewhere it is the latest event that is known, be it of the last plan or by the
-    watermark, and twice as much more as event time went in a micro-batch: nobody has noted the times of what was shed,
-    nor, where there are several streams, of what the last micro-batch brought.
+    Footers of Parquet files tell. Elsewhere it is the latest event time in the last plan or by the watermark, plus a
+    margin: twice as far as event time advances in a micro-batch. The margin is for rows whose times are not written
+    down: rows that were shed and, where there are several streams, rows of the last micro-batch.
 
-    Results of a join are no later than the rows of either side. But where windows over joins were dropped, rows of the
-    sides may be missing that would have found partners for as long as they wait.
+    Results of a join are no later than the later of their two rows. But where windows over joins were dropped, rows of
+    the sides may be missing that would have found partners for as long as they wait.
 
     Args:
         checkpoint: Spark's checkpoint.

@@ -70,7 +70,7 @@ class RowSizes:
         return round(size / self.bytes_per_row.get(stream, _TYPICAL_ROW_BYTES))
 
     def learn(self, stream: str, size: int, rows: int) -> None:
-        """Take in how many rows some bytes turned out to be."""
+        """Take in how many rows the text of a micro-batch had."""
         if rows > 0 and size > 0:
             before = self.bytes_per_row.get(stream)
             measured = size / rows
@@ -174,9 +174,9 @@ def _rows(
 
 
 def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
-    """The event times of a file as far as they are believed; None: none of them is.
+    """The event times of a file as far as they are believed; None: none is.
 
-    As rows before 1970 are set aside, so are their times.
+    Times before 1970 are left out, as rows with such times are set aside.
     """
     bounds: tuple[int, int] | None = (events.first, events.last)
     if stored is not None and furthest is not None and events.last > furthest:

@@ -143,6 +143,6 @@ def _busy(spark: SparkSession, cluster: StandaloneCluster) -> list[tuple[Cluster
     from streamshed.spark.cluster.executors import executor_ids
 
     executors = executor_ids(spark)
-    living = [worker for worker in cluster.workers if worker.process.poll() is None]
+    living = [worker for worker in cluster.workers if worker.daemon.poll() is None]
     pids_by_worker = [(worker, worker.executor_pids()) for worker in living]
     return [(worker, pids[executor]) for worker, pids in pids_by_worker for executor in executors if executor in pids]

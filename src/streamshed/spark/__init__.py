@@ -55,5 +55,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    return found
+    attribute = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return attribute

@@ -53,8 +53,8 @@ def _domain_answers(
 ) -> DataFrame:
     sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
     compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
-    for one in (compiled, *compiled_sides(spark, domain, sources)):
-        read_relations(one.instructions)
+    for compiled_network in (compiled, *compiled_sides(spark, domain, sources)):
+        read_relations(compiled_network.instructions)
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled.streams for sharing_class in stream.work.classes]
     rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled.streams}

@@ -156,7 +156,7 @@ class DomainRun:
             reports=self._last_report,
             on_outcome=self._record,
             joins=self._joins,
-            needs=self._needs.known,
+            needs=self._needs.published,
             on_decision=self._tell,
             effective_shares=lambda: effective_shares(self._loop.state.learned, row_outputs),
         )
@@ -199,12 +199,12 @@ class DomainRun:
         return self._history
 
     def statistics(self) -> NetworkStatistics:
-        """What is known of operators and queries by now."""
-        known = known_statistics(self._loop.network, self._settings.control, self._loop.state)
+        """What has been learned of operators and queries."""
+        learned_statistics = known_statistics(self._loop.network, self._settings.control, self._loop.state)
         measured = self._joins.statistics(
-            self._parallel_tasks(), lambda stream: known.stream(stream).event_seconds_per_second
+            self._parallel_tasks(), lambda stream: learned_statistics.stream(stream).event_seconds_per_second
         )
-        return replace(known, joins={**known.joins, **measured})
+        return replace(learned_statistics, joins={**learned_statistics.joins, **measured})
 
     def start(self, client: PlanClient) -> None:
         """Start the streaming query, whose tasks ask `client` for its plans."""
@@ -328,8 +328,8 @@ class DomainRun:
         longest = longest_window(self._network, self.manifest.classes)
         interval = self._settings.control.trigger_interval_seconds
         intakes = {name: work.intakes for name, work in self._works.items()}
-        asked = tuple(stream.name for stream in self._loop.network.streams)
-        return DomainFacts(self.domain.streams, intakes, longest, interval, asked)
+        stream_names = tuple(stream.name for stream in self._loop.network.streams)
+        return DomainFacts(self.domain.streams, intakes, longest, interval, stream_names)
 
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
         works = side_works(self.domain, self._network)

@@ -43,15 +43,20 @@ def profiled(document: NetworkDocument, spark: SparkSession, *, until: Callable[
         return _at_the_speed_of_event_time(run.statistics())
 
 
-def _at_the_speed_of_event_time(known: NetworkStatistics) -> NetworkStatistics:
-    """What is recorded is read as fast as it can be: how many rows came when it was is told by their event times."""
+def _at_the_speed_of_event_time(statistics: NetworkStatistics) -> NetworkStatistics:
+    """A recording is read as fast as it can be. When its rows came, and so how many a second, event times say."""
     streams = {
-        name: replace(one, rows_per_second=one.rows_per_second / one.event_seconds_per_second)
-        for name, one in known.streams.items()
+        name: replace(
+            stream,
+            rows_per_second=stream.rows_per_second / stream.event_seconds_per_second,
+            event_seconds_per_second=1.0,
+        )
+        for name, stream in statistics.streams.items()
     }
-    joins = {name: _slowed(one, known.stream(name).event_seconds_per_second) for name, one in known.joins.items()}
-    streams = {name: replace(one, event_seconds_per_second=1.0) for name, one in streams.items()}
-    return replace(known, streams=streams, joins=joins)
+    joins = {
+        name: _slowed(join, statistics.stream(name).event_seconds_per_second) for name, join in statistics.joins.items()
+    }
+    return replace(statistics, streams=streams, joins=joins)
 
 
 def _slowed(join: JoinStatistics, speed: float) -> JoinStatistics:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 
 def free_name(wanted: str, taken: Collection[str | None]) -> str:
-    """Return a name that is not taken: the one that is wanted, or that with a number.
+    """Return the wanted name; where it is taken, the wanted name with a number.
 
     Example:
         >>> free_name("streamshed time", [None]), free_name("streamshed time", ["streamshed time"])

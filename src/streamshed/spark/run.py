@@ -78,17 +78,17 @@ class Run:
     def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> tuple[RunStatus, ...]:
         """Return the state after each micro-batch that has finished meanwhile, in the order in which they finished.
 
-        Of each time domain the latest hundred are kept, so who looks now and then misses none.
+        The latest hundred of each time domain are there: a caller that looks now and then misses none.
 
         Args:
-            micro_batch_ids: By clock, the latest micro-batch that is known already; -1 where none is said.
+            micro_batch_ids: By clock, the latest micro-batch that the caller has seen; -1 for a clock that is left out.
         """
-        found = [
+        statuses = [
             status
             for domain in self._domains
             for status in domain.finished.since(micro_batch_ids.get(domain.domain.clock, -1))
         ]
-        return tuple(sorted(found, key=lambda status: status.started_at_seconds + status.processing_seconds))
+        return tuple(sorted(statuses, key=lambda status: status.started_at_seconds + status.processing_seconds))
 
     def journal(self) -> pd.DataFrame:
         """Return every decision with its reason, its expectation and its outcome, one row per micro-batch."""
@@ -97,13 +97,13 @@ class Run:
 
     def statistics(self) -> NetworkStatistics:
         """Return what is known of operators and queries by now: what `start` and `explain` take as `statistics`."""
-        found = [domain.statistics() for domain in self._domains]
+        domain_statistics = [domain.statistics() for domain in self._domains]
         return NetworkStatistics(
-            fixed_seconds=sum(known.fixed_seconds for known in found),
-            streams={name: one for known in found for name, one in known.streams.items()},
-            operators={address: one for known in found for address, one in known.operators.items()},
-            queries={name: one for known in found for name, one in known.queries.items()},
-            joins={name: one for known in found for name, one in known.joins.items()},
+            fixed_seconds=sum(known.fixed_seconds for known in domain_statistics),
+            streams={name: one for known in domain_statistics for name, one in known.streams.items()},
+            operators={address: one for known in domain_statistics for address, one in known.operators.items()},
+            queries={name: one for known in domain_statistics for name, one in known.queries.items()},
+            joins={name: one for known in domain_statistics for name, one in known.joins.items()},
         )
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""What `start` is asked beside network, session, checkpoint and sink: checked all at once, before anything runs."""
+"""The settings of `start` beside network, session, checkpoint and sink, checked at once before anything runs."""
 
 from __future__ import annotations
 
@@ -164,9 +164,9 @@ def _name_problems(settings: StartSettings) -> Iterator[str]:
         yield from _unknown("state family", family, FAMILIES)
 
 
-def _unknown(kind: str, name: object, known: Collection[str]) -> Iterator[str]:
-    if name not in known:
-        yield f'no {kind} "{name}", known are: {", ".join(known)}{near_miss(str(name), known)}'
+def _unknown(kind: str, name: object, valid_names: Collection[str]) -> Iterator[str]:
+    if name not in valid_names:
+        yield f'no {kind} "{name}", known are: {", ".join(valid_names)}{near_miss(str(name), valid_names)}'
 
 
 def _place_problems(settings: StartSettings) -> Iterator[str]:

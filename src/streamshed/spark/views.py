@@ -56,11 +56,11 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
     domain = alone.time_domains[0]
     sources = {stream.name: empty_frame(spark, stream) for stream in domain.sources}
     compiled = compile_network(alone, domain, with_joined(spark, domain, sources, alone), spark)
-    own = answers.where(F.col("query") == query_name)
+    query_answers = answers.where(F.col("query") == query_name)
     if query.aggregate is None:
-        return _row_view(own, query, next(one for one in compiled.streams if one.work.stream == query.stream))
+        return _row_view(query_answers, query, next(one for one in compiled.streams if one.work.stream == query.stream))
     slots, types = zip(*((slot, types) for slot, types in compiled.typed_slots if slot.query == query), strict=True)
-    return _window_view(own, query.aggregate, slots, types[0])
+    return _window_view(query_answers, query.aggregate, slots, types[0])
 
 
 def _window_view(answers: DataFrame, aggregate: Aggregate, slots: Sequence[AggregateSlot], types: Types) -> DataFrame:

@@ -149,7 +149,7 @@ def _without_anything(program: FedProgram, cluster: StandaloneCluster) -> Ended:
 
 def _busy(cluster: StandaloneCluster, told: Status) -> list[tuple[ClusterWorker, int]]:
     """The workers that live, each with an executor of its own that counts: one that was released may linger."""
-    living = [worker for worker in cluster.workers if worker.process.poll() is None]
+    living = [worker for worker in cluster.workers if worker.daemon.poll() is None]
     pids = [(worker, worker.executor_pids()) for worker in living]
     return [(worker, own[executor]) for worker, own in pids for executor in told["executors"] if executor in own]
 

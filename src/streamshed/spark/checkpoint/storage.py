@@ -162,8 +162,8 @@ class Storage:
         return [info.base_name for info in self._infos()]
 
     def _infos(self) -> list[fs.FileInfo]:
-        found: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
-        return found
+        file_infos: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        return file_infos
 
 
 def _seal(text: str) -> str:

@@ -21,26 +21,26 @@ _MEBIBYTE = 2**20
 
 
 def cluster_facts(spark: SparkSession) -> ClusterFacts:
-    """Ask for all that tells why no executor comes; takes seconds at most."""
+    """Gather the facts that explain why no executor comes; takes seconds at most."""
     context = spark.sparkContext
     master, settings = context.master or "", context.getConf()
     cores = int(settings.get("spark.executor.cores", "1") or 1)
     memory = context._jsc.sc().executorMemory() * _MEBIBYTE  # noqa: SLF001 - PySpark's own context does not tell
     refusals: tuple[str, ...] = ()
-    told: tuple[tuple[Size, ...], int] | None = None
+    master_state: tuple[tuple[Size, ...], int] | None = None
     try:
         refusals = master_refusals(master) if is_standalone(master) else ()
     except InvalidNetworkError as error:
         refusals = error.problems
     if is_standalone(master) and not refusals:
-        told = Timely(CALL_SECONDS).call(lambda: _state_of_master(spark, master), None)
+        master_state = Timely(CALL_SECONDS).call(lambda: _state_of_master(spark, master), None)
     return ClusterFacts(
         master=master,
         executor=Size(memory, cores),
         driver=f"{settings.get('spark.driver.host')}:{settings.get('spark.driver.port')}",
         refusals=refusals,
-        workers=None if told is None else told[0],
-        other_applications=0 if told is None else told[1],
+        workers=None if master_state is None else master_state[0],
+        other_applications=0 if master_state is None else master_state[1],
         lost=Timely(CALL_SECONDS).call(lambda: tuple(loss_reasons(spark).values()), ()),
     )
 
@@ -48,27 +48,27 @@ def cluster_facts(spark: SparkSession) -> ClusterFacts:
 def _state_of_master(spark: SparkSession, master: str) -> tuple[tuple[Size, ...], int] | None:
     """The workers that the master knows, and how many other applications; None: no master leads."""
     for host, port in master_addresses(master):
-        state = _asked(spark, host, port)
+        state = _master_reply(spark, host, port)
         if state.status().toString() == "ALIVE":
-            own = spark.sparkContext.applicationId
-            others = [one for one in state.activeApps() if one.id() != own]
+            application_id = spark.sparkContext.applicationId
+            others = [one for one in state.activeApps() if one.id() != application_id]
             return tuple(Size(one.memory() * _MEBIBYTE, one.cores()) for one in state.workers()), len(others)
     return None
 
 
-def _asked(spark: SparkSession, host: str, port: int) -> Any:
+def _master_reply(spark: SparkSession, host: str, port: int) -> Any:
     java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has none of these calls
     classes, handles, named = java.java.lang.Class, java.java.lang.invoke, java.java.util.ArrayList()
-    # Py4J calls a method of an object by listing all that its class has, and one of SparkEnv's takes a class of
-    # Protobuf, which PySpark does not bring: the method that is needed is looked up alone.
-    found = handles.MethodHandles.publicLookup().findVirtual(
+    # Py4J lists all methods of a class to call one. A method of SparkEnv takes a class of Protobuf, which PySpark does
+    # not bring, so the method that is needed is looked up by itself.
+    method_handle = handles.MethodHandles.publicLookup().findVirtual(
         classes.forName("org.apache.spark.SparkEnv"),
         "rpcEnv",
         handles.MethodType.methodType(classes.forName("org.apache.spark.rpc.RpcEnv")),
     )
     named.append(spark.sparkContext._jsc.sc().env())  # noqa: SLF001 - nor this one
-    there = found.invokeWithArguments(named)
-    endpoint = there.setupEndpointRef(java.org.apache.spark.rpc.RpcAddress(host, port), "Master")
+    rpc_environment = method_handle.invokeWithArguments(named)
+    endpoint = rpc_environment.setupEndpointRef(java.org.apache.spark.rpc.RpcAddress(host, port), "Master")
     kind = classes.forName(f"{_MESSAGES}MasterStateResponse")
     answer = getattr(getattr(java, "scala.reflect.ClassTag$"), "MODULE$").apply(kind)
     return endpoint.askSync(getattr(getattr(java, f"{_MESSAGES}RequestMasterState$"), "MODULE$"), answer)

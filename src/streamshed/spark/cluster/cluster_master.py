@@ -30,7 +30,7 @@ def master_addresses(master: str) -> tuple[tuple[str, int], ...]:
         master: What an application calls them, such as "spark://host:7077".
 
     Raises:
-        InvalidNetworkError: It is none; all that is wrong with it.
+        InvalidNetworkError: It is not such a master; lists all that is wrong with it.
 
     Example:
         >>> master_addresses("spark://one:7077,two:7078")
@@ -40,15 +40,15 @@ def master_addresses(master: str) -> tuple[tuple[str, int], ...]:
         streamshed.errors.InvalidNetworkError: the master "spark://one": "one" names no port; a standalone cluster is
         written spark://HOST:7077, or spark://HOST1:7077,HOST2:7077 where one stands by for another
     """
-    found, problems = [], []
+    addresses, problems = [], []
     for part in master.removeprefix(_STANDALONE).split(","):
         try:
-            found.append(_address(part))
+            addresses.append(_address(part))
         except ValueError as error:
             problems.append(f'the master "{master}": {error}; a standalone cluster is written {_EXAMPLE}')
     if problems:
         raise InvalidNetworkError(*problems)
-    return tuple(found)
+    return tuple(addresses)
 
 
 def require_master(master: str, *, timeout_seconds: float = CONNECT_SECONDS) -> None:

@@ -44,7 +44,7 @@ class Stages(Protocol):
     """What tells how work is spread over tasks; `StageWatch` is one."""
 
     def before(self, micro_batch_id: int) -> Sequence[Sequence[StageWork]]:
-        """Return what the stages took of each micro-batch before one that was not told of yet."""
+        """Return the work of stages, by micro-batch, of earlier micro-batches not returned before."""
 
 
 class DomainScaling:
@@ -113,12 +113,12 @@ class DomainScaling:
         return None if step is None else scaling_status(step, self._pool, self._balance)
 
     def _spread(self, micro_batch_id: int, *, is_telling: bool) -> None:
-        """Take in how evenly work was spread over tasks, and cut input finer if it was not."""
+        """Take in how evenly work was spread over tasks, and cut input finer where it was uneven."""
         if self._stages is None or self._input is None:
             return
-        told, slots = self._stages.before(micro_batch_id), max(1, self._slots())
+        stages_by_micro_batch, slots = self._stages.before(micro_batch_id), max(1, self._slots())
         if is_telling:
-            for stages in told:
+            for stages in stages_by_micro_batch:
                 self._balance = self._balance.observed(stages, slots=slots)
         if self._balance.is_cut:
             self._input.cut(self._balance.pieces_per_slot * slots, "work is uneven")

@@ -61,8 +61,8 @@ def begin_with(workers: Mapping[str, DomainWorkers], first: Mapping[str, int]) -
         workers: What each time domain has of them; none where their number is fixed.
         first: How many each of these needs. The largest number is enough for all, as each takes its share of the time.
     """
-    for one in list(workers.values())[:1]:
-        one.pool.want(min(max(first.values()), one.pool.most), time.time())
+    for domain_workers in list(workers.values())[:1]:
+        domain_workers.pool.want(min(max(first.values()), domain_workers.pool.most), time.time())
 
 
 def elastic_partitions(spark: SparkSession, settings: ElasticSettings) -> int:
@@ -80,6 +80,6 @@ def elastic_partitions(spark: SparkSession, settings: ElasticSettings) -> int:
 
 
 def _cores(spark: SparkSession, executors: Executors) -> int:
-    """How many tasks a worker runs at a time: as those do that run, or, before any does, as Spark is told."""
-    asked = int(spark.sparkContext.getConf().get("spark.executor.cores", "1") or 1)
-    return max((executor.cores for executor in executors.running() or ()), default=asked)
+    """How many tasks a worker runs at a time: the most that a running one does, else as Spark is configured."""
+    configured_cores = int(spark.sparkContext.getConf().get("spark.executor.cores", "1") or 1)
+    return max((executor.cores for executor in executors.running() or ()), default=configured_cores)

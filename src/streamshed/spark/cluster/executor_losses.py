@@ -67,11 +67,11 @@ class ExecutorLosses:
         return self.are_frequent and self.count > wanted
 
     def observed(self, count: int, now_seconds: float) -> ExecutorLosses:
-        """Take in that so many were found to be lost, which may be none.
+        """Take in how many executors were found to be lost since the last look.
 
         Args:
-            count: How many.
+            count: How many; may be 0.
             now_seconds: Not earlier than before.
         """
-        kept = tuple(time for time in self.times if now_seconds - time <= self.window_seconds)
-        return ExecutorLosses(self.window_seconds, kept + (now_seconds,) * count)
+        recent_times = tuple(time for time in self.times if now_seconds - time <= self.window_seconds)
+        return ExecutorLosses(self.window_seconds, recent_times + (now_seconds,) * count)

@@ -91,13 +91,13 @@ class ExecutorPool:
         return max(1, len(self._staying)) if self._wanted is None else self._wanted
 
     def workers(self, now_seconds: float) -> Workers:
-        """Look who runs."""
+        """Look which executors run, and return how many workers that makes."""
         with self._lock:
-            found = self._executors.running()
-            if found is None:
+            executors = self._executors.running()
+            if executors is None:
                 self._obstacle = self._executors.obstacle or "Spark does not say which executors run"
                 return Workers(running=max(1, self._carrying(now_seconds)))
-            self._look(found, now_seconds)
+            self._look(executors, now_seconds)
             return self._counted(now_seconds)
 
     def want(self, workers: int, now_seconds: float) -> None:
@@ -118,9 +118,9 @@ class ExecutorPool:
     def _staying(self) -> tuple[Executor, ...]:
         return tuple(executor for executor in self._there if executor.executor_id not in self._leaving)
 
-    def _look(self, found: tuple[Executor, ...], now_seconds: float) -> None:
+    def _look(self, executors: tuple[Executor, ...], now_seconds: float) -> None:
         before = {executor.executor_id for executor in self._there}
-        now = {executor.executor_id for executor in found}
+        now = {executor.executor_id for executor in executors}
         lost = self._lost(before, now)
         self._losses = self._losses.observed(lost, now_seconds)
         if before and before != now and not self._losses.are_frequent:
@@ -129,15 +129,15 @@ class ExecutorPool:
         if lost:
             self._replaced += lost
             self._wanted = len(before) if self._wanted is None else self._wanted
-        self._there = found
+        self._there = executors
         self._leaving &= now
         self._came_at_seconds = {one: self._came_at_seconds.get(one, now_seconds) for one in now}
-        # One that comes and goes is no sign of more to come.
+        # An executor that comes and goes is no sign of more to come.
         if self._is_to_ask or (lost and was_whole) or len(self._staying) > self._most_since:
             self._wait_from(now_seconds)
-        self._load.observed(found, now_seconds)
+        self._load.observed(executors, now_seconds)
         is_missing = self._wanted is not None and len(self._staying) < self._wanted
-        # Those that came although nobody had asked, as before the first word about how many are wanted.
+        # A surplus may have come unasked, as before it was first decided how many are wanted.
         if (
             self._release_surplus()
             or self._is_to_ask

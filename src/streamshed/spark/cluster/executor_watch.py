@@ -69,19 +69,19 @@ class ExecutorWatch:
             self._thread.join(_CLOSING_SECONDS)
 
     def look(self, now_seconds: float) -> bool:
-        """Look once; whether the run was given up.
+        """Look once; return whether the run was given up.
 
         Args:
             now_seconds: On a clock that never goes back.
         """
-        self._stuck = self._stuck.observed(self._asked(), now_seconds)
+        self._stuck = self._stuck.observed(self._is_stuck_now(), now_seconds)
         if not self._stuck.for_seconds(self._patience_seconds, now_seconds) or self._closed.is_set():
             return False
-        told = self._explained(now_seconds - (self._stuck.since_seconds or 0.0))
+        explanation = self._explained(now_seconds - (self._stuck.since_seconds or 0.0))
         # Looking for the reason took a while.
-        if self._closed.is_set() or not self._asked():
+        if self._closed.is_set() or not self._is_stuck_now():
             return False
-        self._failure = ClusterUnavailableError(told)
+        self._failure = ClusterUnavailableError(explanation)
         self._give_up()
         return True
 
@@ -96,7 +96,7 @@ class ExecutorWatch:
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is not to wait for ever
             return f"no worker (executor) has run for {seconds:.0f} s, and why cannot be told: {error}"
 
-    def _asked(self) -> bool:
+    def _is_stuck_now(self) -> bool:
         try:
             return self._is_stuck()
         except Exception:  # noqa: BLE001 - without Spark the run fails of itself

@@ -145,8 +145,8 @@ def executors_of(spark: SparkSession) -> Executors:
 
 
 def _running(spark: SparkSession) -> tuple[Executor, ...]:
-    known = executor_figures(spark)
-    return tuple(known.get(executor_id, Executor(executor_id)) for executor_id in executor_ids(spark))
+    figures = executor_figures(spark)
+    return tuple(figures.get(executor_id, Executor(executor_id)) for executor_id in executor_ids(spark))
 
 
 def executor_ids(spark: SparkSession) -> list[str]:
@@ -156,16 +156,16 @@ def executor_ids(spark: SparkSession) -> list[str]:
 
 def executor_figures(spark: SparkSession) -> dict[str, Executor]:
     """Return what Spark's status store says of the executors that run, a moment late; it needs no web page."""
-    found = [
+    executors = [
         Executor(
-            told.id(),
-            cores=max(1, int(told.totalCores())),
-            active_tasks=int(told.activeTasks()),
-            task_seconds=told.totalDuration() / 1000,
+            summary.id(),
+            cores=max(1, int(summary.totalCores())),
+            active_tasks=int(summary.activeTasks()),
+            task_seconds=summary.totalDuration() / 1000,
         )
-        for told in _listed(spark, _context(spark).statusStore().executorList(True))
+        for summary in _listed(spark, _context(spark).statusStore().executorList(True))
     ]
-    return {executor.executor_id: executor for executor in found}
+    return {executor.executor_id: executor for executor in executors}
 
 
 def loss_reasons(spark: SparkSession) -> dict[str, str]:

@@ -41,7 +41,7 @@ class InputCut:
         self._spark = spark
         self._before = {name: spark.conf.get(name, None) for name in (FILE_PARTS, OPEN_COST)}
         self._lock = threading.Lock()
-        self._asked: dict[str, int] = {}
+        self._pieces_by_reason: dict[str, int] = {}
         self._pieces: int | None = None
 
     def cut(self, pieces: int, why: str) -> None:
@@ -52,8 +52,8 @@ class InputCut:
             why: For which reason; of several the finest cut holds.
         """
         with self._lock:
-            self._asked[why] = pieces
-            pieces = max(self._asked.values())
+            self._pieces_by_reason[why] = pieces
+            pieces = max(self._pieces_by_reason.values())
             if pieces == 0:
                 self._restore()
             elif self._before[FILE_PARTS] is None and pieces != self._pieces:
@@ -69,11 +69,11 @@ class InputCut:
     def _restore(self) -> None:
         if self._pieces is None:
             return
-        for name, known in self._before.items():
-            if known is None:
+        for name, setting in self._before.items():
+            if setting is None:
                 self._spark.conf.unset(name)
             else:
-                self._spark.conf.set(name, known)
+                self._spark.conf.set(name, setting)
         self._pieces = None
 
 

@@ -80,9 +80,9 @@ def _cause(facts: ClusterFacts) -> str:
     if not any(worker.holds(facts.executor) for worker in facts.workers):
         largest = max(facts.workers, key=lambda worker: (worker.memory_bytes, worker.cores))
         count = len(facts.workers)
-        known = f"its worker has {largest}" if count == 1 else f"the largest of its {count} workers has {largest}"
+        worker_size = f"its worker has {largest}" if count == 1 else f"the largest of its {count} workers has {largest}"
         return (
-            f"an executor takes {facts.executor}, and {known} (take less with spark.executor.memory and"
+            f"an executor takes {facts.executor}, and {worker_size} (take less with spark.executor.memory and"
             " spark.executor.cores, or start a larger worker)"
         )
     others = facts.other_applications

@@ -46,13 +46,13 @@ class ScalingStatus:
 
 
 def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> ScalingStatus:
-    """Return what was decided in a step, over what a pool tells now, and how work is spread."""
+    """Return the decision of a step, with the present state of the pool and how work is spread."""
     view, decision = step.view, step.decision
-    # Whatever is decided, nothing comes of it then.
+    # While workers are lost as soon as they come, no decision takes effect.
     reason = LOSING if pool.is_losing else decision.reason
-    told = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
+    explanation = f"{decision.explanation}; {pool.obstacle}" if pool.obstacle else decision.explanation
     if step.held_up_seconds > 0:
-        told += f"; workers that start are believed to hold up the micro-batch for {step.held_up_seconds:.2g} s"
+        explanation += f"; workers that start are believed to hold up the micro-batch for {step.held_up_seconds:.2g} s"
     return ScalingStatus(
         workers_running=view.workers.running,
         workers_starting=view.workers.starting,
@@ -65,7 +65,7 @@ def scaling_status(step: ScalingStep, pool: ExecutorPool, balance: Balance) -> S
         pieces_per_core=balance.pieces_per_slot,
         held_up_seconds=step.held_up_seconds,
         scaling_reason=reason,
-        scaling_explanation=told,
+        scaling_explanation=explanation,
     )
 
 

@@ -55,12 +55,12 @@ def require_java() -> None:
     if command is None or not os.path.exists(command):
         raise JavaUnavailableError(f"no Java found{f' in JAVA_HOME={home}' if home else ''}. {advice}")
     try:
-        told = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+        version_text = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
         raise JavaUnavailableError(f"{command} cannot be run: {error.strerror} (is it a program?). {advice}") from error
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
-    if found is None or int(found.group(1)) < OLDEST_JAVA:
-        version = found.group(1) if found else "unknown"
+    version_match = re.search(r'version "(?:1\.)?(\d+)', version_text)
+    if version_match is None or int(version_match.group(1)) < OLDEST_JAVA:
+        version = version_match.group(1) if version_match else "unknown"
         raise JavaUnavailableError(f"{command} is Java {version}, which is too old. {advice}")
 
 
@@ -202,8 +202,8 @@ def settings_for_queries(session: SparkSession, partitions: int, *, local_checkp
     try:
         yield
     finally:
-        for name, known in before.items():
-            if known is None:
+        for name, setting in before.items():
+            if setting is None:
                 session.conf.unset(name)
             else:
-                session.conf.set(name, known)
+                session.conf.set(name, setting)

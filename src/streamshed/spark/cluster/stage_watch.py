@@ -52,19 +52,23 @@ class StageWatch:
         self._spark, self._run_id = spark, run_id
         self._calls = Timely(CALL_SECONDS)
         self._newest = -1
-        self._known: dict[int, list[StageWork]] = {}
+        self._work_by_micro_batch: dict[int, list[StageWork]] = {}
 
     def before(self, micro_batch_id: int) -> list[list[StageWork]]:
-        """Return what the stages took of each micro-batch before one that was not told of yet.
+        """Return the work of stages, by micro-batch, of earlier micro-batches not returned before.
 
-        Spark writes such figures down a moment after a stage, so those of the one that has just ended may be missing.
+        Spark writes such figures down a moment after a stage ends, so those of the latest micro-batch may be missing.
         """
         nothing: tuple[list[FinishedStage], int] = [], self._newest
-        found, self._newest = self._calls.call(lambda: finished_stages(self._spark, after=self._newest), nothing)
-        for stage in found:
+        stages, self._newest = self._calls.call(lambda: finished_stages(self._spark, after=self._newest), nothing)
+        for stage in stages:
             if stage.run_id == self._run_id:
-                self._known.setdefault(stage.micro_batch_id, []).append(stage.work)
-        return [self._known.pop(known) for known in sorted(self._known) if known < micro_batch_id]
+                self._work_by_micro_batch.setdefault(stage.micro_batch_id, []).append(stage.work)
+        return [
+            self._work_by_micro_batch.pop(earlier)
+            for earlier in sorted(self._work_by_micro_batch)
+            if earlier < micro_batch_id
+        ]
 
 
 def finished_stages(spark: SparkSession, *, after: int) -> tuple[list[FinishedStage], int]:
@@ -78,7 +82,7 @@ def finished_stages(spark: SparkSession, *, after: int) -> tuple[list[FinishedSt
     store = context._jsc.sc().statusStore()  # noqa: SLF001 - PySpark's own context has none of these calls
     nothing, largest = _doubles(spark), _doubles(spark, 1.0)
     listed = _in_java(spark, store.stageList(None, False, False, nothing, None)).iterator()
-    found: list[FinishedStage] = []
+    stages: list[FinishedStage] = []
     newest = after
     for _ in range(_MOST_STAGES):
         if not listed.hasNext():
@@ -88,18 +92,18 @@ def finished_stages(spark: SparkSession, *, after: int) -> tuple[list[FinishedSt
             break
         if stage.status().toString() in {"ACTIVE", "PENDING"}:
             # Later ones are looked at again when this one is done.
-            found, newest = [], after
+            stages, newest = [], after
             continue
         newest = max(newest, int(stage.stageId()))
-        found.extend(_told(spark, store, stage, largest))
-    return found, newest
+        stages.extend(_finished(spark, store, stage, largest))
+    return stages, newest
 
 
-def _told(spark: SparkSession, store: Any, stage: Any, largest: Any) -> Iterator[FinishedStage]:
-    """What is known of a stage that a streaming query has completed."""
+def _finished(spark: SparkSession, store: Any, stage: Any, largest: Any) -> Iterator[FinishedStage]:
+    """The figures of a stage that a streaming query has completed; nothing of another stage."""
     described = stage.description()
-    known = _DESCRIBED.search(described.get()) if described.isDefined() else None
-    if known is None or stage.status().toString() != "COMPLETE":
+    description_match = _DESCRIBED.search(described.get()) if described.isDefined() else None
+    if description_match is None or stage.status().toString() != "COMPLETE":
         return
     summary = store.taskSummary(stage.stageId(), stage.attemptId(), largest)
     if not summary.isDefined():
@@ -107,8 +111,8 @@ def _told(spark: SparkSession, store: Any, stage: Any, largest: Any) -> Iterator
     longest = float(_in_java(spark, summary.get().executorRunTime()).get(0)) / 1000
     seconds = stage.executorRunTime() / 1000
     yield FinishedStage(
-        run_id=known["run"],
-        micro_batch_id=int(known["micro_batch"]),
+        run_id=description_match["run"],
+        micro_batch_id=int(description_match["micro_batch"]),
         work=StageWork(
             tasks=max(1, int(stage.numTasks())),
             seconds=max(seconds, longest),

@@ -32,20 +32,20 @@ class ClusterWorker:
     """A worker of the cluster: a process, whose children are executors.
 
     Attributes:
-        process: The process.
+        daemon: The worker's process.
     """
 
-    process: subprocess.Popen[bytes]
+    daemon: subprocess.Popen[bytes]
 
     def executor_pids(self) -> dict[str, int]:
         """Return the processes of its executors, by executor; one that was released may take long to end."""
-        told = subprocess.run(_PROCESSES, capture_output=True, text=True, check=True).stdout
-        found = [_EXECUTOR.match(line) for line in told.splitlines()]
-        return {one[3]: int(one[1]) for one in found if one and int(one[2]) == self.process.pid}
+        process_table = subprocess.run(_PROCESSES, capture_output=True, text=True, check=True).stdout
+        executor_matches = [_EXECUTOR.match(line) for line in process_table.splitlines()]
+        return {one[3]: int(one[1]) for one in executor_matches if one and int(one[2]) == self.daemon.pid}
 
     def kill(self) -> None:
         """Kill it with its executors, as if its machine had lost power."""
-        _kill(self.process)
+        _kill(self.daemon)
 
 
 class StandaloneCluster:
@@ -132,13 +132,13 @@ def _launched(kind: str, options: list[str], log: Path) -> subprocess.Popen[byte
 def _told_url(master: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while master.poll() is None and time.monotonic() < deadline:
-        if told := _MASTER.search(log.read_text(errors="replace")):
-            return told[0]
+        if address_match := _MASTER.search(log.read_text(errors="replace")):
+            return address_match[0]
         time.sleep(_LOOK_EVERY_SECONDS)
     raise JavaUnavailableError(f"a standalone cluster: its master does not start: {log.read_text()[-500:]}")
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(daemon: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        os.killpg(daemon.pid, signal.SIGKILL)
+    daemon.wait()

@@ -20,7 +20,7 @@ def collation_of(kind: T.DataType) -> str | None:
         case T.MapType():
             return collation_of(kind.keyType) or collation_of(kind.valueType)
         case T.StructType():
-            return next((found for field in kind.fields if (found := collation_of(field.dataType))), None)
+            return next((name for field in kind.fields if (name := collation_of(field.dataType))), None)
         case _:
             return None
 

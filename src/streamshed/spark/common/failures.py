@@ -70,7 +70,7 @@ _JAVA_CLASS = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:: |$)")
 
 
 def innermost_cause(error: BaseException) -> str:
-    r"""Take out of an error of Spark's the sentence that says why, without stack traces and classes of Java.
+    r"""Return the sentence of a Spark error that gives the reason, without stack traces and Java classes.
 
     Example:
         >>> text = "An error occurred while calling X.\n: java.lang.IllegalStateException: stopped\n\tat a.B.c(D:1)"
@@ -80,5 +80,5 @@ def innermost_cause(error: BaseException) -> str:
         'no route'
     """
     lines = [line.strip().removeprefix(": ") for line in str(error).splitlines()]
-    told = [line for line in lines if _JAVA_CLASS.match(line)] or [line for line in lines if line]
-    return _JAVA_CLASS.sub("", told[-1]) or told[-1] if told else type(error).__name__
+    sentences = [line for line in lines if _JAVA_CLASS.match(line)] or [line for line in lines if line]
+    return _JAVA_CLASS.sub("", sentences[-1]) or sentences[-1] if sentences else type(error).__name__

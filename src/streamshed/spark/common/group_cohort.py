@@ -22,6 +22,6 @@ def group_cohort(keys: Sequence[tuple[Column, T.DataType]]) -> Column:
 
 
 def state_cohort(key_long: Column, key_text: Column) -> Column:
-    """Return the same of a group as state holds it: there, the one of the two that says nothing is 0 or ""."""
-    told = F.coalesce(key_long, F.lit(0).cast("bigint")), F.coalesce(key_text, F.lit(""))
-    return F.xxhash64(*told).bitwiseAND(F.lit(COHORTS - 1).cast("bigint")).cast("int")
+    """Return the cohort of a group in state, where the key column that is not in use is 0 or ""."""
+    state_key = F.coalesce(key_long, F.lit(0).cast("bigint")), F.coalesce(key_text, F.lit(""))
+    return F.xxhash64(*state_key).bitwiseAND(F.lit(COHORTS - 1).cast("bigint")).cast("int")

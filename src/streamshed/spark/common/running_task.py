@@ -37,7 +37,7 @@ def partition_id() -> int:
 
 def _local_property(name: str) -> str:
     context = TaskContext.get()
-    found = None if context is None else context.getLocalProperty(name)
-    if found is None:
+    property_text = None if context is None else context.getLocalProperty(name)
+    if property_text is None:
         raise OutsideMicroBatchError("a plan was asked for outside a micro-batch, which alone has one")
-    return found
+    return property_text

@@ -23,7 +23,7 @@ def held(key_long: Column, key_text: Column) -> dict[str, Column]:
     }
 
 
-def told() -> dict[str, Column]:
-    """Return the columns of a state row that say its key; both null where the key is null."""
+def state_key_columns() -> dict[str, Column]:
+    """Return the key columns of a state row, both null where the key is null."""
     is_nothing = (F.col("key_long") == F.lit(NOTHING["key_long"])) & (F.col("key_text") == F.lit(NOTHING["key_text"]))
     return {name: F.when(~is_nothing, F.col(name)) for name in NOTHING}

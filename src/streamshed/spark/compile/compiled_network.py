@@ -71,20 +71,20 @@ class CompiledNetwork:
 
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
-        """What its queries ask of the window partials."""
+        """The outputs that its queries ask of the window partials."""
         foundations = self.foundations
-        own = (output for output in self.row_outputs if output.definition_id not in foundations)
+        of_rows = (output for output in self.row_outputs if output.definition_id not in foundations)
         of_counts = (output for stream in self.streams for output in stream.count_outputs)
-        return (*own, *of_counts, *(output for level in self.levels for output in level.outputs))
+        return (*of_rows, *of_counts, *(output for level in self.levels for output in level.outputs))
 
     @cached_property
     def row_outputs(self) -> tuple[Output, ...]:
-        """What is computed from rows: of queries over nested aggregates, the first of these."""
+        """What is computed from rows; of a query over nested aggregates, its first aggregate."""
         return tuple(output for stream in self.streams for output in stream.outputs)
 
     @cached_property
     def merging(self) -> Merging:
-        """Its aggregates of the user's own that are computed from slices."""
+        """The user-defined aggregates that are computed from slices."""
         return Merging(self.row_outputs, [one for stream in self.streams for one in stream.work.classes])
 
     @property
@@ -110,15 +110,15 @@ class CompiledNetwork:
 
     @property
     def nested(self) -> dict[int, Closing]:
-        """When windows close that do so later than they end, by `Query.definition_id`."""
-        found = {
+        """When windows close, by `Query.definition_id`, where that is later than their end."""
+        closings = {
             member.definition_id: Closing((member.window,), delay)
             for stream in self.streams
             if (delay := delay_of_stream(stream.work.stream))
             for sharing_class in stream.work.classes
             for member in sharing_class.members
         }
-        return found | {definition: closing for level in self.levels for definition, closing in level.nested.items()}
+        return closings | {definition: closing for level in self.levels for definition, closing in level.nested.items()}
 
     @property
     def typed_slots(self) -> Iterator[tuple[AggregateSlot, Types]]:
@@ -132,7 +132,7 @@ class CompiledNetwork:
 
     @property
     def carried(self) -> Carried:
-        """What carriers tell of windows: of all of ungrouped queries, and of those that may miss some."""
+        """The windows that carriers report: all of ungrouped queries, and those of queries that may miss some."""
         tolerant = {slot.query.definition_id for slot, _ in self.typed_slots if slot.query.gap_windows} | self.missing
         routes: dict[str, list[CarriedWindows]] = {}
         for stream, is_grouped, windows in self._windows_asked():
@@ -141,7 +141,7 @@ class CompiledNetwork:
         return Carried({stream: tuple(own) for stream, own in routes.items()}, self.nested)
 
     def _windows_asked(self) -> Iterator[tuple[str, bool, CarriedWindows]]:
-        """Stream, whether grouped, and windows of each value of a query."""
+        """Name of the stream, whether the query is grouped, and windows of each value of a query."""
         for stream in self.streams:
             for sharing_class in stream.work.classes:
                 for member in sharing_class.members:
@@ -151,11 +151,11 @@ class CompiledNetwork:
                         windows = CarriedWindows(member.definition_id, member.slot, member.window, is_grouped)
                         yield sharing_class.stream, is_grouped, windows
         for level in self.levels:
-            for one in level.level.nestings:
-                is_grouped, beyond = bool(one.aggregate.keys), extent(one.windows).beyond
-                for slot in {slot.slot for slot in one.slots} if one.is_asked else ():
-                    windows = CarriedWindows(one.taker.definition_id, slot, one.windows[-1], is_grouped, beyond)
-                    yield one.taker.stream.name, is_grouped, windows
+            for nesting in level.level.nestings:
+                is_grouped, beyond = bool(nesting.aggregate.keys), extent(nesting.windows).beyond
+                for slot in {slot.slot for slot in nesting.slots} if nesting.is_asked else ():
+                    windows = CarriedWindows(nesting.taker.definition_id, slot, nesting.windows[-1], is_grouped, beyond)
+                    yield nesting.taker.stream.name, is_grouped, windows
 
 
 def compile_network(
@@ -175,21 +175,21 @@ def compile_network(
         domain: Whose streams.
         sources: Their rows.
         spark: The session.
-        admissions: How they are admitted, in order; none: as they come.
-        depth: How many aggregates may follow one another, if that is more than those of the network.
-        costs: Told what user functions take; None: nobody is.
+        admissions: Of each stream, in order, how its rows are admitted; none: all rows are.
+        depth: How many aggregates may follow one another, where that is more than the network nests.
+        costs: Receives what user functions cost; None: that is not measured.
 
     Raises:
         InvalidNetworkError: As `compile_stream`.
         InvalidExpressionError: As `compile_stream`.
     """
     queries = network.foundation.queries
-    told = admissions or [Admission()] * len(sources.frames)
+    stream_admissions = admissions or [Admission()] * len(sources.frames)
 
     def compiled(stream: Stream, source: DataFrame, admission: Admission) -> CompiledStream:
         return compile_stream(stream, queries, source, admission, costs, sources.summed.get(stream.name, frozenset()))
 
-    admitted = list(zip(domain.streams, told, strict=True))
+    admitted = list(zip(domain.streams, stream_admissions, strict=True))
     streams = [
         compiled(stream, source, admission)
         for (stream, admission), source in zip(admitted, sources.frames, strict=True)
@@ -227,7 +227,7 @@ def compiled_partials(
     rows: Mapping[str, DataFrame],
     classes: Sequence[Routed],
     layout: StateLayout,
-    known: KnownDrops = NOTHING_KNOWN,
+    known_drops: KnownDrops = NOTHING_KNOWN,
     listener: Callable[[int], Listener] | None = None,
     count_stage: CountStage = bounded_count_partials,
     *,
@@ -240,14 +240,14 @@ def compiled_partials(
         rows: Per stream, its rows on their way into slices, watermarked where they stream.
         classes: Sharing classes whose slices may be in state.
         layout: The state layout.
-        known: Which windows are dropped.
-        listener: Given the number of a level, returns who is told what is behind the answers that are its rows.
-        count_stage: Returns the partials of windows of so many rows, of the streams and in the schema that it is given.
-        folds: Whether aggregates of the user's own may make states of what slices have collected.
+        known_drops: Which windows are dropped.
+        listener: Given the number of a level, returns the listener to what lies behind the answers that are its rows.
+        count_stage: Returns the partials of count windows over the given streams, in the given schema.
+        folds: Whether user-defined aggregates may make states from the values that slices have collected.
     """
     streams, outputs = network.streams, network.row_outputs
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
-    kept = [
+    placed_rows = [
         placed(
             rows[stream.work.stream.name],
             stream.work.classes,
@@ -261,20 +261,23 @@ def compiled_partials(
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
     if any(stream.work.stream.joined is not None for stream in streams):
-        # Also where nothing is summed up: queries come and go, the schema of state stays.
-        kept = [one if SUMS in one.columns else one.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE)) for one in kept]
-    united = functools.reduce(DataFrame.unionByName, kept)
+        # Also where no results are summed up: queries come and go, but the schema of state stays.
+        placed_rows = [
+            stream_rows if SUMS in stream_rows.columns else stream_rows.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE))
+            for stream_rows in placed_rows
+        ]
+    united = functools.reduce(DataFrame.unionByName, placed_rows)
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
     reaches = any(output.shape.function in _CENTERED for output in outputs)
     slices = slice_partials(united, layout, extremes=extremes, reaches=reaches, sizes=sizes, sketches=sketches)
     slices = with_folded(slices, network.merging.foldings if layout.collected and folds else {})
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)
     for number, level in enumerate(network.levels, 1):
-        here = known if number >= known.from_level else NOTHING_KNOWN
+        here = known_drops if number >= known_drops.from_level else NOTHING_KNOWN
         partials = level.partials(partials, here, None if listener is None else listener(number))
     if layout.rows:
-        asked = [one for one in streams if layout.answer_rows or not delay_of_stream(one.work.stream)]
-        lines = [(network.again.get(one.work.stream.name, one).line, one.work) for one in asked]
+        answered_streams = [one for one in streams if layout.answer_rows or not delay_of_stream(one.work.stream)]
+        lines = [(network.again.get(one.work.stream.name, one).line, one.work) for one in answered_streams]
         branches = [row_partials(line, work, partials) for line, work in lines]
         partials = functools.reduce(DataFrame.unionByName, branches, partials)
     if layout.count_windows:
@@ -304,15 +307,15 @@ def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:
 
 
 def types_of_network(network: CompiledNetwork) -> dict[int, dict[str, str]]:
-    """Return, by `Query.definition_id`, the types that Spark found for the keys and values of the queries."""
-    found: dict[int, dict[str, str]] = {}
+    """Return the types that Spark infers for keys and values of the queries, by `Query.definition_id`."""
+    types_by_definition: dict[int, dict[str, str]] = {}
     for slot, types in network.typed_slots:
         texts = {f"key {number}": key for number, key in enumerate(slot.keys, 1)}
         if slot.value is not None:
             texts[f"value {slot.slot + 1}"] = slot.value
         named = {what: types[sql].simpleString() for what, sql in texts.items()}
-        found.setdefault(slot.query.definition_id, {}).update(named)
-    return found
+        types_by_definition.setdefault(slot.query.definition_id, {}).update(named)
+    return types_by_definition
 
 
 def _travels(output: Output, carriage: Carriage) -> bool:

@@ -96,23 +96,23 @@ def with_joined(
         spark: The session.
         domain: The time domain.
         sources: The rows of its sources, by name.
-        network: Whose queries are over them.
+        network: The queries over them.
         streaming: How joins stream; None: all rows are there.
-        again: Whether joins of answers are wanted once more, for queries for rows.
+        again: Whether a second copy of joins of answers is wanted, for set-valued queries.
 
     Raises:
         InvalidNetworkError: As `joined_frame`.
     """
     frames, summed, once_more = [], {}, {}
-    for one in domain.streams:
-        if one.joined is None:
-            frames.append(sources[one.name])
+    for stream in domain.streams:
+        if stream.joined is None:
+            frames.append(sources[stream.name])
             continue
-        asked = _columns_asked(one, network.queries)
-        frame, summed[one.name] = joined_frame(spark, one, sources, asked, network, streaming)
+        needed_columns = _columns_asked(stream, network.queries)
+        frame, summed[stream.name] = joined_frame(spark, stream, sources, needed_columns, network, streaming)
         frames.append(frame)
-        if again and delay_of_stream(one):
-            once_more[one.name], _ = joined_frame(spark, one, sources, asked, network, streaming)
+        if again and delay_of_stream(stream):
+            once_more[stream.name], _ = joined_frame(spark, stream, sources, needed_columns, network, streaming)
     return DomainRows(frames, summed, once_more)
 
 
@@ -120,14 +120,14 @@ def joined_frame(
     spark: SparkSession,
     joined: Stream,
     sources: Mapping[str, DataFrame],
-    asked: AbstractSet[str],
+    needed_columns: AbstractSet[str],
     network: QueryNetwork,
     streaming: StreamingJoin | None = None,
 ) -> tuple[DataFrame, frozenset[int]]:
-    """Return the results of a join, and the sharing classes of which they may be summed up already.
+    """Return the results of a join, and the sharing classes whose results may be summed up already.
 
-    Results have the columns of the joined stream; those that nobody asks for are null. The windows of the join keep
-    all columns of its sides: queries that come later may ask for others.
+    Results have the columns of the joined stream; columns that no query uses are null. The windows of the join keep
+    all columns of its sides, as queries that come later may use others.
 
     What can be is summed up where results are found, see `join_sums`: then there are rows among them with what many
     results sum up to, `SUMS`, and `IS_SUMMED` tells of results that are in there. Those that nothing else needs do not
@@ -145,8 +145,8 @@ def joined_frame(
         spark: The session.
         joined: A joined stream.
         sources: The rows of the streams that it joins, by their names.
-        asked: The columns of results that anybody asks for.
-        network: Whose queries are over them.
+        needed_columns: The columns of results that queries use.
+        network: The queries over them.
         streaming: How it streams; None: all rows are there, as in batch mode.
 
     Raises:
@@ -156,7 +156,7 @@ def joined_frame(
     if not isinstance(join, JoinSource):
         raise TypeError(f'"{joined.name}" is no joined stream')
     sampled = None if streaming is None else sampled_side_of(join)
-    own = {
+    side_rows = {
         side: _side_rows(
             spark,
             node,
@@ -168,15 +168,15 @@ def joined_frame(
         )
         for side, node, prefix in _sides(join)
     }
-    sums, summed = _summed(joined, own, network)
-    told = _result_type(join, own)
+    sums, summed = _summed(joined, side_rows, network)
+    result_type = _result_type(join, side_rows)
     weight = None if streaming is None else join_weight(join)
     lines = {side: with_worth(rows, weight, side) for side, rows in summed.items()}
     condition = join_condition_of(join)
     labels = _labels(spark, condition, streaming)
     fragments = fragments_of(join, len(labels))
-    work = replace(_work(joined, join, lines, told, asked, sums, weight, sampled), fragments=fragments)
-    _refuse_collations(joined.name, join, own)
+    work = replace(_work(joined, join, lines, result_type, needed_columns, sums, weight, sampled), fragments=fragments)
+    _refuse_collations(joined.name, join, side_rows)
     check_comparable(condition, work.sides[Side.LEFT], work.sides[Side.RIGHT])
     if not isinstance(condition, Equality):
         labels = labels[: fragments.partitions]
@@ -187,22 +187,22 @@ def joined_frame(
         packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels, fragments), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
-        found = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
+        packed_results = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
     else:
-        found = by_label.transformWithStateInPandas(
+        packed_results = by_label.transformWithStateInPandas(
             LateProcessor(JoinOperator(work, streaming.client, streaming.reports), [BASIC_WINDOWS]),
             OUTPUT_DDL,
             "append",
             "EventTime",
             eventTimeColumnName=JOINED_AT,
         )
-    return _unpacked(found, work, told), sums.class_ids
+    return _unpacked(packed_results, work, result_type), sums.class_ids
 
 
-def _refuse_collations(name: str, join: JoinSource, own: Mapping[Side, DataFrame]) -> None:
+def _refuse_collations(name: str, join: JoinSource, side_rows: Mapping[Side, DataFrame]) -> None:
     compared: dict[tuple[str, str], T.DataType] = {}
     for (side, _, prefix), columns in zip(_sides(join), (join.condition.left, join.condition.right), strict=True):
-        kinds = {field.name: field.dataType for field in own[side].schema.fields}
+        kinds = {field.name: field.dataType for field in side_rows[side].schema.fields}
         compared |= {
             (f'stream "{name}" joins on', f"{prefix}{column}"): kinds[f"{prefix}{column}"] for column in columns
         }
@@ -221,37 +221,37 @@ def _labels(spark: SparkSession, condition: Condition, streaming: StreamingJoin 
 def _told_apart(rows: DataFrame) -> DataFrame:
     """Rows and a hash of what is in them, as far as Spark can hash it."""
     columns: list[Column] = []
-    for one in rows.drop(DRAWN).schema:
-        column, parts = F.col(quoted(one.name)), [one.dataType]
-        if isinstance(one.dataType, T.MapType):
-            column, parts = F.map_entries(column), [one.dataType.keyType, one.dataType.valueType]
+    for struct_field in rows.drop(DRAWN).schema:
+        column, parts = F.col(quoted(struct_field.name)), [struct_field.dataType]
+        if isinstance(struct_field.dataType, T.MapType):
+            column, parts = F.map_entries(column), [struct_field.dataType.keyType, struct_field.dataType.valueType]
         if not any(unhashed in part.simpleString() for part in parts for unhashed in ("map<", "variant")):
             columns.append(column)
     return rows.withColumn(IDENTITY, F.xxhash64(*columns))
 
 
 def _summed(
-    joined: Stream, own: Mapping[Side, DataFrame], network: QueryNetwork
+    joined: Stream, side_rows: Mapping[Side, DataFrame], network: QueryNetwork
 ) -> tuple[JoinSums, Mapping[Side, DataFrame]]:
-    return join_sums(stream_work(joined, network.foundation.queries), own)
+    return join_sums(stream_work(joined, network.foundation.queries), side_rows)
 
 
-def _unpacked(found: DataFrame, work: JoinWork, told: T.StructType) -> DataFrame:
+def _unpacked(packed_results: DataFrame, work: JoinWork, result_type: T.StructType) -> DataFrame:
     is_summed = work.sums != NO_SUMS
-    kinds = [one for one in told if one.name in work.schema.names]
+    kinds = [field for field in result_type if field.name in work.schema.names]
     added = [T.StructField(PAIR_CODES, T.StringType())] if work.sampled is not None else []
     added += [T.StructField(IS_SUMMED, T.BooleanType()), T.StructField(SUMS, SUMS_TYPE)] if is_summed else []
-    rows = found.mapInArrow(unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
+    rows = packed_results.mapInArrow(unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
     columns = [
-        F.col(f"`{one.name}`") if one.name in rows.columns else F.lit(None).cast(one.dataType).alias(one.name)
-        for one in told
+        F.col(f"`{field.name}`") if field.name in rows.columns else F.lit(None).cast(field.dataType).alias(field.name)
+        for field in result_type
     ]
-    return rows.select(*columns, *[one.name for one in added])
+    return rows.select(*columns, *[field.name for field in added])
 
 
 def _columns_asked(joined: Stream, queries: Sequence[Query]) -> frozenset[str]:
-    asked = {name for query in queries if query.stream == joined for name in stream_columns_used(query.node)}
-    return frozenset({joined.time, *asked})
+    columns = {name for query in queries if query.stream == joined for name in stream_columns_used(query.node)}
+    return frozenset({joined.time, *columns})
 
 
 def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
@@ -293,8 +293,8 @@ def _work(
     joined: Stream,
     join: JoinSource,
     lines: Mapping[Side, DataFrame],
-    told: T.StructType,
-    asked: AbstractSet[str],
+    result_type: T.StructType,
+    needed_columns: AbstractSet[str],
     sums: JoinSums,
     weight: JoinWeight | None,
     sampled: Side | None,
@@ -302,8 +302,8 @@ def _work(
     sides = {
         side: to_arrow_schema(_nullable(rows.drop(EVENT_TIME).schema), timezone="UTC") for side, rows in lines.items()
     }
-    lower = {one.lower() for one in asked}
-    results = T.StructType([one for one in told if one.name.lower() in lower])
+    lower = {one.lower() for one in needed_columns}
+    results = T.StructType([one for one in result_type if one.name.lower() in lower])
     schema, delay = to_arrow_schema(results, timezone="UTC"), delay_of_stream(joined)
     if sampled is not None:
         schema = schema.append(pa.field(PAIR_CODES, pa.string()))
@@ -312,8 +312,8 @@ def _work(
     )
 
 
-def _result_type(join: JoinSource, own: Mapping[Side, DataFrame]) -> T.StructType:
-    of_sides = (f for rows in own.values() for f in rows.drop(EVENT_TIME, TIME, DRAWN).schema.fields)
+def _result_type(join: JoinSource, side_rows: Mapping[Side, DataFrame]) -> T.StructType:
+    of_sides = (f for rows in side_rows.values() for f in rows.drop(EVENT_TIME, TIME, DRAWN).schema.fields)
     return _nullable(T.StructType([T.StructField(join.time, T.TimestampType()), *of_sides]))
 
 
@@ -322,15 +322,15 @@ def _nullable(schema: T.StructType) -> T.StructType:
 
 
 def _with_carrier(spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin) -> DataFrame:
-    """A side's rows and its stream's carrier, which has no time of its own and goes to every label.
+    """The rows of a side and its stream's carrier, which goes to every label.
 
     Answers come of rows that have the watermark already, and Spark knows one per query.
     """
     stream = node.stream
     carrier = with_plan(carrier_frame(spark), streaming.plans[stream.name], (CARRIER_TIME,))
-    told = carrier.where(F.col(CARRIER_TIME).isNotNull())
+    timed_carrier = carrier.where(F.col(CARRIER_TIME).isNotNull())
     shown = {EVENT_TIME: F.timestamp_micros(CARRIER_TIME)}
-    carried = told.select(
+    carried = timed_carrier.select(
         *[shown.get(one.name, F.lit(None)).cast(one.dataType).alias(one.name) for one in rows.schema.fields]
     )
     both = rows.unionByName(carried)

@@ -1,4 +1,4 @@
-"""The plan table: one row that is asked of the driver anew in every micro-batch."""
+"""The plan table: one row, which a task asks the driver for in every micro-batch."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Told:
     side_drops: SideDrops | None = None
 
     def values(self, row: PlanRow) -> dict[str, object]:
-        """What the stream is told, with the slices that the instants of the plan lie in."""
+        """The plan of the stream, with the slices that its instants lie in."""
         plan, drops, opened = row.streams[self.name], row.drops, row.open - self.delay
         if self.is_side:
             plan, drops = (
@@ -133,22 +133,22 @@ def plan_table(
     works: Mapping[str, StreamWork],
     sides: Mapping[SideOf, SideWork] = MappingProxyType({}),
 ) -> PlanTable:
-    """Return what streams are told in each micro-batch: one row for all of them, asked for once.
+    """Return the plans of streams in each micro-batch: one row for all of them, asked for once.
 
     Args:
         spark: The session.
-        client: Asks the driver.
+        client: Asks the driver for plans.
         works: What the streams of a time domain contribute to the network, by name.
-        sides: What is done with their rows for sides of joins, and what of it may be dropped.
+        sides: The work on their rows for sides of joins, and what of it may be dropped.
     """
     parts = {f"stream_{number}_": told_of(work) for number, work in enumerate(works.values())}
     of_sides = {
-        f"side_{number}_": told_of(one.work, is_side=True, side_drops=one.drops)
-        for number, one in enumerate(sides.values())
+        f"side_{number}_": told_of(side.work, is_side=True, side_drops=side.drops)
+        for number, side in enumerate(sides.values())
     }
     parts |= of_sides
 
-    def told(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def plan_rows(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         row = client.plan(micro_batch_id())
         values = {f"{prefix}{name}": value for prefix, one in parts.items() for name, value in one.values(row).items()}
         yield pa.RecordBatch.from_pylist([values], schema)
@@ -157,7 +157,7 @@ def plan_table(
         T.StructType, T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint")
     )
     columns = [f"{prefix}{one.name} {one.dataType.simpleString()}" for prefix in parts for one in kinds]
-    row = one_partition(spark, told, ", ".join(columns))
+    row = one_partition(spark, plan_rows, ", ".join(columns))
     return PlanTable(
         {one.name: Plan(row, prefix) for prefix, one in parts.items() if not one.is_side},
         {of: Plan(row, prefix) for of, prefix in zip(sides, of_sides, strict=True)},
@@ -183,30 +183,32 @@ def plan_values(
     """
     sized = plan.sized_intakes(gating)
     codes = plan.codes(gating)
-    found = gates(gating, codes, sized)
+    stream_gates = gates(gating, codes, sized)
     retained = retained_rows(gating, codes, drops, by_rate=not sized)
     retained = retained if place is None else place(retained, gating)
     by_size = plan.sized if sized else None
     return (
         opened,
         plan.sampling_rate,
-        found.streams[0] if by_size is None else WHOLE,
-        None if found.codes is None else found.codes[0],
+        stream_gates.streams[0] if by_size is None else WHOLE,
+        None if stream_gates.codes is None else stream_gates.codes[0],
         plan.carrier_from,
         plan.carrier_until,
         plan.carrier_time,
-        None if found.passes is None else [[list(words) for words in of_size] for of_size in found.passes],
+        None
+        if stream_gates.passes is None
+        else [[list(words) for words in of_size] for of_size in stream_gates.passes],
         None if by_size is None else by_size.column,
         None if by_size is None else by_size.threshold,
-        len(found.streams) - 1,
-        [sampling_rate_of(code) for code in found.streams],
-        None if by_size is None or found.codes is None else list(found.codes),
-        None if retained is None else _told(retained),
+        len(stream_gates.streams) - 1,
+        [sampling_rate_of(code) for code in stream_gates.streams],
+        None if by_size is None or stream_gates.codes is None else list(stream_gates.codes),
+        None if retained is None else _retained_values(retained),
         WHOLE if plan.join is None else plan.join.sampling_code,
     )
 
 
-def _told(retained: RetainedRows) -> dict[str, object]:
+def _retained_values(retained: RetainedRows) -> dict[str, object]:
     return {
         RETAINED_BASE: retained.base,
         RETAINED_STEP: retained.step,

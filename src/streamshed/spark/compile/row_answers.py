@@ -28,14 +28,14 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
 
     Args:
         line: The stream's straight line.
-        work: The stream's.
-        partials: Window partials, whose columns these take.
+        work: What the network asks of the stream.
+        partials: Window partials, whose columns the result has.
     """
-    asked = {query.definition_id: query for query in work.set_valued}
-    rows = [_row(query, work, line) for query in asked.values()]
+    queries = {query.definition_id: query for query in work.set_valued}
+    rows = [_row(query, work, line) for query in queries.values()]
     wanted = line.rows.select((F.array(*rows) if rows else F.lit(None).cast(_NO_ROWS)).alias("rows"))
     # Of the inner form of explode, Spark infers a filter that computes all rows once more.
-    found = wanted.select(F.explode_outer("rows").alias("row"))
+    query_rows = wanted.select(F.explode_outer("rows").alias("row"))
     weight = 1.0 / sampling_rate(F.col("row.sampling_codes"), F.lit(0))
     instant = F.timestamp_micros("row.time")
     columns = {
@@ -52,7 +52,7 @@ def row_partials(line: StraightLine, work: StreamWork, partials: DataFrame) -> D
     fields = [
         columns.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name) for field in partials.schema.fields
     ]
-    return found.where("row is not null").select(*fields)
+    return query_rows.where("row is not null").select(*fields)
 
 
 def _codes(query: Query, work: StreamWork) -> Column:
@@ -64,11 +64,11 @@ def _codes(query: Query, work: StreamWork) -> Column:
 def _row(query: Query, work: StreamWork, line: StraightLine) -> Column:
     place = work.program.places[query.rows]
     row = F.struct(*[F.col(f"`{column}`").alias(name) for name, column in place.columns.items()])
-    found = F.struct(
+    answer = F.struct(
         F.lit(query.definition_id).cast("bigint").alias("definition_id"),
         unfused(F.col(TIME)).alias("time"),
         _codes(query, work).alias("sampling_codes"),
         F.to_json(row, TIMES).alias("text"),
     )
     gate = passes(work.gating.row_query_place(query.definition_id))
-    return F.when(gate & line.pass_all(place.conditions), found)
+    return F.when(gate & line.pass_all(place.conditions), answer)

@@ -1,4 +1,4 @@
-"""A side of a join that is answers of windows, as rows: stages of its own before that of the join."""
+"""Sides of joins whose rows are answers of windows: stages of their own before that of the join."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ _INSTANT = WindowSpecification(1, 1)
 
 
 def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, SideWork]:
-    """Return what is done with the rows of sources for sides of joins.
+    """Return the work on rows of sources for sides of joins.
 
-    Of those sides that are answers of windows, and of all whose rows may be dropped, as all queries over the join
-    tolerate gaps.
+    That is of sides whose rows are answers of windows, and of sides whose rows may be dropped because all queries over
+    the join tolerate gaps.
 
     Args:
         domain: Whose joins.
         network: Whose queries.
     """
-    found = {}
+    works = {}
     for of, joined, node in _sides(domain):
-        asked, standing = tolerant_queries(network, joined), _standing_for(node)
-        if asked or side_aggregates(node):
-            drops = SideDrops(of.side, tuple(asked), standing.queries[0].definition_id) if asked else None
-            found[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
-    return found
+        queries, standing = tolerant_queries(network, joined), _standing_for(node)
+        if queries or side_aggregates(node):
+            drops = SideDrops(of.side, tuple(queries), standing.queries[0].definition_id) if queries else None
+            works[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
+    return works
 
 
 def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Plan]) -> Mapping[SideOf, Admission]:
-    """Return how rows of those sides are admitted.
+    """Return how the rows of sides are admitted.
 
     Args:
-        works: What is done with them.
-        plans: What a micro-batch is told of them.
+        works: The work on the rows of each side.
+        plans: The plan of each side in a micro-batch.
     """
     return {
         of: Admission(
             plans[of],
-            whole_words=() if one.drops is None else whole_words(one.work),
-            drops_rows=one.drops is not None,
+            whole_words=() if side_work.drops is None else whole_words(side_work.work),
+            drops_rows=side_work.drops is not None,
             samples=False,
         )
-        for of, one in works.items()
+        for of, side_work in works.items()
     }
 
 
@@ -121,19 +121,19 @@ def side_answers(
         rows = watermarked_rows(spark, compiled.streams, layout)
     else:
         rows = {stream.work.stream.name: stream.rows(layout)}
-    own = replace(compiled, levels=tuple(below))
-    # Nothing would tell that states which a user's code has made were made by another version of it.
-    line = last.answers(compiled_partials(own, rows, stream.work.classes, layout, folds=False))
+    network_below = replace(compiled, levels=tuple(below))
+    # States that user code made are not folded: nothing would tell which version of the code made them.
+    line = last.answers(compiled_partials(network_below, rows, stream.work.classes, layout, folds=False))
     (program,) = last.level.programs
     place = program.places[node]
     columns = [F.col(f"`{place.columns[name]}`").alias(prefix + name) for name in node.columns]
-    # What has come late for a window that had closed: the join counts it, as it does a row that came late.
+    # A row that came late for a closed window: the join counts it, as it counts late rows of its own.
     is_late = F.coalesce((F.col("kind") == LATE) & (F.col("slot") == 0), F.lit(False))
     wanted = line.rows.where(line.pass_all(place.conditions) | is_late)
     times = F.when(is_late, F.array_repeat(F.lit(NEVER_IN_TIME), F.col("rows").cast("int")))
-    told = wanted.select(F.explode(F.coalesce(times, F.array(FEED_TIME))).alias(TIME), *columns)
+    side_rows = wanted.select(F.explode(F.coalesce(times, F.array(FEED_TIME))).alias(TIME), *columns)
     names = [F.col(f"`{prefix}{name}`") for name in node.columns]
-    return told.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *names)
+    return side_rows.select(F.timestamp_micros(TIME).alias(EVENT_TIME), F.col(TIME), *names)
 
 
 def _compiled(

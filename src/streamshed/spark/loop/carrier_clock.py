@@ -53,7 +53,7 @@ class CarrierClock:
         self._shows_drained = last is not None and last.drained_at is not None
         self._unread: set[str] = set()
         self._untold: set[str] = set()
-        """Streams of which rows came whose event times nobody told: of what was shed of them there is no trace."""
+        """Streams that had rows of unknown event times. What was shed of these rows leaves no trace."""
         self._begun_at_seconds: float | None = None
         self._now_seconds: float | None = None
 
@@ -70,9 +70,9 @@ class CarrierClock:
         latest = {name: bound.last for name, bound in bounds.items()}
         first = {n: t for n, t in report.earliest_event.items() if n in report.readable and not self._has_shown(n, t)}
         self._first_event = {**first, **earliest, **self._first_event}
-        told = {} if self._shows_drained else report.latest_event
-        told = {name: instant for name, instant in told.items() if name in report.readable}
-        for name, instant in {**told, **latest}.items():
+        reported_latest = {} if self._shows_drained else report.latest_event
+        reported_latest = {name: instant for name, instant in reported_latest.items() if name in report.readable}
+        for name, instant in {**reported_latest, **latest}.items():
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
         if self._now_seconds is not None:
             self._silence.looked(self._streams, self._now_seconds)
@@ -116,10 +116,10 @@ class CarrierClock:
         common = self._common_time()
         self._since = {name: self._until.get(name) for name in self._streams}
         for name in self._streams:
-            own = common if self._is_idle(name) else self.latest_event.get(name)
-            known = [instant for instant in (own, self._until.get(name)) if instant is not None]
-            if known:
-                self._until[name] = max(known)
+            latest = common if self._is_idle(name) else self.latest_event.get(name)
+            instants = [instant for instant in (latest, self._until.get(name)) if instant is not None]
+            if instants:
+                self._until[name] = max(instants)
 
     def interval(self, stream: str) -> dict[str, int | None]:
         """Return carrier_from, carrier_until and carrier_time of a stream in this micro-batch."""
@@ -127,20 +127,20 @@ class CarrierClock:
         since = self._since.get(stream)
         if since is None:
             since = self._first_event.get(stream, until)
-        known = self._since_the_epoch(stream) if until is None else until
-        time = known if self.drained_at is None else self.drained_at + self._delay
+        undrained_time = self._since_the_epoch(stream) if until is None else until
+        time = undrained_time if self.drained_at is None else self.drained_at + self._delay
         return {"carrier_from": since, "carrier_until": until, "carrier_time": time}
 
     def interval_of(self, stream: Stream) -> dict[str, int | None]:
-        """Return the interval of a stream's carrier; that of a joined stream goes as far as either side has come."""
+        """Return the interval of a stream's carrier. That of a joined stream reaches as far as the later side."""
         if stream.joined is None:
             return self.interval(stream.name)
         sides = [self.interval(side.stream.name) for side in (stream.joined.left, stream.joined.right)]
-        known = {name: [told for side in sides if (told := side[name]) is not None] for name in sides[0]}
-        return {name: max(of_sides, default=None) for name, of_sides in known.items()}
+        by_bound = {name: [instant for side in sides if (instant := side[name]) is not None] for name in sides[0]}
+        return {name: max(of_sides, default=None) for name, of_sides in by_bound.items()}
 
     def latest(self, wall_clock_seconds: float) -> int | None:
-        """Return the latest event time that any row may have by now; None: it may be anything.
+        """Return the latest event time that a row may have by now; None: there is no bound.
 
         Numbers may, and event times where the wall clock is behind those that have come.
 
@@ -162,20 +162,20 @@ class CarrierClock:
         last_dropped: int | None = None,
         coming: Mapping[str, StreamRows] = MappingProxyType({}),
     ) -> None:
-        """Let all carriers show a time past the end of every window, of those, too, that rows still to come open.
+        """Let all carriers show a time past the end of every window, also of windows that later rows open.
 
-        They do so from the micro-batch on that `advance` moved to last. Rows of dropped windows leave no trace: where
-        nothing tells how late the last of them was, carriers go on up to the last dropped window, which has its gap so.
+        They do so from the micro-batch on that `advance` moved to last. Rows of dropped windows leave no trace. Where
+        the latest of their event times is unknown, carriers go on up to the last dropped window, whose gap is reported.
 
         Args:
             longest_window: Microseconds.
             last_dropped: When the last dropped window starts; None: none is dropped.
             coming: What this micro-batch brings, of the streams that tell.
         """
-        told = {name for name, rows in coming.items() if rows.tells_events}
+        streams_with_event_times = {name for name, rows in coming.items() if rows.tells_events}
         self._longest_to_drain, self._shows_drained = longest_window, True
         for name, until in self._until.items():
-            if last_dropped is not None and (name in self._untold or name not in told):
+            if last_dropped is not None and (name in self._untold or name not in streams_with_event_times):
                 self._until[name] = max(until, last_dropped)
         self._shown_before_draining = max(self._until.values(), default=0)
 

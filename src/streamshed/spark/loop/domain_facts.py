@@ -25,14 +25,14 @@ class DomainFacts:
         intakes: Per stream, where its rows are taken in.
         longest_window: Of its queries, microseconds.
         trigger_interval_seconds: How often a micro-batch should start.
-        asked: The streams that queries ask for, which are those that the control loop knows; None: all.
+        queried_streams: The streams that queries ask for, which are those that the control loop knows; None: all.
     """
 
     streams: tuple[Stream, ...]
     intakes: Mapping[str, Sequence[Intake]]
     longest_window: int
     trigger_interval_seconds: float
-    asked: tuple[str, ...] | None = None
+    queried_streams: tuple[str, ...] | None = None
 
     @property
     def sources(self) -> tuple[Stream, ...]:
@@ -40,26 +40,34 @@ class DomainFacts:
         return tuple(stream for stream in self.streams if stream.joined is None)
 
     def of_asked(
-        self, by_source: Mapping[str, _Number], kept: Mapping[str, _Number] = MappingProxyType({})
+        self, by_source: Mapping[str, _Number], shares: Mapping[str, _Number] = MappingProxyType({})
     ) -> dict[str, _Number]:
-        """Return what is asked for of some numbers per source; of a joined stream, those of both sides together.
+        """Return a number per queried stream; a joined stream has the sum of its two sides.
 
         Args:
-            by_source: The numbers.
-            kept: By joined stream, what share of them counts; of others, all.
+            by_source: The number of each source.
+            shares: By joined stream, the share of its sum that counts; 1 where it is left out.
         """
-        found = dict(by_source)
+        by_stream = dict(by_source)
         for stream in self.streams:
             if stream.joined is not None:
                 sides = {side.stream.name for side in (stream.joined.left, stream.joined.right)}
                 if sides <= by_source.keys():
                     of_sides = sum((by_source[name] for name in sides), type(next(iter(by_source.values())))())
-                    found[stream.name] = of_sides * kept.get(stream.name, type(of_sides)(1))
-        return found if self.asked is None else {name: found[name] for name in self.asked if name in found}
+                    by_stream[stream.name] = of_sides * shares.get(stream.name, type(of_sides)(1))
+        return (
+            by_stream
+            if self.queried_streams is None
+            else {name: by_stream[name] for name in self.queried_streams if name in by_stream}
+        )
 
     def of_those_asked(self, by_stream: Mapping[str, float]) -> dict[str, float]:
-        """Return what is said of streams that queries ask for."""
-        return {name: value for name, value in by_stream.items() if self.asked is None or name in self.asked}
+        """Return the numbers of queried streams."""
+        return {
+            name: value
+            for name, value in by_stream.items()
+            if self.queried_streams is None or name in self.queried_streams
+        }
 
     @property
     def is_numbered(self) -> bool:

@@ -53,24 +53,24 @@ class DomainNeeds:
         loop: ControlLoop,
         growth: Callable[[int], float] = _no_growth,
     ) -> None:
-        own = {query.name for query in loop.network.queries}
-        self._feeds = tuple(feed for feed in settings.feeds if feed.query in own)
+        query_names = {query.name for query in loop.network.queries}
+        self._feeds = tuple(feed for feed in settings.feeds if feed.query in query_names)
         self._file, self._clock, self._loop, self._growth = settings.file, clock, loop, growth
         self._latest_rows: dict[str, int] = {}
 
     @property
     def streams_left_out(self) -> frozenset[str]:
-        """Streams of which rows may be left out by their times, as nobody needs them who is fed."""
+        """Streams whose rows may be left out by their event times, as no network that is fed needs them."""
         network = self._loop.network
         return frozenset(network.query(feed.query).stream.name for feed in self._feeds if feed.same_time)
 
-    def known(self, now_seconds: float) -> KnownNeeds:
-        """Read what those need that are fed."""
+    def published(self, now_seconds: float) -> KnownNeeds:
+        """Read what the networks that this one feeds have published of their needs."""
         published = {place: read_needs(place) for place in {feed.needs for feed in self._feeds}}
         return known_needs(self._feeds, published, now_seconds)
 
     def tell(self, decision: Decision) -> None:
-        """Publish what is needed of its streams, once the decision that says so is written down."""
+        """Publish what is needed of its streams, once the decision is written down."""
         self._latest_rows |= {stream: rows for stream, rows in decision.offered_rows.items() if rows}
         if self._file is None:
             return

@@ -28,17 +28,17 @@ class Finished:
     def __init__(self, clock: str) -> None:
         self._before_the_first = RunStatus(clock=clock)
         # Replaced, never changed, so that no reader sees half an addition.
-        self._kept: tuple[RunStatus, ...] = ()
+        self._statuses: tuple[RunStatus, ...] = ()
 
     @property
     def latest(self) -> RunStatus:
         """The state after the latest micro-batch."""
-        return self._kept[-1] if self._kept else self._before_the_first
+        return self._statuses[-1] if self._statuses else self._before_the_first
 
     def add(self, status: RunStatus) -> None:
         """Take in the state after one more micro-batch."""
-        self._kept = (*self._kept, status)[-_KEPT:]
+        self._statuses = (*self._statuses, status)[-_KEPT:]
 
     def since(self, micro_batch_id: int) -> tuple[RunStatus, ...]:
         """Return the states after later micro-batches than this one, oldest first."""
-        return tuple(status for status in self._kept if status.micro_batch_id > micro_batch_id)
+        return tuple(status for status in self._statuses if status.micro_batch_id > micro_batch_id)

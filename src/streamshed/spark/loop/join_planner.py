@@ -81,7 +81,7 @@ def refuse_what_joins_cannot(domain: TimeDomain, whole: Mapping[str, Sequence[st
 
 @dataclass(frozen=True, kw_only=True)
 class JoinOutcome:
-    """What came of a join in a micro-batch.
+    """The outcome of a join in a micro-batch.
 
     Attributes:
         work_per_row: Units of work that a row of its streams would have been, had the join been done fully.
@@ -99,11 +99,11 @@ class JoinPlanner:
         streams: The streams of the domain.
         sheddable: Names of joined streams whose queries all may be answered from a part of the join.
         take_reports: Returns what partitions told since it was last asked.
-        known: What `to_json` wrote before a restart; None: nothing is known.
+        knowledge_json: What `to_json` wrote before a restart; None: nothing is known.
         believed: What joins are believed to take, by joined stream, until it is measured.
         parallel_tasks: How many tasks run at a time where that is believed.
         partitions: Of state.
-        is_advisory: Whether nothing is shed, and limits of memory are not heeded.
+        is_advisory: Whether nothing is shed and limits of memory do not hold.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class JoinPlanner:
         streams: Sequence[Stream],
         sheddable: AbstractSet[str],
         take_reports: Callable[[], JoinReports],
-        known: str | None = None,
+        knowledge_json: str | None = None,
         *,
         believed: Mapping[str, JoinStatistics] = MappingProxyType({}),
         parallel_tasks: int = 1,
@@ -121,9 +121,9 @@ class JoinPlanner:
         self._joins = {stream.name: stream.joined for stream in streams if stream.joined is not None}
         self._sheddable = sheddable
         self._take_reports = take_reports
-        self._told: JoinReports = {}
-        written: Mapping[str, Mapping[str, Any]] = {} if known is None else json.loads(known)
-        self._known = {
+        self._reports: JoinReports = {}
+        written: Mapping[str, Mapping[str, Any]] = {} if knowledge_json is None else json.loads(knowledge_json)
+        self._knowledge = {
             name: _restored(join, written.get(name), _prices(believed.get(name), parallel_tasks))
             for name, join in self._joins.items()
         }
@@ -143,9 +143,9 @@ class JoinPlanner:
             rows: By source, what is offered; where that is not known, it is taken to be as before.
         """
         return {
-            name: self._known[name].full_seconds(offered) / UNIT_SECONDS / offered
+            name: self._knowledge[name].full_seconds(offered) / UNIT_SECONDS / offered
             for name in self._joins
-            if (offered := self._offered(name, rows) or self._known[name].last_rows)
+            if (offered := self._offered(name, rows) or self._knowledge[name].last_rows)
         }
 
     def directive(
@@ -173,11 +173,11 @@ class JoinPlanner:
         is_full = not self.sheds(stream) or work_share >= _FULL
         if is_full and memory is None:
             return None
-        offered = self._offered(stream, rows) or self._known[stream].last_rows
+        offered = self._offered(stream, rows) or self._knowledge[stream].last_rows
         shedding, is_due = self._joins[stream].shedding, micro_batch_id % _CHOSEN_EVERY == 0
         if self._joins[stream].chooses_basic and not is_full and is_due:
-            self._known[stream] = self._known[stream].with_chosen_size(work_share, offered)
-        directive = self._known[stream].directive(
+            self._knowledge[stream] = self._knowledge[stream].with_chosen_size(work_share, offered)
+        directive = self._knowledge[stream].directive(
             shedding.policy,
             1.0 if is_full else work_share,
             micro_batch_id=micro_batch_id,
@@ -204,10 +204,10 @@ class JoinPlanner:
 
     def delivered_share(self, stream: str, directive: JoinDirective, rows: Mapping[str, int]) -> float:
         """Return the share of the results of a join that is to be expected."""
-        return directive.delivered_share(self._known[stream].expected(self._offered(stream, rows)))
+        return directive.delivered_share(self._knowledge[stream].expected(self._offered(stream, rows)))
 
     def learn(self, micro_batch_id: int, rows: Mapping[str, int], *, elapsed_seconds: float) -> dict[str, JoinOutcome]:
-        """Take in what partitions told of a micro-batch, and return what came of its joins.
+        """Take in what partitions reported of a micro-batch, and return the outcome of each of its joins.
 
         Args:
             micro_batch_id: Which.
@@ -215,50 +215,52 @@ class JoinPlanner:
             elapsed_seconds: Since the one before.
         """
         self._take()
-        # Tasks of the next micro-batch may have told already.
-        reports = {key: one for key, one in self._told.items() if key.micro_batch_id == micro_batch_id}
-        self._told = {key: one for key, one in self._told.items() if key.micro_batch_id > micro_batch_id}
-        found = {}
+        # Tasks of the next micro-batch may have reported already.
+        reports = {key: one for key, one in self._reports.items() if key.micro_batch_id == micro_batch_id}
+        self._reports = {key: one for key, one in self._reports.items() if key.micro_batch_id > micro_batch_id}
+        outcomes = {}
         for name, join in self._joins.items():
-            own = [one for key, one in reports.items() if key.stream == name]
-            if not own:
+            join_reports = [one for key, one in reports.items() if key.stream == name]
+            if not join_reports:
                 continue
             offered = self._offered(name, rows)
-            self._known[name] = self._known[name].updated(own, offered_rows=offered, elapsed_seconds=elapsed_seconds)
-            found[name] = _outcome(join, self._known[name], own, offered)
-        return found
+            self._knowledge[name] = self._knowledge[name].updated(
+                join_reports, offered_rows=offered, elapsed_seconds=elapsed_seconds
+            )
+            outcomes[name] = _outcome(join, self._knowledge[name], join_reports, offered)
+        return outcomes
 
     def statistics(
         self, parallel_tasks: int, event_seconds_per_second: Callable[[str], float] = lambda _stream: 1.0
     ) -> dict[str, JoinStatistics]:
-        """Return what is known of each join of which something was measured, by its stream.
+        """Return the statistics of each join that has been measured, by joined stream.
 
         Args:
-            parallel_tasks: How many tasks run at a time; what they take of a core, all together take less.
+            parallel_tasks: How many tasks run at a time; costs per core are divided by it.
             event_seconds_per_second: How fast event time goes by in the joined stream of a name.
         """
         self._take()
         return {
-            name: _statistics(known, parallel_tasks, event_seconds_per_second(name))
-            for name, known in self._known.items()
-            if known.arrived.left + known.arrived.right > 0
+            name: _statistics(knowledge, parallel_tasks, event_seconds_per_second(name))
+            for name, knowledge in self._knowledge.items()
+            if knowledge.arrived.left + knowledge.arrived.right > 0
         }
 
     def to_json(self) -> str:
-        """Write down what is known, for a restart."""
+        """Return what was learned of the joins, for a restart."""
         self._take()
         return json.dumps(
             {
-                name: {**known.to_document(), _MEMORY: self._held[name].to_document()}
-                for name, known in self._known.items()
+                name: {**knowledge.to_document(), _MEMORY: self._held[name].to_document()}
+                for name, knowledge in self._knowledge.items()
             }
         )
 
     def _take(self) -> None:
         taken = self._take_reports()
-        self._told |= taken
+        self._reports |= taken
         for name, held in self._held.items():
-            self._held[name] = held.taken(name, taken, self._known[name].results_per_comparison)
+            self._held[name] = held.taken(name, taken, self._knowledge[name].results_per_comparison)
 
     def _offered(self, stream: str, rows: Mapping[str, int]) -> int:
         join = self._joins[stream]
@@ -281,8 +283,8 @@ def _restored(join: JoinSource, written: Mapping[str, Any] | None, prices: Learn
     weight = None if join.shedding.weight is None else join.shedding.weight.canonical
     if written is None:
         return JoinKnowledge.initial(windows, weight, prices)
-    known = JoinKnowledge.from_document(written, windows, weight, prices)
-    return known if join.chooses_basic else replace(known, basic_multiple=1)
+    knowledge = JoinKnowledge.from_document(written, windows, weight, prices)
+    return knowledge if join.chooses_basic else replace(knowledge, basic_multiple=1)
 
 
 def _prices(believed: JoinStatistics | None, parallel_tasks: int) -> LearnedPrices | None:
@@ -294,33 +296,35 @@ def _prices(believed: JoinStatistics | None, parallel_tasks: int) -> LearnedPric
     )
 
 
-def _statistics(known: JoinKnowledge, parallel_tasks: int, event_seconds_per_second: float) -> JoinStatistics:
-    left, right = known.arrived.per_second or (None, None)
-    seconds = known.prices.by_name
+def _statistics(knowledge: JoinKnowledge, parallel_tasks: int, event_seconds_per_second: float) -> JoinStatistics:
+    left, right = knowledge.arrived.per_second or (None, None)
+    seconds = knowledge.prices.by_name
     return JoinStatistics(
         left_rows_per_second=left,
         right_rows_per_second=right,
-        compared_share=known.compared_share(event_seconds_per_second),
-        results_per_comparison=known.mean_yield,
+        compared_share=knowledge.compared_share(event_seconds_per_second),
+        results_per_comparison=knowledge.mean_yield,
         **{field: seconds[name] / parallel_tasks for name, field in _PRICE_FIELDS.items()},
     )
 
 
-def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[PartitionReport], offered: int) -> JoinOutcome:
+def _outcome(
+    join: JoinSource, knowledge: JoinKnowledge, reports: Sequence[PartitionReport], offered: int
+) -> JoinOutcome:
     expected, made = total(reports, "expected"), total(reports, "comparisons")
     missed = (expected - made).clip(0.0)
-    prices, results = known.choice_prices, float(total(reports, "results").sum())
-    missed_results = float((missed * known.results_per_comparison).sum())
+    prices, results = knowledge.choice_prices, float(total(reports, "results").sum())
+    missed_results = float((missed * knowledge.results_per_comparison).sum())
     missed_seconds = prices.comparison * float(missed.sum()) + prices.result * missed_results
     made_seconds = prices.comparison * float(made.sum()) + prices.result * results
     full_seconds = sum(report.seconds for report in reports) + missed_seconds
     left, right = (windows_of(join).cells_of_side(side) for side in Side)
     status = JoinStatus(
-        basic_window_seconds=known.basic_multiple * known.windows.basic_microseconds / 1e6,
+        basic_window_seconds=knowledge.basic_multiple * knowledge.windows.basic_microseconds / 1e6,
         work_share=made_seconds / (made_seconds + missed_seconds) if missed_seconds else 1.0,
         left_share=_share(made[left], expected[left]),
         right_share=_share(made[right], expected[right]),
-        yields=known.yields.per_comparison,
+        yields=knowledge.yields.per_comparison,
         comparisons=float(made.sum()),
         results=results,
         weight=float(total(reports, "weight").sum()),
@@ -329,7 +333,7 @@ def _outcome(join: JoinSource, known: JoinKnowledge, reports: Sequence[Partition
         stored_bytes=sum(report.stored_bytes for report in reports),
         released_rows=math.ceil(sum(report.released_rows for report in reports) - _ROUNDED),
         sampling_rate=min(report.sampling_rate for report in reports),
-        missed_results=float((total(reports, "missed_comparisons") * known.results_per_comparison).sum()),
+        missed_results=float((total(reports, "missed_comparisons") * knowledge.results_per_comparison).sum()),
     )
     return JoinOutcome(work_per_row=full_seconds / UNIT_SECONDS / offered if offered else 0.0, status=status)
 

@@ -32,7 +32,7 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
     state_seconds: float = 0.0,
     first_events: Mapping[str, int] | None = None,
 ) -> Measured:
-    """Return what a micro-batch told.
+    """Return what the tasks of a micro-batch measured.
 
     Args:
         works: Of each stream.
@@ -43,25 +43,25 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         parallel_tasks: How many tasks ran at a time.
         event_seconds: How far event time went on with the rows of the micro-batch before; None: that is not known.
         state_seconds: What tasks took over groups in state.
-        first_events: Per stream, the time of its first row, microseconds: windows that begin earlier are not whole. Of
-            one that is left out that is not known, and all are taken for whole.
+        first_events: Per stream, the time of its first row, microseconds. Windows that begin earlier are not whole. Of
+            a stream that is left out, all windows count as whole.
     """
-    known = {} if sums is None else _with_cover(sums, works, first_events or {})
+    covered_sums = {} if sums is None else _with_cover(sums, works, first_events or {})
     thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
     is_whole = not thinned and all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
-    found = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
+    calls = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
     return Measured(
-        calls={address: cost for address, cost, _ in found},
-        call_rates={address: sampling_rate for address, _, sampling_rate in found},
+        calls={address: cost for address, cost, _ in calls},
+        call_rates={address: sampling_rate for address, _, sampling_rate in calls},
         thinned=thinned,
         windows={
-            (output.query, output.aggregate): known[output.definition_id, output.slot]
+            (output.query, output.aggregate): covered_sums[output.definition_id, output.slot]
             for output in outputs
-            if (output.definition_id, output.slot) in known and output.aggregate
+            if (output.definition_id, output.slot) in covered_sums and output.aggregate
         },
         passed={}
         if sums is None
-        else dict(told for work in works.values() for told in _passed(work, known, first_events or {})),
+        else dict(passed for work in works.values() for passed in _passed(work, covered_sums, first_events or {})),
         state_seconds=state_seconds if is_whole else None,
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
@@ -69,29 +69,29 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
 
 
 def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[str, float]:
-    """Return on which share of the rows kept estimates rest as a rule, by `share_name`, where that is known.
+    """Return the share of the kept rows that estimates usually rest on, by `share_name`, where it has been learned.
 
     Args:
-        learned: What is known.
+        learned: What the run has learned.
         outputs: What the queries ask for.
     """
-    found = {
+    shares = {
         share_name(output.definition_id, output.slot): learned.effective_share(output.query, output.aggregate)
         for output in outputs
     }
-    return {share: known for share, known in found.items() if known is not None}
+    return {share: known for share, known in shares.items() if known is not None}
 
 
 def _with_cover(
     sums: Mapping[Share, WindowSums], works: Mapping[str, StreamWork], first_events: Mapping[str, int]
 ) -> dict[Share, WindowSums]:
-    """The sums, with how much of their windows lies behind the first row of their stream."""
+    """The sums, with the part of their windows that lies after the first row of their stream."""
     queries = {slot.query.definition_id: slot.query for work in works.values() for slot in work.slots}
     return {
-        share: replace(told, covered=_covered(queries[share[0]], told.windows, first_events))
+        share: replace(share_sums, covered=_covered(queries[share[0]], share_sums.windows, first_events))
         if share[0] in queries
-        else told
-        for share, told in sums.items()
+        else share_sums
+        for share, share_sums in sums.items()
     }
 
 

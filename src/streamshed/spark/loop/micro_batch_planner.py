@@ -93,7 +93,7 @@ class MicroBatchPlanner:
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
         self._last_started: float | None = None
         self.joined: Mapping[str, JoinOutcome] = {}
-        """What came of the joins of the micro-batch that was recorded last."""
+        """The outcomes of the joins in the micro-batch that was recorded last."""
         self.places = SourcePlaces()
         """Of the sources, once the query is laid out."""
         self._lock = threading.Lock()
@@ -101,21 +101,21 @@ class MicroBatchPlanner:
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         last = self._plans.last()
         self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
-        """`Query.definition_id` of those that missed windows as the last plan of an earlier run was made."""
+        """`Query.definition_id` of the queries that missed windows when the last plan of an earlier run was made."""
         self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
         self._recorded = -1
-        self._own: dict[int, float] = {}
-        """Micro-batches that this process was asked for, and how far its steady clock was ahead of the wall clock."""
+        self._clock_lead_seconds: dict[int, float] = {}
+        """By micro-batch that this process was asked for, how far its steady clock was ahead of the wall clock."""
         self._catching_up: CatchingUp | None = None
 
     def plan(self, micro_batch_id: int) -> str:
         """Return the plan of a micro-batch as JSON; durable before it is returned for the first time."""
         with self._lock:
-            known = self._plans.text(micro_batch_id)
-            if known is not None:
-                return self._known(micro_batch_id, known)
+            written_text = self._plans.text(micro_batch_id)
+            if written_text is not None:
+                return self._written_again(micro_batch_id, written_text)
             if self._recorded < micro_batch_id - 1:
                 self._record_last()
             row, decision = self._decided(micro_batch_id)
@@ -126,16 +126,16 @@ class MicroBatchPlanner:
             self._forget(micro_batch_id - KEPT_PLANS)
             return text
 
-    def _known(self, micro_batch_id: int, known: str) -> str:
-        """What is written down; at the first asking of this process, an earlier network may have written it."""
-        if micro_batch_id in self._own:
-            return known
+    def _written_again(self, micro_batch_id: int, written_text: str) -> str:
+        """The plan that is written down. Until this process was asked for it, it may be of an earlier network."""
+        if micro_batch_id in self._clock_lead_seconds:
+            return written_text
         self._note_asked(micro_batch_id)
-        row = PlanRow.from_json(known)
+        row = PlanRow.from_json(written_text)
         times = self._shed_times(None, row.open, self._clock())
         completed = told_of_all(row, self._facts, self._delays, times)
         if completed is row:
-            return known
+            return written_text
         text = completed.to_json()
         self._plans.write(micro_batch_id, text)
         return text
@@ -166,7 +166,7 @@ class MicroBatchPlanner:
         refuse_vanished(upcoming)
         self._upcoming[micro_batch_id] = upcoming
         last = self._plans.row(micro_batch_id - 1)
-        if not self._own and last is not None:
+        if not self._clock_lead_seconds and last is not None:
             self._carrier.resume(self._read_in(micro_batch_id - 1, last))
         may_drain = self._may_drain(micro_batch_id, upcoming)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
@@ -189,7 +189,7 @@ class MicroBatchPlanner:
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
-            # Of a join that is done in part, what it gives is not sampled besides.
+            # The results of a join that is done in part are not sampled again.
             if not self._joins.sheds(name)
         }
         directives = self._directives(decision, micro_batch_id, rows, last)
@@ -239,9 +239,9 @@ class MicroBatchPlanner:
     def _directives(
         self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
     ) -> dict[str, JoinDirective]:
-        """What is done of the joins that are not done fully."""
+        """The directives of the joins that are done in part."""
         before = {} if last is None else last.streams
-        found = {
+        directives = {
             stream.name: self._joins.directive(
                 stream.name,
                 decision.work_shares.get(stream.name, 1.0),
@@ -251,11 +251,11 @@ class MicroBatchPlanner:
             )
             for stream in self._facts.streams
         }
-        return {name: directive for name, directive in found.items() if directive is not None}
+        return {name: directive for name, directive in directives.items() if directive is not None}
 
     def _may_drain(self, micro_batch_id: int, upcoming: Mapping[str, StreamRows]) -> bool:
         """Whether nothing more is to come, now that all before it has been recorded."""
-        is_unknown = micro_batch_id - 1 in self._own and self._recorded < micro_batch_id - 1
+        is_unknown = micro_batch_id - 1 in self._clock_lead_seconds and self._recorded < micro_batch_id - 1
         if self._catching_up is None or self._carrier.drained_at is not None or is_unknown:
             return False
         beginning = beginning_of(
@@ -278,8 +278,8 @@ class MicroBatchPlanner:
     def _partly_joined(
         self, directives: Mapping[str, JoinDirective], coming: ComingRows, last: PlanRow | None
     ) -> tuple[ShedInterval, ...]:
-        """Event times of results of joins that may be missing, of this micro-batch and those before."""
-        found = [
+        """Event times at which results of joins may be missing, of this micro-batch and those before."""
+        intervals = [
             interval
             for stream in self._facts.streams
             for interval in partly_joined_times(
@@ -287,7 +287,7 @@ class MicroBatchPlanner:
             )
         ]
         since = coming.opened - self._facts.longest_window
-        return lasting(() if last is None else last.partly_joined, found, since=since)
+        return lasting(() if last is None else last.partly_joined, intervals, since=since)
 
     def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
         since = {stream.name: self._carrier.interval_of(stream)["carrier_from"] for stream in self._facts.streams}
@@ -315,10 +315,10 @@ class MicroBatchPlanner:
         left = [max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()]
         return sum(left) + sum(found.waiting for found in upcoming.values())
 
-    def _shed_times(self, found: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
-        """First and last event time of what is shed: from footers, else all that the watermark and clock allow."""
-        if found is not None and found.events is not None:
-            return found.events.first, found.events.last
+    def _shed_times(self, coming: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
+        """First and last event time of shed rows: from footers, else the bounds that watermark and clock give."""
+        if coming is not None and coming.events is not None:
+            return coming.events.first, coming.events.last
         latest = self._carrier.latest(now)
         return opened, UNSETTLED if latest is None else latest
 
@@ -335,19 +335,19 @@ class MicroBatchPlanner:
                 refuse_lost(upcoming, report.read_rows)
         else:
             upcoming = self._read_in(report.micro_batch_id, written)
-        self._carrier.observe(report, {name: found.events for name, found in upcoming.items() if found.events})
+        self._carrier.observe(report, {name: rows.events for name, rows in upcoming.items() if rows.events})
         self._rows_left = dict(report.rows_left)
         if self._catching_up is not None:
             self._catching_up.finished(report.started_at_seconds, report.rows_left)
-        for name, found in upcoming.items():
-            self._sizes.learn(name, found.bytes, report.offered_rows.get(name, 0))
+        for name, rows in upcoming.items():
+            self._sizes.learn(name, rows.bytes, report.offered_rows.get(name, 0))
         plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
         rates = {name: plan.sampling_rate for name, plan in plans.items()}
         shares = {
             name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
         }
         estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
-        started_at_seconds = report.started_at_seconds + self._own.get(report.micro_batch_id, 0.0)
+        started_at_seconds = report.started_at_seconds + self._clock_lead_seconds.get(report.micro_batch_id, 0.0)
         joined = self._learn_of_joins(report, started_at_seconds)
         outcome = MicroBatchOutcome(
             micro_batch_id=report.micro_batch_id,
@@ -389,10 +389,10 @@ class MicroBatchPlanner:
         return [settled(interval, last, self._facts.streams, self._carrier.latest_event) for interval in intervals]
 
     def _note_asked(self, micro_batch_id: int) -> None:
-        self._own[micro_batch_id] = self._steady_clock() - self._clock()
+        self._clock_lead_seconds[micro_batch_id] = self._steady_clock() - self._clock()
 
     def _forget(self, micro_batch_id: int) -> None:
-        self._own.pop(micro_batch_id, None)
+        self._clock_lead_seconds.pop(micro_batch_id, None)
         self._plans.forget(micro_batch_id)
 
 

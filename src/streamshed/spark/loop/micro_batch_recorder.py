@@ -1,4 +1,4 @@
-"""What becomes of a finished micro-batch: the control loop learns from it, status and journal tell of it."""
+"""Records a finished micro-batch: the control loop learns from it, status and journal report it."""
 
 from __future__ import annotations
 
@@ -98,8 +98,10 @@ class MicroBatchRecorder:
             written: What else is known.
         """
         to, writer = self._to, written.writer
-        told = self._measured(report, plans, written)
-        entry = to.loop.record(outcome, told) if to.scaling is None else to.scaling.record(outcome, told)
+        measurements = self._measured(report, plans, written)
+        entry = (
+            to.loop.record(outcome, measurements) if to.scaling is None else to.scaling.record(outcome, measurements)
+        )
         waited = 0.0 if self._last_started is None else outcome.started_at_seconds - self._last_started
         self._last_started = outcome.started_at_seconds
         decision = entry.decision

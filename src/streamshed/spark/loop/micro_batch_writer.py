@@ -1,4 +1,4 @@
-"""What becomes of a micro-batch's answers: to the sink, and a summary of them for the journal."""
+"""Writes the answers of a micro-batch to the sink, and keeps a summary of them for the journal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MicroBatchWriter:
     ) -> None:
         self._sink = sink
         self._query_id = query_id
-        self._told = summaries
+        self._task_summaries = summaries
         self._is_active = is_active
         self._ahead = ahead
         self._lock = threading.Lock()
@@ -93,8 +93,8 @@ class MicroBatchWriter:
             predicted = self._sink.write(answers, self._query_id(), micro_batch_id)
         else:
             predicted = self._write_persisted(answers, micro_batch_id)
-        told, self._told.value = self._told.value, {}
-        of_tasks = [task for (of, *_), task in told.items() if of == micro_batch_id]
+        task_summaries, self._task_summaries.value = self._task_summaries.value, {}
+        of_tasks = [task for (of, *_), task in task_summaries.items() if of == micro_batch_id]
         summary = added(task.answers for task in of_tasks)
         unreadable = sum(tally.rows for (kind, _), tally in summary.items() if kind == UNREADABLE)
         with self._lock:
@@ -137,16 +137,16 @@ def _statuses(summary: Summary, predicted: Mapping[str, int]) -> dict[str, Query
 
 
 def _status(summary: Summary, name: str, predictions: int) -> QueryStatus:
-    found = summary.get((ANSWER, name), Tally())
-    end = found.latest_window_end
+    tally = summary.get((ANSWER, name), Tally())
+    end = tally.latest_window_end
     return QueryStatus(
-        answers=found.answers,
-        exact_answers=found.exact_answers,
-        relative_error=found.widths / found.widths_count if found.widths_count else None,
+        answers=tally.answers,
+        exact_answers=tally.exact_answers,
+        relative_error=tally.widths / tally.widths_count if tally.widths_count else None,
         late_pairs=summary.get((LATE, name), Tally()).rows,
         rows=summary.get((ROW, name), Tally()).answers,
         gaps=summary.get((GAP, name), Tally()).answers,
         predictions=predictions,
         latest_window_end_seconds=None if end is None else end / 1e6,
-        latest_window_until=found.latest_window_until,
+        latest_window_until=tally.latest_window_until,
     )

@@ -35,20 +35,20 @@ class NeedsFile:
         self._location = location
         self._storage = Storage.at(folder)
         self._lock = threading.Lock()
-        self._told: dict[str, NetworkNeeds] = {}
+        self._needs_by_clock: dict[str, NetworkNeeds] = {}
 
     def tell(self, clock: str, needs: NetworkNeeds) -> None:
-        """Publish what a time domain needs, beside what the others do; who cannot be told now is told next time."""
+        """Publish what a time domain needs, beside the others. The next write makes up for a failed one."""
         with self._lock:
-            self._told[clock] = needs
+            self._needs_by_clock[clock] = needs
             try:
-                self._storage.write_text(self._name, _together(list(self._told.values())).to_json())
+                self._storage.write_text(self._name, _together(list(self._needs_by_clock.values())).to_json())
             except SinkUnavailableError as error:
                 _log.warning("what is needed cannot be published: %s", error)
 
 
 def read_needs(location: str) -> Published:
-    """Return what is published at a path or URI; what cannot be read is told as such, for a run goes on without."""
+    """Return what is published at a path or URI; an error where it cannot be read, as a run goes on without it."""
     folder, name = _split(location)
     try:
         text = Storage.reached(folder).read_text(name)
@@ -59,10 +59,10 @@ def read_needs(location: str) -> Published:
         return InvalidNeedsError(str(error))
 
 
-def _together(told: list[NetworkNeeds]) -> NetworkNeeds:
-    """One document, as old as the oldest of its parts."""
-    streams = {name: one for needs in told for name, one in needs.streams.items()}
-    oldest = min(told, key=lambda needs: needs.told_at_seconds + needs.lifetime_seconds)
+def _together(needs_of_domains: list[NetworkNeeds]) -> NetworkNeeds:
+    """The needs of all time domains as one document, which expires with the first of them."""
+    streams = {name: one for needs in needs_of_domains for name, one in needs.streams.items()}
+    oldest = min(needs_of_domains, key=lambda needs: needs.told_at_seconds + needs.lifetime_seconds)
     return replace(oldest, streams=streams)
 
 

@@ -144,5 +144,5 @@ class RunStatus:
         of_joins = (join.work_share for join in self.joins.values())
         of_memory = any(join.released_rows or join.missed_results for join in self.joins.values())
         return of_memory or any(
-            kept < 1 for kept in (*self.sampling_rates.values(), *self.effective_sampling_rates.values(), *of_joins)
+            share < 1 for share in (*self.sampling_rates.values(), *self.effective_sampling_rates.values(), *of_joins)
         )

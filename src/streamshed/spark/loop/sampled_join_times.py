@@ -1,4 +1,4 @@
-"""Event times of results of a join that is sampled: those of which only a sample is there."""
+"""The event times at which only a sample of a join's results is there."""
 
 from __future__ import annotations
 
@@ -22,27 +22,30 @@ def sampled_join_times(
     directives: Mapping[str, JoinDirective],
     times: Mapping[str, EventTimes],
 ) -> list[ShedInterval]:
-    """Return the event times of results of which a micro-batch has only a sample, or lets later ones have only that.
+    """Return the event times at which this micro-batch and later ones have only a sample of a join's results.
 
-    The time of a result is the later one of its rows. So those that a new row is in are no earlier than that; and those
-    of a new row that is not drawn are no later than it waits, or than what has come of the other side.
+    A result has the event time of the later of its two rows, so no new result is earlier than the earliest new row. The
+    results of a new row that is not drawn end when that row stops waiting for partners, or with the latest row of the
+    other side if that is later.
 
     Args:
         streams: Of the time domain.
         intakes: By stream, where its rows are taken in.
-        directives: By joined stream, what is done of the join; those that are missing are done in full.
+        directives: By joined stream, what is done of its join; a join that is left out is done in full.
         times: By source, the first and last event times of the new rows, and of those before if these are later.
     """
     return [
         ShedInterval(
-            stream=one.name,
+            stream=stream.name,
             start=start,
             until=until,
-            sampling_rates=dict.fromkeys(_shares_of(intakes[one.name]), sampling_rate_of(told.sampling_code)),
+            sampling_rates=dict.fromkeys(_shares_of(intakes[stream.name]), sampling_rate_of(directive.sampling_code)),
         )
-        for one in streams
-        if one.joined is not None and (told := directives.get(one.name)) is not None and told.sampling_code
-        for start, until in [_times_of(one.joined, times)]
+        for stream in streams
+        if stream.joined is not None
+        and (directive := directives.get(stream.name)) is not None
+        and directive.sampling_code
+        for start, until in [_times_of(stream.joined, times)]
     ]
 
 
@@ -57,21 +60,27 @@ def _times_of(join: JoinSource, times: Mapping[str, EventTimes]) -> EventTimes:
 def for_all_queries(
     shed: Iterable[ShedInterval], streams: Iterable[Stream], intakes: Mapping[str, Sequence[Intake]]
 ) -> list[ShedInterval]:
-    """Return what was told before, of joins that are sampled also for queries that have come since.
+    """Return earlier shed intervals, those of sampled joins completed by the queries that were added since.
 
-    In windows of these there are results of rows that were drawn before.
+    Windows of an added query hold results of rows that were drawn before it came.
 
     Args:
-        shed: What was told.
+        shed: The earlier intervals.
         streams: Of the time domain.
         intakes: By stream, where its rows are taken in.
     """
-    asked = {one.name: list(_shares_of(intakes[one.name])) for one in streams if one.is_sampled_join}
+    shares_by_stream = {
+        stream.name: list(_shares_of(intakes[stream.name])) for stream in streams if stream.is_sampled_join
+    }
     return [
-        replace(one, sampling_rates=dict.fromkeys(asked[one.stream], min(told)) | dict(one.sampling_rates))
-        if one.stream in asked and (told := one.sampling_rates.values())
-        else one
-        for one in shed
+        replace(
+            interval,
+            sampling_rates=dict.fromkeys(shares_by_stream[interval.stream], min(sampling_rates))
+            | dict(interval.sampling_rates),
+        )
+        if interval.stream in shares_by_stream and (sampling_rates := interval.sampling_rates.values())
+        else interval
+        for interval in shed
     ]
 
 

@@ -83,7 +83,7 @@ class _Bench:
 
 
 def try_sql(spark: SparkSession, works: Mapping[str, StreamWork], loop: ControlLoop, *, parallel_tasks: int) -> None:
-    """Let a control loop know what the SQL of its network takes, before its first plan; once for a checkpoint.
+    """Tell a control loop what the SQL of its network costs, before its first plan; once for a checkpoint.
 
     Args:
         spark: The session.
@@ -91,37 +91,39 @@ def try_sql(spark: SparkSession, works: Mapping[str, StreamWork], loop: ControlL
         loop: The loop.
         parallel_tasks: How many tasks run at a time.
     """
-    known, found = loop.state.learned.sql, dict[str, SqlCost]()
+    earlier_costs, costs = loop.state.learned.sql, dict[str, SqlCost]()
     for work in works.values():
-        found |= sql_costs(spark, work, known)
-    if found:
-        loop.take_sql_costs(found, parallel_tasks=parallel_tasks)
+        costs |= sql_costs(spark, work, earlier_costs)
+    if costs:
+        loop.take_sql_costs(costs, parallel_tasks=parallel_tasks)
 
 
-def sql_costs(spark: SparkSession, work: StreamWork, known: Mapping[str, SqlCost]) -> dict[str, SqlCost]:
-    """Measure what the SQL of a stream's operators, keys and values takes that may be dear, on some of its rows.
+def sql_costs(spark: SparkSession, work: StreamWork, earlier_costs: Mapping[str, SqlCost]) -> dict[str, SqlCost]:
+    """Measure the cost of SQL that may be dear in a stream's operators, keys and values, on some of its rows.
 
-    Nothing of it is needed to run: where Spark refuses, nothing is known, and a guess holds.
+    A run does not depend on it: where Spark refuses, a guess holds.
 
     Args:
         spark: The session.
         work: What the network asks of the stream.
-        known: What was measured before; what was measured on real rows is not measured again.
+        earlier_costs: By address, costs measured before. Those measured on real rows are not measured again.
 
     Returns:
-        By address of the node; those left out of which nothing could be told.
+        By address of the node; a node whose cost could not be measured is left out.
     """
-    asked = [one for one in _trials(work) if any(_is_open(known.get(address)) for address, _ in one.works)]
-    if not asked or work.stream.joined is not None:
+    trials = [
+        trial for trial in _trials(work) if any(_is_open(earlier_costs.get(address)) for address, _ in trial.works)
+    ]
+    if not trials or work.stream.joined is not None:
         return {}
     try:
-        found = specimens(spark, work.stream, _SPECIMENS)
-        asked = [one for one in asked if one.name != TEXT or found.has_text]
-        if found.made_up and all(address in known for one in asked for address, _ in one.works):
+        trial_rows = specimens(spark, work.stream, _SPECIMENS)
+        trials = [trial for trial in trials if trial.name != TEXT or trial_rows.has_text]
+        if trial_rows.made_up and all(address in earlier_costs for trial in trials for address, _ in trial.works):
             return {}
-        with _lenient(spark, found):
-            costs = _costs(spark, work, asked, found)
-        return {address: cost for address, cost in costs.items() if _is_open(known.get(address))}
+        with _lenient(spark, trial_rows):
+            costs = _costs(spark, work, trials, trial_rows)
+        return {address: cost for address, cost in costs.items() if _is_open(earlier_costs.get(address))}
     except Exception as error:
         if not is_failure_of_spark(error):
             raise
@@ -130,9 +132,9 @@ def sql_costs(spark: SparkSession, work: StreamWork, known: Mapping[str, SqlCost
 
 
 @contextlib.contextmanager
-def _lenient(spark: SparkSession, found: Specimens) -> Iterator[None]:
-    """Let values that are made up, and so may be any, give null where real ones would be an error."""
-    if not found.made_up:
+def _lenient(spark: SparkSession, trial_rows: Specimens) -> Iterator[None]:
+    """Let made-up values, which may be any, give null where a real value would be an error."""
+    if not trial_rows.made_up:
         yield
         return
     before = spark.conf.get(_ANSI, None)
@@ -153,36 +155,36 @@ def _trials(work: StreamWork) -> list[Trial]:
     return sql if reader is None else [Trial(TEXT, reader, (), ((work.stream.name, ()),)), *sql]
 
 
-def _is_open(known: SqlCost | None) -> bool:
-    return known is None or known.made_up
+def _is_open(cost: SqlCost | None) -> bool:
+    return cost is None or cost.made_up
 
 
-def _costs(spark: SparkSession, work: StreamWork, asked: Sequence[Trial], found: Specimens) -> dict[str, SqlCost]:
-    bench = _bench(work, asked, found)
+def _costs(spark: SparkSession, work: StreamWork, trials: Sequence[Trial], trial_rows: Specimens) -> dict[str, SqlCost]:
+    bench = _bench(work, trials, trial_rows)
     try:
-        shares = _shares(bench, asked)
-        groups = [asked[first : first + _TOGETHER] for first in range(0, len(asked), _TOGETHER)]
+        shares = _shares(bench, trials)
+        groups = [trials[first : first + _TOGETHER] for first in range(0, len(trials), _TOGETHER)]
         seconds = dict[str, float]()
-        for some in groups:
-            seconds |= seconds_per_row(spark, bench.line, some, are_guarded=not bench.made_up)
+        for group in groups:
+            seconds |= seconds_per_row(spark, bench.line, group, are_guarded=not bench.made_up)
     finally:
         bench.line.rows.unpersist()
-    return _by_node(asked, seconds, shares, made_up=bench.made_up)
+    return _by_node(trials, seconds, shares, made_up=bench.made_up)
 
 
-def _bench(work: StreamWork, asked: Sequence[Trial], found: Specimens) -> _Bench:
-    needs = frozenset[str]().union(*(one.needs for one in asked))
+def _bench(work: StreamWork, trials: Sequence[Trial], trial_rows: Specimens) -> _Bench:
+    needs = frozenset[str]().union(*(trial.needs for trial in trials))
     tried = instructions_for(work.program.instructions, needs)
-    rows = sampled_rows(found.rows, work.stream, Admission())
+    rows = sampled_rows(trial_rows.rows, work.stream, Admission())
     line = run_instructions(rows, tried, frozenset(), fused=True)
     readable = line.rows.where(F.col(UNREADABLE).isNull()).coalesce(1)
     numbered = readable.withColumn(_ROW, F.monotonically_increasing_id()).persist()
-    return _Bench(StraightLine(numbered, {}), found.made_up)
+    return _Bench(StraightLine(numbered, {}), trial_rows.made_up)
 
 
-def _shares(bench: _Bench, asked: Iterable[Trial]) -> dict[tuple[str, ...], float]:
-    """Which share of the rows passes what rows have to pass that come in at a node."""
-    ways = list(dict.fromkeys(coming for one in asked for _, coming in one.works))
+def _shares(bench: _Bench, trials: Iterable[Trial]) -> dict[tuple[str, ...], float]:
+    """By sequence of conditions above a node, the share of all rows that passes them."""
+    ways = list(dict.fromkeys(coming for trial in trials for _, coming in trial.works))
     if bench.made_up:
         return {way: SELECTIVITY ** len(way) for way in ways}
     means = [F.avg(bench.line.pass_all(way).cast("double")) for way in ways]
@@ -191,61 +193,62 @@ def _shares(bench: _Bench, asked: Iterable[Trial]) -> dict[tuple[str, ...], floa
 
 
 def _by_node(
-    asked: Sequence[Trial], seconds: Mapping[str, float], shares: Mapping[tuple[str, ...], float], *, made_up: bool
+    trials: Sequence[Trial], seconds: Mapping[str, float], shares: Mapping[tuple[str, ...], float], *, made_up: bool
 ) -> dict[str, SqlCost]:
-    """What a row takes that comes in at a node, all of its SQL; what several nodes share is laid to them evenly."""
+    """What all SQL of a node takes per row that reaches it; nodes that share an expression share its cost evenly."""
     by_node: dict[str, SqlCost] = {}
-    for one in asked:
-        for address, coming in one.works:
+    for trial in trials:
+        for address, coming in trial.works:
             share = shares[coming]
-            if one.name not in seconds or share <= 0:
+            if trial.name not in seconds or share <= 0:
                 continue
             coming_in = 1.0 if made_up else share
-            own = seconds[one.name] / len(one.works) / coming_in
+            node_seconds = seconds[trial.name] / len(trial.works) / coming_in
             before = by_node.get(address, SqlCost(0.0, RESOLUTION_SECONDS / coming_in, share, made_up))
-            by_node[address] = SqlCost(before.seconds_per_row + own, before.resolution_seconds, share, made_up)
+            by_node[address] = SqlCost(before.seconds_per_row + node_seconds, before.resolution_seconds, share, made_up)
     return by_node
 
 
 def seconds_per_row(
-    spark: SparkSession, line: StraightLine, asked: Sequence[Trial], *, are_guarded: bool = True
+    spark: SparkSession, line: StraightLine, trials: Sequence[Trial], *, are_guarded: bool = True
 ) -> dict[str, float]:
     """Time some expressions on rows, each for those rows that pass its guard.
 
     Args:
         spark: The session.
         line: The rows, numbered, and in memory.
-        asked: The expressions.
+        trials: The expressions.
         are_guarded: Whether guards are asked for.
 
     Returns:
-        Seconds by name, of one core, per row of all; 0 below the resolution. Those left out that fail, and those of
-        which no two jobs agree.
+        Seconds of one core per row of all, by name; 0 below the resolution. An expression that fails is left out, and
+        one on which no two jobs agree.
     """
     try:
-        jobs = (settled_seconds(_readings(spark, line, asked, are_guarded=are_guarded)) for _ in range(MOST_JOBS))
+        jobs = (settled_seconds(_readings(spark, line, trials, are_guarded=are_guarded)) for _ in range(MOST_JOBS))
         agreed = agreed_seconds(jobs)
     except Exception as error:
         if not is_failure_of_spark(error):
             raise
-        if len(asked) == 1:
+        if len(trials) == 1:
             return {}
-        half = len(asked) // 2
+        half = len(trials) // 2
         first, second = (
-            seconds_per_row(spark, line, some, are_guarded=are_guarded) for some in (asked[:half], asked[half:])
+            seconds_per_row(spark, line, half_trials, are_guarded=are_guarded)
+            for half_trials in (trials[:half], trials[half:])
         )
         return {**first, **second}
-    return {one.name: cost for one, cost in zip(asked, agreed, strict=False) if cost is not None}
+    return {trial.name: cost for trial, cost in zip(trials, agreed, strict=False) if cost is not None}
 
 
 def agreed_seconds(jobs: Iterable[Sequence[float]]) -> list[float | None]:
-    """Return what some things took in the fastest two of some jobs; None: these do not agree.
+    """Return the cost of each expression in its fastest two jobs; None: these do not agree.
 
     Args:
-        jobs: What each took, job by job; no further one is asked for once that is told of all.
+        jobs: Of each job, the cost of each expression. No more jobs are run once all expressions have agreed.
 
     Example:
-        Of two things, the first is compiled from the third job on.
+        Of two expressions, the first is compiled from the third job on.
 
         >>> def jobs():
         ...     yield [4e-4, 1e-6]
@@ -256,12 +259,12 @@ def agreed_seconds(jobs: Iterable[Sequence[float]]) -> list[float | None]:
         >>> agreed_seconds(jobs())
         [8e-06, 0.0]
     """
-    told: list[Sequence[float]] = []
+    seconds_by_job: list[Sequence[float]] = []
     agreed: list[float | None] = []
     for job in jobs:
-        told.append(job)
-        agreed = [_agreed(costs) for costs in zip(*told, strict=True)]
-        if len(told) >= LEAST_JOBS and None not in agreed:
+        seconds_by_job.append(job)
+        agreed = [_agreed(costs) for costs in zip(*seconds_by_job, strict=True)]
+        if len(seconds_by_job) >= LEAST_JOBS and None not in agreed:
             break
     return agreed
 
@@ -276,12 +279,12 @@ def _agreed(costs: Iterable[float]) -> float | None:
     return least if other <= AGREEING * least else None
 
 
-def settled_seconds(told: pd.DataFrame) -> list[float]:
-    """Return the mean over rows of what each took as a rule in the later half of the time, less what reading took.
+def settled_seconds(readings: pd.DataFrame) -> list[float]:
+    """Return what each expression takes: the mean over rows of its median in the later half, less reading the clock.
 
     Args:
-        told: In the order of evaluation, which row it was in `__row`, then what reading the clock took, then what each
-            thing that was timed took, nanoseconds.
+        readings: In the order of evaluation: which row it was, in `__row`; what reading the clock took; what each
+            expression that is timed took. Nanoseconds.
 
     Returns:
         Seconds; not a number where no row was reached in time.
@@ -289,32 +292,32 @@ def settled_seconds(told: pd.DataFrame) -> list[float]:
     Example:
         At first code is cold, and in the end there was an interruption.
 
-        >>> told = pd.DataFrame({"__row": [0, 1] * 6, "reading": [500, *[100] * 11],
+        >>> readings = pd.DataFrame({"__row": [0, 1] * 6, "reading": [500, *[100] * 11],
         ...     "sha": [9000, 9000, 2000, 3000, 200, 400, 200, 400, 200, 400, 70_000, 400]})
-        >>> settled_seconds(told)
+        >>> settled_seconds(readings)
         [2e-07]
     """
-    means = told.iloc[len(told) // 2 :].groupby(_ROW).median().mean()
+    means = readings.iloc[len(readings) // 2 :].groupby(_ROW).median().mean()
     reading, *took = (float(mean) for mean in means)
     return [math.nan if math.isnan(one) else max(0.0, one - reading) / 1e9 for one in took]
 
 
-def _readings(spark: SparkSession, line: StraightLine, asked: Sequence[Trial], *, are_guarded: bool) -> pd.DataFrame:
-    """What each expression took of each row in each round, in nanoseconds, after what reading the clock takes.
+def _readings(spark: SparkSession, line: StraightLine, trials: Sequence[Trial], *, are_guarded: bool) -> pd.DataFrame:
+    """By row and round, nanoseconds that reading the clock took, then those that each expression took.
 
-    Round follows round, each over all rows. Spark evaluates the fields of a struct in order, and does not touch what
-    reads a clock.
+    Each round goes over all rows. Spark evaluates the fields of a struct in order, and does not optimize
+    expressions that read a clock.
     """
     clock, values = F.expr(_NANOSECONDS), []
-    for place, one in enumerate(asked):
-        value = F.when(line.pass_all(one.guard), one.value) if are_guarded and one.guard else one.value
+    for place, trial in enumerate(trials):
+        value = F.when(line.pass_all(trial.guard), trial.value) if are_guarded and trial.guard else trial.value
         values += [value.alias(f"value_{place}"), clock.alias(f"clock_{place + 1}")]
     read = F.struct(clock.alias("clock_begun"), clock.alias("clock_0"), *values)
     begun = spark.range(1, numPartitions=1).select(clock.alias(_BEGUN))
     rounds = begun.select(_BEGUN, F.explode(F.sequence(F.lit(0), F.lit(_ROUNDS - 1))).alias(_ROUND))
     is_in_time = clock - F.col(_BEGUN) < round(JOB_SECONDS * 1e9)
     timed = rounds.crossJoin(F.broadcast(line.rows)).select(_ROW, F.when(is_in_time, read).alias(_READ))
-    clocks = ["clock_begun", *(f"clock_{place}" for place in range(len(asked) + 1))]
+    clocks = ["clock_begun", *(f"clock_{place}" for place in range(len(trials) + 1))]
     took = [(F.col(f"{_READ}.{end}") - F.col(f"{_READ}.{begin}")).alias(end) for begin, end in pairwise(clocks)]
-    told: pd.DataFrame = timed.where(F.col(_READ).isNotNull()).select(_ROW, *took).toArrow().to_pandas()
-    return told
+    readings: pd.DataFrame = timed.where(F.col(_READ).isNotNull()).select(_ROW, *took).toArrow().to_pandas()
+    return readings

@@ -46,9 +46,9 @@ def events_in_footer(metadata: parquet.FileMetaData, stored: StoredColumn) -> li
 
 
 def believed_events(path: str, stored: StoredColumn, furthest: int) -> tuple[int, int] | None:
-    """Return the first and the last event time of a file up to one; None: it has none.
+    """Return the first and the last event time of a file up to a bound; None: it has none.
 
-    Of row groups that reach beyond it the column is read: there are few, as are such rows.
+    The column is read only in row groups that reach beyond the bound. There are few, as such rows are few.
 
     Args:
         path: A file whose footer tells first and last of all row groups.
@@ -60,14 +60,14 @@ def believed_events(path: str, stored: StoredColumn, furthest: int) -> tuple[int
         if column is None:
             return None
         name = file.metadata.schema.column(column).path
-        found: list[tuple[int, int]] = []
+        bounds: list[tuple[int, int]] = []
         for group, (first, last) in enumerate(events_in_footer(file.metadata, stored) or ()):
             believed = last
             if last > furthest >= first:
                 believed = _latest(file.read_row_group(group, columns=[name]).column(0), stored, furthest)
             if believed <= furthest:
-                found.append((first, believed))
-    return (min(first for first, _ in found), max(last for _, last in found)) if found else None
+                bounds.append((first, believed))
+    return (min(first for first, _ in bounds), max(last for _, last in bounds)) if bounds else None
 
 
 def _place(metadata: parquet.FileMetaData, name: str) -> int | None:

@@ -30,16 +30,16 @@ def carrier_frame(spark: SparkSession) -> DataFrame:
 def with_carrier(rows: DataFrame, carrier: DataFrame, plan: Plan | None, stream_name: str) -> DataFrame:
     """Put the carrier's row among a stream's rows on their way into slices.
 
-    It shows its own event time to the watermark, but goes into the slice in which the stream was before. Here and not
-    further up, as Spark would write the code of all that follows once more for it.
+    It shows its own event time to the watermark, but goes into the slice in which the stream was before. It joins the
+    rows here and not further up, where Spark would generate the code of all that follows a second time for it.
 
     Args:
         rows: What `stream_rows` returns.
         carrier: A `carrier_frame`.
-        plan: What a micro-batch is told; None: the carrier knows no time, and shows the epoch.
+        plan: The plan of the stream; None: the carrier knows no time, and shows the epoch.
         stream_name: The stream.
     """
-    told = _without_plan(carrier) if plan is None else with_plan(carrier, plan, _TOLD)
+    carrier_rows = _without_plan(carrier) if plan is None else with_plan(carrier, plan, _TOLD)
     head = {
         "event_time": F.timestamp_micros(CARRIER_TIME),
         "open": F.col(CARRIER_OPENED),
@@ -55,8 +55,8 @@ def with_carrier(rows: DataFrame, carrier: DataFrame, plan: Plan | None, stream_
     if "entries" in rows.columns:
         of_entry = rows.select(F.get("entries", F.lit(0)).alias("entry")).select("entry.*")
         columns["entries"] = F.array(F.struct(*_shaped(entry, of_entry.schema)))
-    # One that knows no time yet would show a made-up one.
-    return rows.unionByName(told.where(F.col(CARRIER_TIME).isNotNull()).select(*_shaped(columns, rows.schema)))
+    # A carrier that knows no time yet would show a made-up one.
+    return rows.unionByName(carrier_rows.where(F.col(CARRIER_TIME).isNotNull()).select(*_shaped(columns, rows.schema)))
 
 
 def _without_plan(carrier: DataFrame) -> DataFrame:

@@ -54,8 +54,8 @@ def json_column(rows: Sequence[Mapping[str, Any]], field: pa.Field) -> pa.Array:
 def _object(number: int, line: str) -> Mapping[str, Any]:
     try:
         match _DECODER.decode(line):
-            case dict() as found:
-                return {name.lower(): value for name, value in found.items()}
+            case dict() as fields:
+                return {name.lower(): value for name, value in fields.items()}
             case _:
                 reason = "of another kind"
     except json.JSONDecodeError as error:

@@ -42,14 +42,14 @@ def file_system(location: str) -> tuple[fs.FileSystem, str]:
     if "://" not in location:
         return fs.LocalFileSystem(), os.path.abspath(location)
     try:
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(location)
+        system_and_path: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(location)
     except (pa.ArrowException, OSError, ValueError) as error:
         scheme = location.partition("://")[0]
         question = f' (did you mean "s3{location[len(scheme) :]}"?)' if scheme in {"s3a", "s3n"} else ""
         raise SourceUnavailableError(
             f'PyArrow, which reads relations, cannot reach "{location}": {str(error).partition(_LINE_END)[0]}{question}'
         ) from error
-    return found
+    return system_and_path
 
 
 def relation_files(location: str) -> tuple[RelationFile, ...]:

@@ -62,17 +62,17 @@ def read_relations(instructions: Iterable[Instruction]) -> None:
 
 
 def _stored(spark: SparkSession, match: Match) -> tuple[RelationReader, str]:
-    """What reads the relation, which is in files, and the schema to read it in."""
+    """The reader of a relation in files, and the schema to read it in."""
     relation, location = match.relation, str(match.relation.source)
     columns, keys = relation_columns(spark, relation), _keys(match)
     types = {column.name: column.type for column in columns}
     for wanted in (*keys, *(name for name, _ in match.outputs)):
-        known = declared_name(wanted, types)
-        if known is None:
+        column = declared_name(wanted, types)
+        if column is None:
             raise SourceUnavailableError(f'relation "{relation.name}": "{location}": {unknown_column(wanted, types)}')
-        if types[known] in _NO_TYPES:
+        if types[column] in _NO_TYPES:
             raise SourceUnavailableError(
-                f'relation "{relation.name}": "{location}" does not tell the type of "{known}": say it (schema=...)'
+                f'relation "{relation.name}": "{location}" does not tell the type of "{column}": say it (schema=...)'
             )
     folded = {key.lower() for key in keys}
     reader = RelationReader(

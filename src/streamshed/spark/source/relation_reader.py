@@ -36,7 +36,7 @@ class RelationReader:
         Raises:
             SourceUnavailableError: As `read` does.
         """
-        yield from _kept(self, schema, self._found()).to_batches()
+        yield from _cached_table(self, schema, self._listed_files()).to_batches()
 
     def read(self, schema: pa.Schema) -> pa.Table:
         """Read the relation in a schema, one row per key.
@@ -45,9 +45,9 @@ class RelationReader:
             SourceUnavailableError: It is not there, cannot be read as what its columns are declared to be, or has a
                 key twice of which columns are wanted.
         """
-        return _read(self, schema, self._found())
+        return _read(self, schema, self._listed_files())
 
-    def _found(self) -> tuple[RelationFile, ...]:
+    def _listed_files(self) -> tuple[RelationFile, ...]:
         try:
             return relation_files(self.location)
         except SourceUnavailableError as error:
@@ -72,4 +72,4 @@ def _read(reader: RelationReader, schema: pa.Schema, files: Sequence[RelationFil
     return table
 
 
-_kept = lru_cache(maxsize=16)(_read)
+_cached_table = lru_cache(maxsize=16)(_read)

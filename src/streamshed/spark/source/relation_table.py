@@ -63,17 +63,17 @@ class TableReader:
         partition = {name.lower(): value for name, value in file.partition}
         inside = [column for column in schema if column.name.lower() not in partition]
         try:
-            found = self._file(lambda: system.open_input_file(file.path), inside, partition)
+            file_columns = self._file(lambda: system.open_input_file(file.path), inside, partition)
             values = [
-                _constant(partition[column.name.lower()], found.rows)
+                _constant(partition[column.name.lower()], file_columns.rows)
                 if column.name.lower() in partition
-                else found.column(column.name)
+                else file_columns.column(column.name)
                 for column in schema
             ]
         except (pa.ArrowException, OSError, ValueError) as error:
             raise SourceUnavailableError(f"{where} cannot be read as {self.format}: {error}") from error
         columns = [
-            self._missing(column, found, where)
+            self._missing(column, file_columns, where)
             if given is None
             else typed(given, column, where=where, time_zone=self.time_zone)
             for column, given in zip(schema, values, strict=True)
@@ -94,14 +94,14 @@ class TableReader:
             case _:
                 assert_never(self.format)
 
-    def _missing(self, column: pa.Field, found: FileColumns, where: str) -> pa.ChunkedArray:
-        """A column of nulls where that is what its absence means: JSON leaves them out; but no object without a key."""
+    def _missing(self, column: pa.Field, file_columns: FileColumns, where: str) -> pa.ChunkedArray:
+        """A column of nulls where a JSON file lacks it, as JSON leaves nulls out. A key that is absent is an error."""
         is_key = column.name.lower() in {key.lower() for key in self.keys}
-        if self.format is FileFormat.JSON and (not is_key or not found.rows):
-            return pa.chunked_array([pa.nulls(found.rows, column.type)])
-        known = f", only: {', '.join(found.names)}" if found.names else ""
+        if self.format is FileFormat.JSON and (not is_key or not file_columns.rows):
+            return pa.chunked_array([pa.nulls(file_columns.rows, column.type)])
+        present_columns = f", only: {', '.join(file_columns.names)}" if file_columns.names else ""
         raise SourceUnavailableError(
-            f'{where} has no column "{column.name}"{known}{near_miss(column.name, found.names)}'
+            f'{where} has no column "{column.name}"{present_columns}{near_miss(column.name, file_columns.names)}'
         )
 
 

@@ -24,16 +24,16 @@ _NOT_NOTED = 3
 def seen_until(
     checkpoint: Storage, plans: Storage, domain: TimeDomain, places: SourcePlaces, *, least_step: int
 ) -> dict[str, int]:
-    """Return, per stream, the latest instant at which a window may start that misses rows if its query is added now.
+    """Return, per stream, the latest start of a window that would miss rows if its query were added now.
 
-    That is an event time that no row of finished micro-batches is later than, as far as one can tell.
+    No row of a finished micro-batch is later than that, as far as can be told.
 
-    Footers of Parquet files tell. Elsewhere it is the latest event that is known, be it of the last plan or by the
-    watermark, and twice as much more as event time went in a micro-batch: nobody has noted the times of what was shed,
-    nor, where there are several streams, of what the last micro-batch brought.
+    Footers of Parquet files tell. Elsewhere it is the latest event time in the last plan or by the watermark, plus a
+    margin: twice as far as event time advances in a micro-batch. The margin is for rows whose times are not written
+    down: rows that were shed and, where there are several streams, rows of the last micro-batch.
 
-    Results of a join are no later than the rows of either side. But where windows over joins were dropped, rows of the
-    sides may be missing that would have found partners for as long as they wait.
+    Results of a join are no later than the later of their two rows. But where windows over joins were dropped, rows of
+    the sides may be missing that would have found partners for as long as they wait.
 
     Args:
         checkpoint: Spark's checkpoint.
@@ -49,7 +49,7 @@ def seen_until(
     if last is None:
         return {}
     planned = WrittenPlans(plans).latest(2)
-    known = [row.latest_event for row in planned] or [{}]
+    latest_events = [row.latest_event for row in planned] or [{}]
     now_seconds = planned[-1].decided_at_seconds if planned else None
     streams = domain.sources
     recent = range(max(0, last + 1 - _NOT_NOTED), last + 1)
@@ -57,28 +57,28 @@ def seen_until(
         upcoming_rows(checkpoint, micro_batch_id, streams, places, RowSizes(), now_seconds) for micro_batch_id in recent
     ]
     watermark = next_watermark_milliseconds(checkpoint, last) * 1000
-    found = {}
+    seen_instants = {}
     for stream in streams:
-        latest = known[-1].get(stream.name)
+        latest = latest_events[-1].get(stream.name)
         in_footers = _in_footers(stream, [read.get(stream.name, StreamRows(0)) for read in reads])
         if in_footers is not None:
-            told, margin = [latest, *in_footers], 0
+            event_times, margin = [latest, *in_footers], 0
         else:
-            step = 0 if latest is None else latest - known[0].get(stream.name, latest)
-            told, margin = [latest], GUESSED_STEPS * max(least_step, step)
-            told += [watermark + stream.watermark_microseconds + _MILLISECOND] if watermark > 0 else []
-        if instants := [instant for instant in told if instant is not None]:
-            found[stream.name] = max(instants) + margin
+            step = 0 if latest is None else latest - latest_events[0].get(stream.name, latest)
+            event_times, margin = [latest], GUESSED_STEPS * max(least_step, step)
+            event_times += [watermark + stream.watermark_microseconds + _MILLISECOND] if watermark > 0 else []
+        if instants := [instant for instant in event_times if instant is not None]:
+            seen_instants[stream.name] = max(instants) + margin
     are_spared = bool(planned) and bool(planned[-1].drops.missing)
-    return _of_joins(domain.joined, found, are_spared=are_spared) | found
+    return _of_joins(domain.joined, seen_instants, are_spared=are_spared) | seen_instants
 
 
-def _of_joins(joined: Sequence[Stream], found: Mapping[str, int], *, are_spared: bool) -> dict[str, int]:
+def _of_joins(joined: Sequence[Stream], seen_instants: Mapping[str, int], *, are_spared: bool) -> dict[str, int]:
     of_joins = {}
     for stream in joined:
         join = stream.joined
         sides = () if join is None else (join.left, join.right)
-        latest = [found[side.stream.name] for side in sides if side.stream.name in found]
+        latest = [seen_instants[side.stream.name] for side in sides if side.stream.name in seen_instants]
         if join is not None and latest:
             waits = max(join.left_microseconds, join.right_microseconds) if are_spared else 0
             of_joins[stream.name] = max(latest) + waits

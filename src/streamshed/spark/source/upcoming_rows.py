@@ -70,11 +70,11 @@ class RowSizes:
         return round(size / self.bytes_per_row.get(stream, _TYPICAL_ROW_BYTES))
 
     def learn(self, stream: str, size: int, rows: int) -> None:
-        """Take in how many rows some bytes turned out to be."""
+        """Take in how many rows the text of a micro-batch had."""
         if rows > 0 and size > 0:
-            known = self.bytes_per_row.get(stream)
+            before = self.bytes_per_row.get(stream)
             measured = size / rows
-            self.bytes_per_row[stream] = measured if known is None else 0.7 * known + 0.3 * measured
+            self.bytes_per_row[stream] = measured if before is None else 0.7 * before + 0.3 * measured
 
 
 def upcoming_rows(
@@ -166,22 +166,22 @@ def _rows(
         return StreamRows(sizes.rows_in(stream.name, size), size)
     stored = stream.attribute.stored
     footers = {path: footer for path in paths if (footer := _footer(path, stored)) is not None}
-    told = {path: footer.events for path, footer in footers.items() if footer.events is not None}
-    bounds = [bound for path, events in told.items() if (bound := _believed(path, stored, events, furthest))]
-    complete = bool(bounds) and len(told) == len(footers)
+    events_by_path = {path: footer.events for path, footer in footers.items() if footer.events is not None}
+    bounds = [bound for path, events in events_by_path.items() if (bound := _believed(path, stored, events, furthest))]
+    complete = bool(bounds) and len(events_by_path) == len(footers)
     events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
     return StreamRows(sum(footer.rows for footer in footers.values()), events=events)
 
 
 def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
-    """The event times of a file as far as they are believed; None: none of them is.
+    """The event times of a file as far as they are believed; None: none is.
 
-    As rows before 1970 are set aside, so are their times.
+    Times before 1970 are left out, as rows with such times are set aside.
     """
-    found: tuple[int, int] | None = (events.first, events.last)
+    bounds: tuple[int, int] | None = (events.first, events.last)
     if stored is not None and furthest is not None and events.last > furthest:
-        found = believed_events(path, stored, furthest)
-    return None if found is None or found[1] < 0 else EventBounds(max(found[0], 0), found[1])
+        bounds = believed_events(path, stored, furthest)
+    return None if bounds is None or bounds[1] < 0 else EventBounds(max(bounds[0], 0), bounds[1])
 
 
 def _footer(path: str, stored: StoredColumn | None) -> StreamRows | None:

@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from streamshed.answering.count_windows.count_figures import VALUES_KEPT, CountSeries
 from streamshed.answering.table.answer_schema import ANSWER
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
-from streamshed.spark.common.state_key import told
+from streamshed.spark.common.state_key import state_key_columns
 from streamshed.spark.windows.compiled import CompiledStream
 from streamshed.spark.windows.count_rows import count_entries, count_series
 from streamshed.spark.windows.merged_partials import merged_partials, partials_of_a_value
@@ -73,7 +73,9 @@ def _merged(rows: DataFrame, series: Sequence[CountSeries], schema: T.StructType
     aggregates = dict(zip(names, merged_partials([schema[name] for name in names]), strict=True))
     if "sketch" in aggregates:
         aggregates["sketch"] = F.kll_sketch_agg_double("value_number", VALUES_KEPT).alias("sketch")
-    return value_rows.groupBy(*WINDOW_KEY).agg(*aggregates.values()).withColumns(told()).select(*schema.names)
+    return (
+        value_rows.groupBy(*WINDOW_KEY).agg(*aggregates.values()).withColumns(state_key_columns()).select(*schema.names)
+    )
 
 
 def _of_query(series: Sequence[CountSeries], what: Callable[[CountSeries], Column]) -> Column:

@@ -13,7 +13,7 @@ from streamshed.answering.count_windows.count_numbering import ROW
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.spark.common.internal_names import CARRIER_TIME
 from streamshed.spark.common.late_processor import LateProcessor
-from streamshed.spark.common.state_key import told
+from streamshed.spark.common.state_key import state_key_columns
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import with_plan
 from streamshed.spark.source.carrier import carrier_frame
@@ -102,7 +102,7 @@ def labels_of(spark: SparkSession, partitions: int) -> list[int]:
 
 def _shaped(figures: DataFrame, schema: T.StructType) -> DataFrame:
     """Figures as window partials; nothing of them was sampled."""
-    named = figures.withColumns(told())
+    named = figures.withColumns(state_key_columns())
     columns = _whole()
     return named.select(
         *[

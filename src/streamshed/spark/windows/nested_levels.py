@@ -27,7 +27,7 @@ from streamshed.sharing.resolution import answer_place
 from streamshed.spark.common.eviction import closing_time
 from streamshed.spark.common.group_keys import key_columns
 from streamshed.spark.common.internal_names import TIME, UNREADABLE
-from streamshed.spark.common.state_key import held, told
+from streamshed.spark.common.state_key import held, state_key_columns
 from streamshed.spark.common.unfused import MOST_FUSED, unfused
 from streamshed.spark.common.value_kind import CarriedValue, carried, presence
 from streamshed.spark.operators.analysis import refused_instruction
@@ -362,4 +362,4 @@ def _merged(rows: DataFrame, schema: T.StructType) -> DataFrame:
     """Put partials of one window, group and value together."""
     names = [name for name in schema.names if name not in WINDOW_KEY]
     merged = rows.groupBy(*WINDOW_KEY).agg(*merged_partials([schema[name] for name in names]))
-    return merged.withColumns(told()).select(*schema.names)
+    return merged.withColumns(state_key_columns()).select(*schema.names)

@@ -15,7 +15,7 @@ from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.common.eviction import closing_time
 from streamshed.spark.common.sampling_codes import cohort, sampling_rate
 from streamshed.spark.common.set_apart import CARRIER_CLASS
-from streamshed.spark.common.state_key import UNGROUPED, told
+from streamshed.spark.common.state_key import UNGROUPED, state_key_columns
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.sketches import Sketches, merged_sketches, sketch_names
 from streamshed.spark.windows.slice_routing import Carried, routed
@@ -69,7 +69,7 @@ def window_partials(
         keyed = keyed.withColumn("cohorts", _of_cohort())
     if routed_sketches := sketches.routed(layout):
         keyed = keyed.withColumns(routed_sketches)
-    return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(told())
+    return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(state_key_columns())
 
 
 def _key_of_the_group(name: str) -> Column:

@@ -50,12 +50,12 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
         {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08, is_measured=False)}
     """
     operators = [node for node in network.row_nodes if not isinstance(node, Stream)]
-    shared, own = _slicing(network)
+    shared, query_seconds = _slicing(network)
     return NetworkStatistics(
         fixed_seconds=FIXED_SECONDS,
         streams={stream.name: _of_stream(stream, shared.get(stream, 0.0)) for stream in network.streams},
         operators={node.address: _of_operator(node, shared.get(node, 0.0)) for node in operators},
-        queries={name: QueryStatistics(seconds_per_row=seconds) for name, seconds in own.items()},
+        queries={name: QueryStatistics(seconds_per_row=seconds) for name, seconds in query_seconds.items()},
     )
 
 
@@ -87,23 +87,27 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
     streams, operators, queries = dict(guessed.streams), dict(guessed.operators), dict(guessed.queries)
     joined = {stream.name for stream in network.streams if stream.joined is not None}
     for name, guess in guessed.streams.items():
-        known = given.streams.get(name, guess)
-        streams[name] = _with_costs(known, guess) if name in costless else known
+        given_stream = given.streams.get(name, guess)
+        streams[name] = _with_costs(given_stream, guess) if name in costless else given_stream
     for address, operator in guessed.operators.items():
-        told = given.operators.get(address, operator)
+        given_operator = given.operators.get(address, operator)
         is_costless = stream_of[address] in costless
-        operators[address] = replace(told, seconds_per_row=operator.seconds_per_row) if is_costless else told
+        operators[address] = (
+            replace(given_operator, seconds_per_row=operator.seconds_per_row) if is_costless else given_operator
+        )
     for query in network.queries:
-        own = guessed.queries[query.name]
-        about = given.queries.get(query.name, own)
+        guessed_query = guessed.queries[query.name]
+        given_query = given.queries.get(query.name, guessed_query)
         is_costless = query.stream.name in costless
-        queries[query.name] = replace(about, seconds_per_row=own.seconds_per_row) if is_costless else about
+        queries[query.name] = (
+            replace(given_query, seconds_per_row=guessed_query.seconds_per_row) if is_costless else given_query
+        )
     return NetworkStatistics(
         fixed_seconds=given.fixed_seconds or guessed.fixed_seconds,
         streams=streams,
         operators=operators,
         queries=queries,
-        joins={name: known for name, known in given.joins.items() if name in joined},
+        joins={name: join for name, join in given.joins.items() if name in joined},
     )
 
 
@@ -121,10 +125,10 @@ def _tells_costs(network: QueryNetwork, given: NetworkStatistics, stream: Stream
     )
 
 
-def _with_costs(known: StreamStatistics, guessed: StreamStatistics) -> StreamStatistics:
+def _with_costs(stream: StreamStatistics, guessed: StreamStatistics) -> StreamStatistics:
     return replace(
-        known,
-        read_seconds_per_row=known.read_seconds_per_row or guessed.read_seconds_per_row,
+        stream,
+        read_seconds_per_row=stream.read_seconds_per_row or guessed.read_seconds_per_row,
         parse_seconds_per_row=guessed.parse_seconds_per_row,
     )
 
@@ -132,12 +136,12 @@ def _with_costs(known: StreamStatistics, guessed: StreamStatistics) -> StreamSta
 def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]]:
     """What it takes to bring a row into slices: at the node where those who share that part, and for each query."""
     sharing: dict[tuple[Stream, frozenset[str]], list[Query]] = {}
-    own: dict[str, float] = {}
+    query_seconds: dict[str, float] = {}
     for query in network.queries:
         if query.aggregate is None:
-            own[query.name] = SLICE_SECONDS
+            query_seconds[query.name] = SLICE_SECONDS
         elif query.is_by_count:
-            own[query.name] = NUMBER_SECONDS * max(1, len(_values(query)))
+            query_seconds[query.name] = NUMBER_SECONDS * max(1, len(_values(query)))
         else:
             keys = frozenset(key.expression.canonical for key in query.aggregate.keys)
             sharing.setdefault((query.stream, keys), []).append(query)
@@ -146,12 +150,12 @@ def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]
         values = {value for query in queries for value in _values(query)}
         seconds = SLICE_SECONDS * max(1, len(values))
         if len({query.definition_id for query in queries}) == 1:
-            own |= dict.fromkeys((query.name for query in queries), seconds / len(queries))
+            query_seconds |= dict.fromkeys((query.name for query in queries), seconds / len(queries))
             continue
         above = _last_common(queries)
         shared[above] = shared.get(above, 0.0) + seconds
-        own |= dict.fromkeys((query.name for query in queries), SHARED_SECONDS)
-    return shared, own
+        query_seconds |= dict.fromkeys((query.name for query in queries), SHARED_SECONDS)
+    return shared, query_seconds
 
 
 def _values(query: Query) -> set[str]:

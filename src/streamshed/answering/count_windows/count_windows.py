@@ -184,8 +184,8 @@ def counted(
     held = ValueRows.joined([part for part in (before.rows, rows) if len(part)] or [NO_ROWS])
     next_number = before.next_number + len(rows)
     base = next_number - len(held)
-    own = windows.begun if is_last else windows.full
-    closing = own(before.open_from, next_number)
+    starts_between = windows.begun if is_last else windows.full
+    closing = starts_between(before.open_from, next_number)
     starts = np.arange(closing.start, closing.stop, closing.step, dtype=np.int64)
     closed = ClosedWindows(
         held,
@@ -194,5 +194,5 @@ def counted(
         np.minimum(starts + windows.size, next_number) - base,
     )
     open_from = closing.start + len(closing) * windows.slide
-    kept = held.since(min(max(open_from - base, 0), len(held)))
-    return closed, CountedGroup(next_number, open_from, kept)
+    open_rows = held.since(min(max(open_from - base, 0), len(held)))
+    return closed, CountedGroup(next_number, open_from, open_rows)

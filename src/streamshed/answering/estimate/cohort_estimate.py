@@ -39,7 +39,12 @@ class CohortEstimate:
 
 
 def cohort_estimate(
-    shape: Shape, partials: WindowPartials, known: Doubles, variances: Doubles, kept_rate: Doubles, confidence: float
+    shape: Shape,
+    partials: WindowPartials,
+    estimates: Doubles,
+    variances: Doubles,
+    kept_rate: Doubles,
+    confidence: float,
 ) -> CohortEstimate:
     """Return how far off aggregates are whose rows came with rows of a join that were drawn.
 
@@ -53,7 +58,7 @@ def cohort_estimate(
     Args:
         shape: What is asked.
         partials: Of what.
-        known: The estimates.
+        estimates: Of the aggregates, one per window.
         variances: Population variances of the values, where they are asked for.
         kept_rate: The least rate in force.
         confidence: c, in (0, 1).
@@ -65,7 +70,7 @@ def cohort_estimate(
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
     freedom = np.clip(np.minimum(spread.effective_rows, _rows_in(spread)) - 1, 1.0, COHORTS - 1)
     half = error * special.stdtrit(freedom, 0.5 + confidence / 2)
-    lower, upper = known - half, known + half
+    lower, upper = estimates - half, estimates + half
     if shape.function is AggregateKind.COUNT:
         seen = partials.doubles("rows" if shape.counts_rows else "present")
         lower = np.maximum(np.where(np.isnan(lower), seen, lower), seen)
@@ -95,8 +100,8 @@ def _factor(shape: Shape, partials: WindowPartials, variances: Doubles) -> Doubl
     if shape.function in {AggregateKind.COUNT, AggregateKind.SUM}:
         return np.ones(len(partials))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = 1.0 / partials.doubles("present_weighted") ** 2
-        return found / (4.0 * variances) if shape.function in _ROOTS else found
+        factor = 1.0 / partials.doubles("present_weighted") ** 2
+        return factor / (4.0 * variances) if shape.function in _ROOTS else factor
 
 
 def _rows_in(spread: Spread) -> Doubles:

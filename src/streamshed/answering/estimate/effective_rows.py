@@ -18,7 +18,7 @@ def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
     most. Of rows which contribute alike it is their number; where few large values carry the sum, it is the number of
     those few, however many rows were kept besides.
     """
-    kept = partials.doubles("present")
+    kept_rows = partials.doubles("present")
     if shape.function is AggregateKind.SUM:
         first, second = partials.doubles("squares_excess"), partials.doubles("quads_excess_squared")
     else:
@@ -29,6 +29,8 @@ def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
         else:
             first, second = of_first.power(2), of_second.power(4)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        found = first * first / second
-    unknown = 1.0 if shape.function in SPREADS else kept
-    return np.asarray(np.where(np.isfinite(found), np.clip(found, 1.0, np.maximum(kept, 1.0)), unknown), np.float64)
+        effective = first * first / second
+    unknown = 1.0 if shape.function in SPREADS else kept_rows
+    return np.asarray(
+        np.where(np.isfinite(effective), np.clip(effective, 1.0, np.maximum(kept_rows, 1.0)), unknown), np.float64
+    )

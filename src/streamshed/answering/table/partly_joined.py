@@ -28,8 +28,8 @@ def least_shares(
     least: Doubles = np.ones(len(which))
     shares = [share_name(output.definition_id, output.slot) for output in outputs]
     for interval in intervals:
-        told = interval.sampling_rates
-        of_outputs = np.array([told.get(share, 1.0) for share in shares])
+        sampling_rates = interval.sampling_rates
+        of_outputs = np.array([sampling_rates.get(share, 1.0) for share in shares])
         touches = (end > interval.start) & (start <= interval.until)
         least = np.where(touches, np.minimum(least, of_outputs[which]), least)
     return least

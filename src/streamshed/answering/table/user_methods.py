@@ -134,11 +134,11 @@ def _reader(kind: str) -> Callable[[str], object]:
         return float
     if kind.startswith("decimal"):
         return Decimal
-    known: dict[str, Callable[[str], object]] = {
+    readers: dict[str, Callable[[str], object]] = {
         "boolean": lambda text: text == "1",
         "binary": bytes.fromhex,
         "date": lambda text: date(1970, 1, 1) + timedelta(days=int(text)),
         "timestamp": lambda text: _EPOCH + timedelta(microseconds=int(text)),
         "timestamp_ntz": lambda text: _EPOCH.replace(tzinfo=None) + timedelta(microseconds=int(text)),
     }
-    return known.get(kind, str)
+    return readers.get(kind, str)

@@ -47,8 +47,8 @@ def user_answers(shape: UserShape | None, partials: WindowPartials) -> UserAnswe
     key = f"answers of {shape}"
     if key not in partials.memo:
         partials.memo[key] = _answers(shape, partials.array("collected"))
-    found: UserAnswers = partials.memo[key]
-    return found
+    answers: UserAnswers = partials.memo[key]
+    return answers
 
 
 def _answers(shape: UserShape, collected: pa.Array) -> UserAnswers:

@@ -60,23 +60,23 @@ def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> I
     stretches.sort(key=lambda stretch: stretch[:2])
     together: list[Row | Piece] = []
     until: Row | None = None
-    for first, last, one in stretches:
+    for first, last, row_or_piece in stretches:
         if until is not None and first < until and not user.merges_in_any_order:
             until = max(until, last)
-            together.append(one)
+            together.append(row_or_piece)
             continue
         if together:
             yield _part(user, together)
-        together, until = [one], last
+        together, until = [row_or_piece], last
     yield _part(user, together)
 
 
 def _part(user: UserMethods, together: Sequence[Row | Piece]) -> _State | list[Row]:
     """Rows and pieces that lie between one another; one that is alone may have a state."""
     if len(together) == 1 and isinstance(together[0], Piece):
-        found = _state_of(user, together[0])
-        if found is not None:
-            return found
+        state = _state_of(user, together[0])
+        if state is not None:
+            return state
     return sorted(row for one in together for row in (_rows_of(one) if isinstance(one, Piece) else [one]))
 
 

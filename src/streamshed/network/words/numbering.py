@@ -102,12 +102,12 @@ def parse_rows(length: object) -> int:
         streamshed.errors.InvalidNetworkError: expected a number of rows such as "10 rows", as the window's size is \
 one, got '1 minute'
     """
-    found = _ROW_COUNT.fullmatch(length) if isinstance(length, str) else None
-    if found is None:
+    rows_match = _ROW_COUNT.fullmatch(length) if isinstance(length, str) else None
+    if rows_match is None:
         raise InvalidNetworkError(
             f'expected a number of rows such as "10 rows", as the window\'s size is one, got {length!r}'
         )
-    rows = int(found.group(1))
+    rows = int(rows_match.group(1))
     if not 0 < rows <= MOST_ROWS:
         raise InvalidNetworkError(
             f'expected from "1 row" to "{MOST_ROWS} rows", which state has to hold, got {length!r}'

@@ -123,7 +123,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         for batch in whole_groups(batches, answering.derived.definitions):
             partials_of_windows = WindowPartials(batch)
             telling = _answered(partials_of_windows, dropped, answering.definitions_by_count)
-            sums.append(window_sums(telling, answering.carried.told(telling)))
+            sums.append(window_sums(telling, answering.carried.log_effective_shares(telling)))
             for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual):
                 told.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:

@@ -38,8 +38,8 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
     its number in its group 10; and every filter passes half of its rows. A plan made from this shows the form of what
     is shed, not its extent.
 
-    A row goes into its slice once for all queries with the same keys and values, however many want it. So that is the
-    work of the last operator above all of them, or of the stream, and one of them more costs next to nothing.
+    A row goes into its slice once for all queries with the same keys and values. That work is counted at the last
+    operator above all of them, or at the stream; one more such query costs next to nothing.
 
     Example:
         >>> from streamshed.network.model.network import network
@@ -62,13 +62,12 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
 def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) -> NetworkStatistics:
     """Return what is believed of a network until it is measured: what is given, and a guess of all else.
 
-    Streams, operators and queries of the network that are left out are guessed. What a row costs is taken as given, 0
-    included; but where nothing that is given of a stream, its operators and its queries costs anything, costs were not
-    what was to be told, and are guessed.
+    Streams, operators and queries of the network that are left out are guessed. Costs are taken as
+    given, 0 included. But if all costs given for a stream, its operators and its queries are 0, they count as left out.
 
     Args:
         network: The network.
-        given: What is known of it, all or part; None: nothing.
+        given: Statistics of all or part of it; None: of nothing.
 
     Example:
         >>> from streamshed.network.model.network import network
@@ -134,7 +133,7 @@ def _with_costs(stream: StreamStatistics, guessed: StreamStatistics) -> StreamSt
 
 
 def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]]:
-    """What it takes to bring a row into slices: at the node where those who share that part, and for each query."""
+    """Seconds to bring a row into slices: by the node above all queries that share the work, and by query."""
     sharing: dict[tuple[Stream, frozenset[str]], list[Query]] = {}
     query_seconds: dict[str, float] = {}
     for query in network.queries:

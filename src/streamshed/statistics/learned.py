@@ -129,7 +129,7 @@ class LearnedStatistics:
         )
 
     def statistics(self, network: QueryNetwork, believed: NetworkStatistics) -> NetworkStatistics:
-        """Return what is known now: what was measured, and what was believed of all else.
+        """Return statistics: what was measured, and what is believed of all else.
 
         Args:
             network: The network.
@@ -160,7 +160,7 @@ class LearnedStatistics:
     def _with_group_costs(
         self, queries: Mapping[str, QueryStatistics], network: QueryNetwork, reach: Mapping[Node, float]
     ) -> Mapping[str, QueryStatistics]:
-        """Lay what tasks took over state to the groups that had a row, all alike, as far as groups can take so long."""
+        """Divide the tasks' time for state by the groups that had a row, up to `MOST_SECONDS_PER_GROUP` for each."""
         micro_batches = self.state.get("micro_batches", 0.0)
         met = {}
         for query in network.queries:
@@ -193,7 +193,7 @@ class LearnedStatistics:
         return functions + sql / self.parallel_tasks
 
     def rows_per_event_second(self, stream: str) -> float | None:
-        """Return how many rows of a stream came in a second of event time, while any did; None: that is not known."""
+        """Return the rows of a stream per second of event time, while it was not silent; None: not known."""
         sums = self.timed.get(stream, {})
         rows, event_seconds = sums.get("rows", 0.0), sums.get("event_seconds", 0.0)
         return rows / event_seconds if rows > 0 and event_seconds > 0 else None
@@ -372,7 +372,7 @@ def _value_sums(sums: WindowSums) -> dict[str, float]:
 
 
 def _groups_with(earlier: Mapping[str, _Sums], newest: Mapping[str, GroupCounts]) -> Mapping[str, _Sums]:
-    """What is known of groups, with those that queries were answered for: the same for all aggregates of a query."""
+    """Add the groups that queries were answered for; they are the same for all aggregates of a query."""
     groups = dict(earlier)
     for query, counts in newest.items():
         sizes = {str(k): float(count) for k, count in counts.by_size.items()}

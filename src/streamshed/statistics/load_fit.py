@@ -97,7 +97,7 @@ def predicted(mean: Vector, rows: Matrix, shares_done: Matrix) -> tuple[Vector, 
         shares_done: Shares of the work on their rows that are done; shape (K, S).
 
     Returns:
-        ln(seconds), shape (K,), and its gradient by φ, shape (K, 1 + 2S): for a cost, its share in the total.
+        ln(seconds), shape (K,), and its gradient by φ, shape (K, 1 + 2S): each cost's share in the total.
 
     Example:
         A fixed second, and 1000 rows that take 0.5 ms to read and 1.5 ms of work, which is done on half of them.

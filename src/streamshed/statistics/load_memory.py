@@ -92,7 +92,7 @@ def at_speedup(observation: Observation, speedup: float) -> Observation:
 
 
 def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory:
-    """Return the memory for other streams, without observations that hold rows of streams that are gone.
+    """Return the memory for another list of streams, without observations that hold rows of removed streams.
 
     Example:
         >>> memory = (Observation((5.0, 0.0), (0.5, 1.0), 0.0), Observation((5.0, 7.0), (0.5, 1.0), 0.1))

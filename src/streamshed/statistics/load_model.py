@@ -188,8 +188,8 @@ class LoadModel:
 
         Args:
             outcome: How long it took for which rows.
-            functions: Seconds that user functions and SQL were measured to take per row, by stream; of one left out
-                that is not known. Work is not believed to take less, whatever the prior says.
+            functions: Measured seconds of user functions and SQL per row, by stream; not known of streams left out.
+                Work on a row is believed to take at least so long, whatever the prior says.
 
         Raises:
             ValueError: It holds rows of an unknown stream.
@@ -264,7 +264,7 @@ class LoadModel:
 
         Args:
             text: What `to_json` returned.
-            streams: The streams of the present network. If others were known then, the model is fitted again
+            streams: The streams of the present network. If the text has other streams, the model is fitted again
                 to those micro-batches in memory that held rows of present streams only.
             prior: What is believed without evidence.
             timed: As in `initial`.

@@ -183,7 +183,7 @@ class NetworkStatistics:
 
     @property
     def unsure_streams(self) -> Mapping[str, float]:
-        """By stream whose rows' costs were measured in vain, the factor that they may well be off by."""
+        """By stream whose costs per row are uncertain in spite of measurements, the factor that they may be off by."""
         return {
             name: math.exp(stream.row_deviation)
             for name, stream in self.streams.items()
@@ -208,7 +208,7 @@ class NetworkStatistics:
 
     @classmethod
     def from_json(cls, text: str) -> NetworkStatistics:
-        """Read what `to_json` wrote, or a person did: what is left out is as the defaults say.
+        """Read a document that `to_json` or a person wrote; what is left out has its default.
 
         Raises:
             InvalidStatisticsError: It cannot be read: all that is wrong, and where.

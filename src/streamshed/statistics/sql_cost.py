@@ -50,10 +50,10 @@ class SqlCost:
 def with_sql_costs(
     statistics: NetworkStatistics, network: QueryNetwork, costs: Mapping[str, SqlCost], *, parallel_tasks: int
 ) -> NetworkStatistics:
-    """Return statistics with the costs of SQL that was tried, a stream's parsing among it.
+    """Return statistics with the measured costs of SQL, a stream's parsing included.
 
     Args:
-        statistics: What is known without trials, of all operators and queries.
+        statistics: Of all operators and queries, without these costs.
         network: The network.
         costs: By `Node.address` of a stream or an operator, and `Aggregate.asked_address`.
         parallel_tasks: How many tasks run at a time.

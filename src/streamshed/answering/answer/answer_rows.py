@@ -60,7 +60,7 @@ def answer_rows(outputs: Sequence[Output], partials: WindowPartials) -> AnswerRo
 
 
 def _texts(outputs: Sequence[Output], by_slot: Mapping[int, WindowPartials]) -> Iterator[pa.Array]:
-    """Per answer, texts of its values; of arithmetic once, where its first part is."""
+    """The texts of each answer's values; those of arithmetic once, where its first part is."""
     value_columns = [values(output.shape, by_slot[output.slot]) for output in outputs]
     texts = [
         exact_texts(output.shape, by_slot[output.slot], numbers).cast(pa.string())

@@ -102,11 +102,11 @@ class Answering:
         """Turn window partials into answers.
 
         Args:
-            partials: Of any queries, those of earlier networks included; of `derived.definitions` in `whole_groups`.
+            partials: Of any queries, those of earlier networks included; of `derived.definitions` from `whole_groups`.
             shed: What was shed of late, from the journal.
             dropped: Windows that were dropped of late.
             partly_joined: Event times of results of joins that were not done fully of late.
-            effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
+            effective_shares: By `share_name`, the usual share of the kept rows that carries the estimate.
 
         Returns:
             Tables of the answer schema.
@@ -189,7 +189,7 @@ class Answering:
             value_column = pa.array(quantile_answers.values, mask=np.isnan(quantile_answers.values))
             is_off = is_rounded(quantile_answers.values, shape.value)
             exact &= ~(quantile_answers.is_sketched | is_off)
-            # How ranks spread among the results of one row, nobody has kept.
+            # No partial says how the ranks of the results of one drawn row spread: then there are no bounds.
             tells = ~((kept_rate < 1.0) & shape.in_cohorts)
             lower, upper, errors = (
                 np.where(tells, column, np.nan)
@@ -210,7 +210,7 @@ class Answering:
         return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
 
     def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> _Estimate:
-        """What a sample of the rows of a join tells of its results, which come with them many at once."""
+        """Estimate from drawn rows of a join, each of which brings all of its results at once."""
         value_column = values(shape, partials)
         numbers = value_column.to_numpy(zero_copy_only=False)
         estimate = cohort_estimate(
@@ -227,7 +227,7 @@ class Answering:
         )
 
     def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
-        """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
+        """Correct an estimate by rows whose number is known, where enough sampled rows tell what they contribute."""
         is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
         if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
             return scaled
@@ -252,7 +252,7 @@ class Answering:
         )
 
     def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
-        """Counts, sums and what is made of them, each row with the weight 1/P."""
+        """Estimate counts, sums and what is made of them; each row has the weight 1/P."""
         exact = kept_rate >= 1.0
         value_column = values(shape, partials)
         variance = sampled_variances(shape, partials)
@@ -336,7 +336,7 @@ class Answering:
 
 
 def _of_part(estimate: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:
-    """Aggregates where some results of a join were not looked for: a count is that or more, all else anything."""
+    """Widen bounds where some results of a join were not looked for: a count is a lower bound, all else has none."""
     if not is_part.any():
         return estimate
     unknown = np.full(len(is_part), np.nan)
@@ -353,7 +353,7 @@ def _of_part(estimate: _Estimate, is_part: Truths, *, is_count: bool) -> _Estima
 
 
 def _bound(value_column: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
-    """The value itself where it is exact; nothing where there is no value, or no bound of it."""
+    """A column of bounds: the value itself where it is exact, null where there is no value or no bound."""
     estimated: Doubles = value_column.to_numpy(zero_copy_only=False)
     unbounded = value_column.is_null().to_numpy(zero_copy_only=False) | (
         ~exact & np.isnan(bound) & ~np.isnan(estimated)
@@ -362,7 +362,7 @@ def _bound(value_column: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
 
 
 def _error(value_column: pa.Array, error: Doubles, exact: Truths) -> pa.Array:
-    """Standard errors: 0 where the answer is exact or there is none, nothing where it is not known."""
+    """A column of standard errors: 0 where the answer is exact or null, null where the error is not known."""
     estimated: Doubles = value_column.to_numpy(zero_copy_only=False)
     certain = exact | value_column.is_null().to_numpy(zero_copy_only=False)
     return pa.array(np.where(certain, 0.0, error), mask=~certain & np.isnan(error) & ~np.isnan(estimated))

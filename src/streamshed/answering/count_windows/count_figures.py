@@ -70,7 +70,7 @@ class CountSeries:
 
 
 def figures(series: CountSeries, closed: Sequence[ClosedWindows]) -> Figures:
-    """Return the partial aggregates of windows, in order, by the names of `FIGURES`; those not asked for are None.
+    """Return the partial aggregates of windows, in order, by the names of `FIGURES`; None where no query asks for one.
 
     Args:
         series: What they are of.

@@ -84,7 +84,7 @@ class CountNumbering:
         return self._as_tables(closed)
 
     def last_windows(self, groups: Groups) -> Iterator[pd.DataFrame]:
-        """Return the windows that have begun and are not full, of all groups: no row is expected any more.
+        """Return the windows of all groups that have begun and are not full, at the end of the input.
 
         Args:
             groups: Holds the groups.
@@ -117,7 +117,7 @@ class CountNumbering:
 
 
 def _by_group(rows: pd.DataFrame) -> Iterator[tuple[GroupName, ValueRows]]:
-    """The rows of each group, in order of time, those of one time in order of what they tell."""
+    """The rows of each group in order of time; ties are in order of the column `tie`."""
     if rows.empty:
         return
     ordered = rows.sort_values([*GROUP, "time", "tie"], kind="stable", ignore_index=True)

@@ -166,8 +166,7 @@ def counted(
         windows: Its windows.
         group: What is held of it; None: nothing, it is new.
         rows: Those that follow, in order.
-        is_last: Whether windows that are not full are to be answered, too. Rows that come nevertheless are in windows
-            that start behind those.
+        is_last: Whether windows that are not full are answered, too. Rows that still come go into later windows.
 
     Returns:
         The windows that are closed, and what is held from now on: at most ω − 1 rows.

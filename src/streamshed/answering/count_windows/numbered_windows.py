@@ -13,7 +13,7 @@ _NUMBER_OF = {"window_start": "window_from", "window_end": "window_until"}
 
 
 def numbered_windows(answers: pa.RecordBatch, queries: Sequence[str] | None = None) -> pa.RecordBatch:
-    """Turn the times of windows, which is what they are inside, into the numbers that these stand for.
+    """Turn the times of windows along numbers into the numbers that these times stand for.
 
     Args:
         answers: Of a time domain.

@@ -100,7 +100,7 @@ def delta_bounds(
 
 
 def _is_nearly_straight(widest: Bounded) -> Truths:
-    """Whether an answer moves about as far one way as the other when its parts do: not beside a division by 0."""
+    """Whether an answer moves about as far up as down when its parts move; it does not beside a division by 0."""
     with np.errstate(invalid="ignore"):
         below, above = widest.values - widest.lower, widest.upper - widest.values
         is_straight: Truths = np.isfinite(below + above) & (
@@ -110,7 +110,7 @@ def _is_nearly_straight(widest: Bounded) -> Truths:
 
 
 def _variance(parts: Sequence[SampledPart], slopes: Sequence[Doubles]) -> tuple[Doubles, Doubles]:
-    """The variance, and the size of what it is the sum of, which may cancel."""
+    """The variance, and the sum of the sizes of its terms, which may cancel."""
     rows = parts[0].partials.doubles("rows_excess")
     variances = [sampled_variances(part.shape, part.partials) for part in parts]
     together = [_excess(part) for part in parts]

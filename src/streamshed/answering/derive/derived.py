@@ -69,13 +69,13 @@ def derived(formula: Formula, parts: Sequence[Bounded]) -> Bounded:
 
 
 def with_every_digit(formula: Formula, parts: Sequence[Bounded], texts: Sequence[pa.Array], exact: Truths) -> Bounded:
-    """Work arithmetic out as `derived` does, without rounding before the end where parts are beyond doubles' digits.
+    """Work arithmetic out as `derived` does; where parts have more digits than doubles hold, round only at the end.
 
     Args:
         formula: What to work out.
         parts: Its parts.
         texts: Of the parts that are exact, with all their digits.
-        exact: Where all parts are.
+        exact: Where all parts are exact.
 
     Example:
         >>> big = pa.array([2.0**53]), pa.array(["9007199254740993"]), pa.array(["9007199254740992"])
@@ -164,6 +164,6 @@ def _pairs(left: Bounded, right: Bounded) -> Iterator[tuple[Doubles, Doubles]]:
 
 
 def _without_nan(bound: Doubles, otherwise: float) -> Doubles:
-    """What is no number, as the difference of infinities, bounds nothing."""
+    """Replace NaN, as in the difference of infinities, which bounds nothing."""
     bounds: Doubles = np.where(np.isnan(bound), otherwise, bound)
     return bounds

@@ -24,11 +24,11 @@ _DIGITS = 12
 
 
 def whole_groups(batches: Iterable[pa.RecordBatch], definitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """Bring all partials of some queries together in one table, and let those of others pass.
+    """Collect all partials of some queries in one table, and pass those of other queries on.
 
     Args:
         batches: Tables of window partials; those of one window and group may be in several.
-        definitions: `Query.definition_id` of the queries; none: all passes.
+        definitions: `Query.definition_id` of the queries to collect; empty: all partials are passed on.
     """
     if not definitions:
         yield from batches
@@ -60,7 +60,7 @@ class AnsweredParts:
     kept_rate: Doubles
 
     def of_output(self, index: int) -> AnsweredParts:
-        """Return those of one output, in the order of windows and groups."""
+        """Return the answers of one output, in order of windows and groups."""
         places = np.flatnonzero(self.outputs == index)
         groups = _groups(self.windows.take(places))
         places = places[pc.sort_indices(groups, [(name, "ascending") for name in GROUP]).to_numpy()]
@@ -98,8 +98,8 @@ class DerivedAnswers:
         """Return tables of the answer schema.
 
         Args:
-            parts: Answers, those for the parts among them.
-            confidence: Of bounds.
+            parts: Answers, among them those that derived answers are made of.
+            confidence: Of the bounds, in (0, 1).
 
         Raises:
             ValueError: A window or group is there for one of the parts and not for another.
@@ -142,7 +142,7 @@ def _derived(
     bounded = with_every_digit(derivation.formula, [_bounded(part) for part in parts], texts, exact)
     errors = np.full(len(exact), np.nan)
     if (delta := delta_bounds(derivation.formula, bounded, sampled, confidence)) is not None:
-        # Of a join that was done in part, errors of the parts are not known, nor are those of what follows.
+        # Where a join was done in part, errors of the parts are not known: neither are those of the derived answers.
         is_told = delta.is_told & ~np.isnan([_doubles(part, "standard_error") for part in parts]).any(axis=0)
         lower, upper = np.where(is_told, (delta.lower, delta.upper), (bounded.lower, bounded.upper))
         bounded, errors = replace(bounded, lower=lower, upper=upper), np.where(is_told, delta.errors, np.nan)
@@ -180,7 +180,7 @@ def _bounded(part: pa.RecordBatch) -> Bounded:
 
 
 def _bound(bounded: Bounded, bound: Doubles, exact: Truths) -> pa.Array:
-    """The value itself where it is exact; nothing where there is no value, or no bound of it."""
+    """A column of bounds: the value itself where it is exact, null where there is no value or no bound."""
     return pa.array(np.where(exact, bounded.values, bound), mask=bounded.is_null | (~exact & np.isinf(bound)))
 
 

@@ -62,7 +62,7 @@ def exact_texts(shape: Shape, partials: WindowPartials, value_column: pa.Array) 
 
     Args:
         shape: What is asked.
-        partials: Of what.
+        partials: Of the windows.
         value_column: What `values` returned.
     """
     match shape.function:
@@ -84,10 +84,15 @@ def exact_texts(shape: Shape, partials: WindowPartials, value_column: pa.Array) 
 def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     """Estimate the variance of the value, rows kept independently with their rates P.
 
-    With e = (1−P)/P², summed over the rows kept: COUNT Σe. SUM Σv²e. AVG Σ(v−m)²e/N², m the average: the first order of
-    a quotient. VARIANCE Σ((v−m)²−s²)²e/N², s² the variance, likewise; of its root, a (2s)²-th of that. 0 of all else,
-    and of no value. NaN, it is not known, where neither the digits of sums nor
-    extremes tell anything of powers of v − m.
+    With e = (1−P)/P², m the average, s² the variance, and sums over the rows kept:
+
+    - COUNT: Σe
+    - SUM: Σv²e
+    - AVG: Σ(v−m)²e/N², the first order of a quotient
+    - VARIANCE: Σ((v−m)²−s²)²e/N², likewise; STDDEV: that divided by (2s)²
+
+    It is 0 for all other aggregates, and where there is no value. It is NaN, not known, where sums leave no digits of
+    powers of v − m and extremes do not bound them.
     """
     match shape.function:
         case AggregateKind.COUNT:
@@ -161,7 +166,7 @@ def _extremes_written(side: str, value: ValueKind | None, partials: WindowPartia
 
 
 def _dispersions(function: AggregateKind, partials: WindowPartials) -> pa.Array:
-    """Variances and deviations from the slices' moments: Σ(M2 + n·(mean_slice − mean)²)/P, where no digits cancel."""
+    """Variances and deviations from Σ(M2 + n·(mean_slice − mean)²)/P over the slices, in which no digits cancel."""
     slices = SliceMoments.of(partials)
     if slices is None:
         return pa.nulls(len(partials), pa.float64())

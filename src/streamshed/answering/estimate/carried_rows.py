@@ -38,13 +38,13 @@ class CarriedRows:
         self._shares = [share_name(output.definition_id, output.slot) for output in outputs]
 
     def log_effective_shares(self, partials: WindowPartials) -> dict[tuple[int, int], tuple[float, float]]:
-        """Return Σ n and Σ n·log(n_eff/n) over what was sampled, n_eff of the n rows kept carrying it.
+        """Return Σ n and Σ n·log(n_eff/n) over sampled windows: n rows were kept, n_eff of them carry the estimate.
 
         Args:
             partials: Of windows.
 
         Returns:
-            By definition and slot.
+            The two sums, by definition and slot.
         """
         is_sampled = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
         is_sampled &= (partials.doubles("greatest_weight") > 1.0) & (partials.longs("present") > 1)
@@ -59,12 +59,12 @@ class CarriedRows:
         return sums
 
     def usual(self, partials: WindowPartials, outputs: Longs, effective_shares: Mapping[str, float]) -> Doubles:
-        """Return how many effective rows the rows kept would be as a rule; infinite where that is not known.
+        """Return how many effective rows so many kept rows usually make; infinite where that is not known.
 
         Args:
             partials: Of windows.
-            outputs: Per window, what it is answered for.
-            effective_shares: By `share_name`, the share of the rows kept.
+            outputs: Per window, the index of its output.
+            effective_shares: By `share_name`, n_eff/n.
         """
         shares = np.array([effective_shares.get(share, math.inf) for share in self._shares], np.float64)
         shares = np.where(self._is_carried, shares, np.inf)

@@ -60,7 +60,7 @@ class CohortSums:
 
     @classmethod
     def of(cls, partials: WindowPartials) -> CohortSums:
-        """Take them from window partials that have a column `cohorts`."""
+        """Read the column `cohorts` of window partials."""
         if "cohorts" not in partials.memo:
             lists = partials.array("cohorts")
             windows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
@@ -95,7 +95,7 @@ class CohortSums:
         )
 
     def spread(self, brought: Doubles) -> Spread:
-        """Return how far off the totals Σ brought/P of the windows are.
+        """Return the variance of the totals Σ brought/P of the windows.
 
         A row i brings t_ip at the rate P, which is there iff its number u_i < P. A total is off by the variance
         Σ_i Σ_{P,Q} t_iP·t_iQ·(1/max(P, Q) − 1). With Z_kP what cohort k brings at P, divided by P, and S² the variance
@@ -107,7 +107,7 @@ class CohortSums:
         those of the cohorts' deviations, less what many rows alike would give.
 
         Args:
-            brought: Per sum, what it counts.
+            brought: Per sum, what it contributes.
 
         Example:
             Two rows of 5, one of 20, each kept at 0.5, in cohorts of their own.
@@ -147,18 +147,17 @@ def _difference(first: Doubles, second: Doubles) -> Doubles:
 
 
 def _summed_squares(sums: Doubles) -> Doubles:
-    """Of numbers x put into cohorts at random, whose sums these are: an estimate of Σx²."""
+    """Estimate Σx² of numbers x that were put into cohorts at random, from the sums of the cohorts."""
     centered = sums - sums.mean(axis=1, keepdims=True)
     squares: Doubles = COHORTS / (COHORTS - 1) * (centered**2).sum(axis=1)
     return squares
 
 
 def _effective(sums: Doubles) -> Doubles:
-    """Of numbers x put into cohorts at random, whose sums these are: (Σx²)²/Σx⁴.
+    """Estimate (Σx²)²/Σx⁴ of numbers x that were put into cohorts at random, from the sums of the cohorts.
 
     With M = Σ(sum − mean)⁴, A = (1 − 1/K)(1 − 3/K + 3/K²) and B = (1 − 1/K)²/K, the mean of M is
-    A·Σx⁴ + 3B·((Σx²)² − Σx⁴); and that of the square of an estimate of Σx² is larger than (Σx²)² by 2/(K − 1) of
-    (Σx²)² − Σx⁴.
+    A·Σx⁴ + 3B·((Σx²)² − Σx⁴). The mean of the square of an estimate of Σx² is (Σx²)² + 2/(K − 1)·((Σx²)² − Σx⁴).
     """
     k = COHORTS
     first, second = (1 - 1 / k) * (1 - 3 / k + 3 / k**2), (1 - 1 / k) ** 2 / k

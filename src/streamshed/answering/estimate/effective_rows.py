@@ -14,9 +14,9 @@ from streamshed.network.terms.aggregate import AggregateKind
 def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
     """Return n_eff = (Σq)²/Σq² of the rows kept, q = r²(1−P)/P², r what a row contributes.
 
-    That is v to a sum, v − m to an average, (v−m)² − s² to a spread, of which the extremes tell how large Σq² is at
-    most. Of rows which contribute alike it is their number; where few large values carry the sum, it is the number of
-    those few, however many rows were kept besides.
+    A row contributes v to a sum, v − m to an average and (v−m)² − s² to a spread; for a spread, the extremes bound
+    Σq². If all rows contribute alike, n_eff is their number. If few large values carry the sum, it is about the number
+    of those few, however many other rows were kept.
     """
     kept_rows = partials.doubles("present")
     if shape.function is AggregateKind.SUM:

@@ -74,7 +74,7 @@ _NEARLY = 1 - 1e-9
 
 
 def _lower(rows: Doubles, sampling_rate: Doubles, tail: float, *, of_groups: bool) -> Doubles:
-    """The N of which as many rows would be kept with the tail's probability, or so many given that any is.
+    """The N of which at least so many rows are kept with the tail's probability; of groups, given that any is.
 
     The k-th row that is kept is the N-th or an earlier one with probability I_P(k, N − k + 1), the regularized
     incomplete beta function; any row is kept with 1 − (1 − P)^N, by which the tail's probability is multiplied. N is
@@ -91,7 +91,7 @@ def _lower(rows: Doubles, sampling_rate: Doubles, tail: float, *, of_groups: boo
 
 
 def _upper(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
-    """The N of which as few rows would be kept with the tail's probability."""
+    """The N of which at most so many rows are kept with the tail's probability."""
     (kept_rows, kept_with), places = _distinct(rows, sampling_rate)
     most: Doubles = np.maximum(special.btdtrib(kept_rows + 1, 1 - tail, kept_with) + kept_rows, kept_rows / kept_with)
     return most[places]

@@ -78,7 +78,7 @@ def _sums(shape: Shape, partials: WindowPartials, factor: str) -> list[Doubles]:
 
 
 def _central(sums: list[Doubles], center: Doubles, k: int) -> Doubles:
-    """Σ f·(z−R)^k, at least 0; NaN where no digits are left of it."""
+    """Σ f·(z−R)^k, at least 0; NaN where rounding left no digits."""
     terms = [comb(k, j) * sums[j] * (-center) ** (k - j) for j in range(k + 1)]
     power_sum, largest = np.sum(terms, axis=0), np.sum(np.abs(terms), axis=0)
     return np.where((power_sum <= _LOST * largest) & (largest > 0), np.nan, np.maximum(power_sum, 0.0))

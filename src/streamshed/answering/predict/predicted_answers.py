@@ -58,9 +58,9 @@ def by_window(predictions: pa.Table) -> pa.Table:
 
 
 def own_windows(rows: pa.Table, query: PredictedQuery) -> pa.Table:
-    """Return the answers and gaps of a query, those of other windows under the same name left out.
+    """Return the answers and gaps of a query; those of other windows that once had its name are left out.
 
-    A column `start` tells when the window starts, microseconds.
+    The column `start` is added: when the window starts, in microseconds.
     """
     of_query = pc.and_(pc.equal(rows["query"], query.name), pc.is_in(rows["kind"], pa.array([ANSWER, GAP])))
     query_rows = rows.filter(of_query)
@@ -84,7 +84,7 @@ def gaps_in(query_rows: pa.Table, query: PredictedQuery) -> Gaps:
 
 
 def answered_groups(query_rows: pa.Table, query: PredictedQuery) -> Iterator[AnsweredGroup]:
-    """Return the groups that have numbers among their answers, of rows that `own_windows` returned."""
+    """Return the groups with numeric answers among rows that `own_windows` returned."""
     numeric_answers = query_rows.filter(pc.and_(pc.equal(query_rows["kind"], ANSWER), pc.is_valid(query_rows["value"])))
     names = [f"key_{place}" for place in range(query.keys)]
     columns = {name: pc.list_element(numeric_answers["key"], place) for place, name in enumerate(names)}

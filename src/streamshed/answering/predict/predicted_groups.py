@@ -72,7 +72,7 @@ def gaps_of(query: PredictedQuery, starts: Longs, texts: Sequence[str | None]) -
     Args:
         query: The query.
         starts: When the windows start, microseconds, in any order.
-        texts: Who misses them; a window that was dropped twice, in two runs, is missed by all if it was in one.
+        texts: Per window, which groups miss it; None: all. If a window has several gaps, one None is enough.
     """
     gaps: dict[int, str | None] = {}
     for number, text in zip(window_numbers(query.window, starts).tolist(), texts, strict=True):
@@ -96,7 +96,7 @@ def predicted_groups(
     Raises:
         InvalidNetworkError: There is no such method.
     """
-    # Groups that were answered the same windows are predicted together: what takes time is the same for all of them.
+    # Groups with the same answered windows are predicted together: the expensive part is the same for all of them.
     alike: dict[tuple[bytes, bytes], list[tuple[AnsweredGroup, Longs]]] = {}
     for group, missing in groups_to_predict:
         if len(missing):
@@ -156,9 +156,9 @@ def _window_columns(starts: Longs, window: WindowSpecification) -> dict[str, pa.
 def missing_windows(answered: Longs, gaps: Mapping[int, str | None]) -> Longs:
     """Return the windows that were surely dropped for a group, ascending.
 
-    Where gaps are by group, a gap says which cohorts miss a window, and no answer says to which cohort its group
-    belongs: but to none that missed a window which the group was answered. A window counts as dropped if all cohorts
-    miss it that are left; of others it is not known whether the group had any rows.
+    Where gaps are by group, a gap says which cohorts miss a window, but no answer names the cohort of its group. A
+    group is in no cohort that missed a window which the group was answered. A window counts as dropped if all remaining
+    cohorts miss it. Of other windows it is not known whether the group had any rows.
 
     Args:
         answered: Numbers of the windows that the group was answered.

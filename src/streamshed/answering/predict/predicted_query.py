@@ -48,7 +48,7 @@ def all_predicted(network: QueryNetwork) -> tuple[PredictedQuery, ...]:
 
 
 def predicted_in_runs(network: QueryNetwork) -> tuple[PredictedQuery, ...]:
-    """Return those whose windows may be dropped.
+    """Return the queries whose windows may be dropped.
 
     Raises:
         InvalidNetworkError: There are none.

@@ -47,9 +47,9 @@ def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "l
         numbers: Of the windows that were answered, ascending.
         values: Their values, finite.
         missing: Numbers of those that were dropped, ascending.
-        method: "linear": a line between the answers on both sides of the gap. "local": a line, or a cubic, through
-            several answers on each side, weighted by how near they are; whichever, and as many, as would have served
-            best so far: the noise of single windows is averaged out, and what turns within a gap is followed.
+        method: "linear": a line between the answers on both sides of the gap. "local": a line or a cubic through
+            several answers on each side, near ones with more weight. The degree and the number of answers are those
+            that predicted best so far. So the noise of single windows is averaged out, and turns are followed.
 
     Raises:
         InvalidNetworkError: There is no such method.
@@ -147,14 +147,14 @@ def _known_around(numbers: Longs, number: int) -> _Known:
 def _errors_by_curve(
     numbers: Longs, values: Doubles, before: int, known_answers: _Known, curves: tuple[_Curve, ...]
 ) -> Doubles:
-    """How far off curves are, judged by the answers before a gap: curves × groups."""
+    """How far off each curve is on answers before a gap: curves × groups."""
     last = before if before >= FEWEST else min(len(numbers), before + FEWEST)
     judged = np.arange(max(0, last - JUDGED_BY), last)
     return np.array([_rms(numbers, values, judged, known_answers, curve) for curve in curves])
 
 
 def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
-    """How far off predictions of answers are, by no more than would be known if they were missing likewise."""
+    """The root mean square error of a curve on given answers, each predicted as if it were missing."""
     off = _curves_at(numbers, values, numbers[judged], known_answers, curve) - values[:, judged]
     is_told = np.isfinite(off)
     with np.errstate(invalid="ignore"):
@@ -163,10 +163,10 @@ def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, 
 
 
 def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
-    """The values at some windows of curves through some answers on each side, of those that would be known.
+    """The values that curves through neighboring answers have at some windows, whose own answers are not used.
 
     Returns:
-        Groups × windows; NaN where nothing would be known.
+        Groups × windows; NaN where there are no neighboring answers.
     """
     count, degree = curve
     until = np.searchsorted(numbers, at - known_answers.before, side="right")[:, None]
@@ -178,14 +178,14 @@ def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _Known
     distances = np.where(is_there, numbers[places] - at[:, None], 0).astype(np.float64)
     is_between = (until[:, 0] > 0) & (since[:, 0] < len(numbers))
     furthest = np.abs(distances).max(axis=1, keepdims=True) + 1.0
-    # On one side of them all, a line would run away: there it is their mean.
+    # Outside of all answers a line would run away: there the prediction is their mean.
     weights = np.where(is_between[:, None], (1 - (np.abs(distances) / furthest) ** 3) ** 3, 1.0) * is_there
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weights.sum(axis=1, keepdims=True)
         mean = (weights * distances).sum(axis=1, keepdims=True) / total
         aside = weights * (distances - mean)
         spread = (aside * (distances - mean)).sum(axis=1, keepdims=True)
-        # A line is level − slope · mean: the shares that answers have in it are the same for all groups.
+        # A line at 0 is level − slope · mean: linear in the answers, with the same coefficients for all groups.
         shares = weights / total - np.where(is_between[:, None] & (spread > 0), mean * aside / spread, 0.0)
     if degree > LINE:
         fits = is_between & (is_there.sum(axis=1) > degree)
@@ -199,7 +199,7 @@ def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _Known
 
 
 def _polynomial_shares(distances: Doubles, weights: Doubles, degree: int) -> Doubles:
-    """The shares of answers in the value at 0 of the polynomial of least weighted squares through them.
+    """The coefficient of each answer in the value at 0 of the weighted least squares polynomial.
 
     Args:
         distances: Of the answers, as shares of the furthest: windows × answers.

@@ -36,10 +36,10 @@ class RunningPredictions:
         self._states = [_QueryState(query) for query in queries]
 
     def add(self, rows: pa.Table) -> pa.Table:
-        """Take rows of the answer schema, of windows that are later than those before for each group.
+        """Take rows of the answer schema; the windows of a group are later than those taken before.
 
         Returns:
-            What is predicted now, by window: rows of the answer schema, of kind "prediction".
+            New predictions, by window: rows of the answer schema, of kind "prediction".
         """
         tables = [
             predicted_groups(state.query, state.groups_to_predict(rows), method=self._method) for state in self._states
@@ -79,7 +79,7 @@ class _QueryState:
     groups: dict[tuple[str, tuple[str | None, ...]], _Answers] = field(default_factory=dict)
 
     def groups_to_predict(self, rows: pa.Table) -> Iterator[tuple[AnsweredGroup, Longs]]:
-        """Take rows in, and return the groups that have windows to be predicted now, with these."""
+        """Take rows in, and return the groups with windows to predict now, and the numbers of these windows."""
         query_rows = own_windows(rows, self.query)
         self.gaps |= gaps_in(query_rows, self.query)
         places = sorted(self.gaps)

@@ -86,7 +86,7 @@ def together(dropped: Dropped, more: Dropped) -> Dropped:
 
 
 def is_dropped(partials: WindowPartials, dropped: Dropped) -> Truths:
-    """Tell which window partials are of dropped windows; what a carrier brings is, if any cohort's window is.
+    """Tell which window partials are of dropped windows; those of a carrier are if any cohort's window is dropped.
 
     Args:
         partials: The partials.
@@ -126,14 +126,14 @@ def missing_groups(partials: WindowPartials, dropped: Dropped) -> pa.Array:
 
 
 def is_carried(partials: WindowPartials) -> Truths:
-    """Tell which came with a carrier for a query by groups, and are no group's."""
+    """Tell which partials came with a carrier for a query by groups, and belong to no group."""
     texts = pc.fill_null(pc.equal(partials.array("key_text"), CARRIED["key_text"]), False)
     is_from_carrier: Truths = (partials.longs("key_long") == CARRIED["key_long"]) & texts.to_numpy(zero_copy_only=False)
     return is_from_carrier
 
 
 def _of_each(partials: WindowPartials, dropped: Dropped) -> Iterator[tuple[Longs, DroppedWindows, Longs]]:
-    """Of each query, or cohort, with dropped windows, which partials are of these, and where their windows start."""
+    """Per query or cohort with dropped windows: its partials of dropped windows, the windows, and where they start."""
     if not dropped:
         return
     definitions, starts = partials.longs("definition_id"), partials.longs("window_start")
@@ -147,7 +147,7 @@ def _of_each(partials: WindowPartials, dropped: Dropped) -> Iterator[tuple[Longs
 
 
 def _is_of_cohort(partials: WindowPartials, rows: Longs, cohort: int | None) -> Truths:
-    """Which of some partials are of a cohort's groups, or came with a carrier; all, where cohorts are not told."""
+    """Which partials are of a cohort's groups or came with a carrier; all where partials have no cohorts."""
     if cohort is None or not _tells_cohorts(partials):
         return np.ones(len(rows), np.bool_)
     is_of_cohort: Truths = (partials.longs(COHORT)[rows] == cohort) | is_carried(partials)[rows]

@@ -16,11 +16,11 @@ PARTLY_JOINED = "partly joined"
 def least_shares(
     intervals: Sequence[ShedInterval], outputs: Sequence[Output], which: Longs, start: Longs, end: Longs
 ) -> Doubles:
-    """Return the least share that any interval tells of each answer's window; 1 where none does.
+    """Return the least sampling rate that any interval has for each answer's window; 1 where none touches it.
 
     Args:
         intervals: What was shed of late, or not joined.
-        outputs: All that is asked.
+        outputs: All of the network.
         which: Per answer, the place of its output among them.
         start: Where its window starts, microseconds.
         end: Where it ends, not included.

@@ -127,7 +127,7 @@ def failed(shape: UserShape, error: Exception, where: str) -> UserAggregateError
 
 @functools.cache
 def _reader(kind: str) -> Callable[[str], object]:
-    """How a value of a type is read from the text that it travels as."""
+    """Return what reads values of a type from the text that they travel as."""
     if kind in WHOLE:
         return int
     if kind in FLOATS:

@@ -40,7 +40,7 @@ def folded(foldings: Foldings, class_ids: pa.Array, collected: pa.Array) -> pa.A
     Args:
         foldings: How; the slices of other classes stay as they are.
         class_ids: Per slice, its class.
-        collected: Its rows; null where nobody merges. Pieces that it holds already stay as they are.
+        collected: Per slice, its rows; null where no aggregate merges states. Pieces among them stay as they are.
 
     Returns:
         Lists of the same type; null where there was none.

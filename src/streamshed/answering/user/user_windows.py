@@ -54,7 +54,7 @@ def _window_state(user: UserMethods, parts: Sequence[_State | list[Row]]) -> obj
 
 
 def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> Iterator[_State | list[Row]]:
-    """The window from its first to its last row, each part all before the next."""
+    """Split a window into parts in order of time: every row of a part comes before all rows of the next."""
     stretches: list[tuple[Row, Row, Row | Piece]] = [(row, row, row) for row in rows]
     stretches += [(piece.first, piece.last, piece) for piece in pieces]
     stretches.sort(key=lambda stretch: stretch[:2])
@@ -72,7 +72,7 @@ def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> I
 
 
 def _part(user: UserMethods, together: Sequence[Row | Piece]) -> _State | list[Row]:
-    """Rows and pieces that lie between one another; one that is alone may have a state."""
+    """Join rows and pieces whose times interleave; a piece alone may have a state already."""
     if len(together) == 1 and isinstance(together[0], Piece):
         state = _state_of(user, together[0])
         if state is not None:

@@ -31,7 +31,7 @@ FEED: Schema = mapping(
 
 
 def read_feeds(body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
-    """Read `feeds`, as far as their shape is right.
+    """Read `feeds`, without those of a wrong shape.
 
     Args:
         body: What the document says of them, by query.
@@ -48,7 +48,7 @@ def read_feeds(body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
 
 
 def check_feeds(place: Place, feeds: Sequence[Feed], network: QueryNetwork) -> bool:
-    """Report feeds of queries that are not there, or of which nothing may be shed; whether there are none."""
+    """Report feeds of unknown queries, and of queries without shedding. Return whether all feeds are right."""
     problems = {feed.query: feed_problems([feed], network) for feed in feeds}
     for query, sentences in problems.items():
         place.at(query).report_all(query, sentences)

@@ -146,7 +146,7 @@ def _report_form(error: ValidationError, forms: list[Schema], place: Place) -> N
 
 
 def _meant(value: Mapping[str, object], marks: list[str], known_keys: set[str]) -> list[str]:
-    """The marks among the keys; where there are none, those that unknown keys come close to."""
+    """The marks among the keys; if there are none, the marks that unknown keys resemble."""
     given = [mark for mark in marks if mark in value]
     if given:
         return given

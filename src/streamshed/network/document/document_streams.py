@@ -182,7 +182,7 @@ def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
 
 
 def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[str]) -> None:
-    """Report what the model says of a stream where the document says it."""
+    """Report the model's problems with a stream, each at the key of the document that causes it."""
     text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
     for problem in problems:
         sentence = problem.removeprefix(f'stream "{name}": ')

@@ -28,12 +28,12 @@ class Foundation(Query):
 
     @property
     def gap_windows(self) -> int:
-        """B of the query over its answers, in windows of that."""
+        """B of the query over its answers, in windows of that query."""
         return 0 if self.asked_query is None or not self.is_tolerant else self.asked_query.gap_windows
 
     @property
     def asked_definition_id(self) -> int:
-        """Of the query over its answers."""
+        """The `definition_id` of the query over its answers."""
         return self.definition_id if self.asked_query is None else self.asked_query.definition_id
 
     @property

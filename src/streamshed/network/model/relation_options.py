@@ -48,10 +48,10 @@ def csv_layout(options: Mapping[str, str]) -> CsvLayout:
 
 
 def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
-    """Check that the reader of a format knows the options, and what they say.
+    """Check that the reader of a format has such options, and that their values are right.
 
     Raises:
-        InvalidNetworkError: Listing what it does not know.
+        InvalidNetworkError: An option is unknown, or its value is wrong.
 
     Example:
         >>> check_options(FileFormat.CSV, {"mode": "DROPMALFORMED"})

@@ -333,7 +333,7 @@ def _with_share(inside: tuple[Token, ...], name: str, text: str) -> tuple[tuple[
 
 
 def _number(text: str) -> float | None:
-    """Read a number as Spark does; None: it is none.
+    """Read a number as Spark does; None: the text is no number.
 
     >>> _number("0.5"), _number(".5D"), _number("5e-1bd"), _number("0.1F"), _number("0.5X")
     (0.5, 0.5, 0.5, 0.10000000149011612, None)

@@ -86,7 +86,7 @@ def gap_tolerance(given: object) -> GapTolerance:
 
 
 def gaps_by(given: object) -> GapsBy:
-    """Read by what windows are dropped.
+    """Read whether windows are dropped for all groups at once or by group.
 
     Raises:
         InvalidNetworkError: It is neither "window" nor "group".

@@ -81,7 +81,7 @@ class Findings:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was found, each once, in the order of the document."""
+        """The problems, each once, in the order of the document."""
         return tuple(sorted(self._problems.values(), key=lambda problem: problem.line or 0))
 
     @property
@@ -123,7 +123,7 @@ class Place:
         self.findings.report(self.keys, value, message, near_miss)
 
     def report_unknown(self, kind: str, name: str, known_names: Iterable[str]) -> None:
-        """Note that the name here is not among those known."""
+        """Note that the name here is not among the known ones."""
         self.report(name, f"unknown {kind}", closest_name(name, known_names))
 
     def report_all(self, value: object, sentences: Iterable[str]) -> None:

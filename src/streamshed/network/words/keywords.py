@@ -57,7 +57,7 @@ _ELSEWHERE: Mapping[str, str] = {
 
 
 def our_word(word: str, known_words: Collection[str]) -> str | None:
-    """Return the one of some words that was meant by another: the same thing, or a slip.
+    """Return which known word another one stands for: a synonym, or a misspelling of it; None: none of them.
 
     Example:
         >>> our_word("slide", ["size", "every"]), our_word("every", ["size", "slide"]), our_word("ofset", ["offset"])
@@ -70,7 +70,7 @@ def our_word(word: str, known_words: Collection[str]) -> str | None:
 
 
 def advice_on(word: str, known_words: Collection[str]) -> str | None:
-    """Return what to do in the place of writing a word that is not known here; None: nothing comes to mind.
+    """Return what to write in the place of an unknown word; None: there is no advice.
 
     Example:
         >>> advice_on("slide", ["size", "every"])
@@ -85,7 +85,7 @@ def advice_on(word: str, known_words: Collection[str]) -> str | None:
 
 
 def with_advice(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let the error of a call with a keyword that there is not say what to write.
+    """Let the error of a call with an unknown keyword say what to write.
 
     Example:
         >>> @with_advice

@@ -89,7 +89,7 @@ def is_row_count(length: object) -> bool:
 
 
 def parse_rows(length: object) -> int:
-    """Read how many rows a window of rows holds, or how many it moves on by, in the microseconds that it is inside.
+    """Read the size or the slide of a window of rows; each row counts as `MICROSECONDS_PER_NUMBER`.
 
     Raises:
         InvalidNetworkError: It is not a number of rows.

@@ -48,7 +48,7 @@ def read_feeds(body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
 
 
 def check_feeds(place: Place, feeds: Sequence[Feed], network: QueryNetwork) -> bool:
-    """Report feeds of unknown queries, and of queries without shedding. Return whether all feeds are right."""
+    """Report feeds of unknown queries, and of queries that must not be shed. Return whether all feeds are right."""
     problems = {feed.query: feed_problems([feed], network) for feed in feeds}
     for query, sentences in problems.items():
         place.at(query).report_all(query, sentences)

@@ -11,18 +11,22 @@ SOURCES = ROOT / "src" / "streamshed"
 BENCHMARKS = ROOT / "benchmarks" / "streamshed_bench"
 
 CLEAN = (
+    "answering",
     "bench",
     "cli",
     "control",
     "dashboard",
     "elasticity",
     "joins",
+    "network",
     "planning",
     "sharing",
     "simulator",
+    "spark",
+    "statistics",
     "traces",
 )
-"""The packages whose names hold to the rule; all are meant to."""
+"""The packages whose names hold to the rule: all."""
 
 SHORT = ("bench", "cli", "dashboard", "elasticity", "joins", "sharing", "simulator", "traces")
 """The packages whose functions do."""

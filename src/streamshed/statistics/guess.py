@@ -38,8 +38,8 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
     its number in its group 10; and every filter passes half of its rows. A plan made from this shows the form of what
     is shed, not its extent.
 
-    A row goes into its slice once for all queries with the same keys and values, however many want it. So that is the
-    work of the last operator above all of them, or of the stream, and one of them more costs next to nothing.
+    A row goes into its slice once for all queries with the same keys and values. That work is counted at the last
+    operator above all of them, or at the stream; one more such query costs next to nothing.
 
     Example:
         >>> from streamshed.network.model.network import network
@@ -50,25 +50,24 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
         {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08, is_measured=False)}
     """
     operators = [node for node in network.row_nodes if not isinstance(node, Stream)]
-    shared, own = _slicing(network)
+    shared, query_seconds = _slicing(network)
     return NetworkStatistics(
         fixed_seconds=FIXED_SECONDS,
         streams={stream.name: _of_stream(stream, shared.get(stream, 0.0)) for stream in network.streams},
         operators={node.address: _of_operator(node, shared.get(node, 0.0)) for node in operators},
-        queries={name: QueryStatistics(seconds_per_row=seconds) for name, seconds in own.items()},
+        queries={name: QueryStatistics(seconds_per_row=seconds) for name, seconds in query_seconds.items()},
     )
 
 
 def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) -> NetworkStatistics:
     """Return what is believed of a network until it is measured: what is given, and a guess of all else.
 
-    Streams, operators and queries of the network that are left out are guessed. What a row costs is taken as given, 0
-    included; but where nothing that is given of a stream, its operators and its queries costs anything, costs were not
-    what was to be told, and are guessed.
+    Streams, operators and queries of the network that are left out are guessed. Costs are taken as
+    given, 0 included. But if all costs given for a stream, its operators and its queries are 0, they count as left out.
 
     Args:
         network: The network.
-        given: What is known of it, all or part; None: nothing.
+        given: Statistics of all or part of it; None: of nothing.
 
     Example:
         >>> from streamshed.network.model.network import network
@@ -87,23 +86,27 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
     streams, operators, queries = dict(guessed.streams), dict(guessed.operators), dict(guessed.queries)
     joined = {stream.name for stream in network.streams if stream.joined is not None}
     for name, guess in guessed.streams.items():
-        known = given.streams.get(name, guess)
-        streams[name] = _with_costs(known, guess) if name in costless else known
+        given_stream = given.streams.get(name, guess)
+        streams[name] = _with_costs(given_stream, guess) if name in costless else given_stream
     for address, operator in guessed.operators.items():
-        told = given.operators.get(address, operator)
+        given_operator = given.operators.get(address, operator)
         is_costless = stream_of[address] in costless
-        operators[address] = replace(told, seconds_per_row=operator.seconds_per_row) if is_costless else told
+        operators[address] = (
+            replace(given_operator, seconds_per_row=operator.seconds_per_row) if is_costless else given_operator
+        )
     for query in network.queries:
-        own = guessed.queries[query.name]
-        about = given.queries.get(query.name, own)
+        guessed_query = guessed.queries[query.name]
+        given_query = given.queries.get(query.name, guessed_query)
         is_costless = query.stream.name in costless
-        queries[query.name] = replace(about, seconds_per_row=own.seconds_per_row) if is_costless else about
+        queries[query.name] = (
+            replace(given_query, seconds_per_row=guessed_query.seconds_per_row) if is_costless else given_query
+        )
     return NetworkStatistics(
         fixed_seconds=given.fixed_seconds or guessed.fixed_seconds,
         streams=streams,
         operators=operators,
         queries=queries,
-        joins={name: known for name, known in given.joins.items() if name in joined},
+        joins={name: join for name, join in given.joins.items() if name in joined},
     )
 
 
@@ -121,23 +124,23 @@ def _tells_costs(network: QueryNetwork, given: NetworkStatistics, stream: Stream
     )
 
 
-def _with_costs(known: StreamStatistics, guessed: StreamStatistics) -> StreamStatistics:
+def _with_costs(stream: StreamStatistics, guessed: StreamStatistics) -> StreamStatistics:
     return replace(
-        known,
-        read_seconds_per_row=known.read_seconds_per_row or guessed.read_seconds_per_row,
+        stream,
+        read_seconds_per_row=stream.read_seconds_per_row or guessed.read_seconds_per_row,
         parse_seconds_per_row=guessed.parse_seconds_per_row,
     )
 
 
 def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]]:
-    """What it takes to bring a row into slices: at the node where those who share that part, and for each query."""
+    """Seconds to bring a row into slices: by the node above all queries that share the work, and by query."""
     sharing: dict[tuple[Stream, frozenset[str]], list[Query]] = {}
-    own: dict[str, float] = {}
+    query_seconds: dict[str, float] = {}
     for query in network.queries:
         if query.aggregate is None:
-            own[query.name] = SLICE_SECONDS
+            query_seconds[query.name] = SLICE_SECONDS
         elif query.is_by_count:
-            own[query.name] = NUMBER_SECONDS * max(1, len(_values(query)))
+            query_seconds[query.name] = NUMBER_SECONDS * max(1, len(_values(query)))
         else:
             keys = frozenset(key.expression.canonical for key in query.aggregate.keys)
             sharing.setdefault((query.stream, keys), []).append(query)
@@ -146,12 +149,12 @@ def _slicing(network: QueryNetwork) -> tuple[dict[Node, float], dict[str, float]
         values = {value for query in queries for value in _values(query)}
         seconds = SLICE_SECONDS * max(1, len(values))
         if len({query.definition_id for query in queries}) == 1:
-            own |= dict.fromkeys((query.name for query in queries), seconds / len(queries))
+            query_seconds |= dict.fromkeys((query.name for query in queries), seconds / len(queries))
             continue
         above = _last_common(queries)
         shared[above] = shared.get(above, 0.0) + seconds
-        own |= dict.fromkeys((query.name for query in queries), SHARED_SECONDS)
-    return shared, own
+        query_seconds |= dict.fromkeys((query.name for query in queries), SHARED_SECONDS)
+    return shared, query_seconds
 
 
 def _values(query: Query) -> set[str]:

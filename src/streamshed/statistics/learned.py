@@ -91,10 +91,10 @@ class LearnedStatistics:
         offered_rows: Mapping[str, int],
         elapsed_seconds: float,
     ) -> LearnedStatistics:
-        """Take in what a micro-batch told.
+        """Take in what was measured of a micro-batch.
 
         Args:
-            measured: What it told.
+            measured: What was measured of it.
             offered_rows: Its rows, by stream.
             elapsed_seconds: How long they took to come.
         """
@@ -102,18 +102,18 @@ class LearnedStatistics:
         calls = dict(self.calls)
         for address, cost in measured.calls.items():
             stream = _stream_of(address)
-            told = {"rows": cost.rows, "seconds": cost.seconds}
+            call_sums = {"rows": cost.rows, "seconds": cost.seconds}
             if stream not in measured.thinned:
-                told["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
-                told["offered"] = float(offered_rows.get(stream, 0))
-            calls[address] = _faded(calls.get(address, {}), told)
+                call_sums["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
+                call_sums["offered"] = float(offered_rows.get(stream, 0))
+            calls[address] = _faded(calls.get(address, {}), call_sums)
         values, windows = dict(self.values), measured.windows.items()
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
         return replace(
             self,
-            offered={name: _faded(self.offered.get(name, {}), told) for name, told in latest.items()},
+            offered={name: _faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
             latest=latest,
             timed=self._timed_with(measured.event_seconds),
             calls=calls,
@@ -129,7 +129,7 @@ class LearnedStatistics:
         )
 
     def statistics(self, network: QueryNetwork, believed: NetworkStatistics) -> NetworkStatistics:
-        """Return what is known now: what was measured, and what was believed of all else.
+        """Return statistics: what was measured, and what is believed of all else.
 
         Args:
             network: The network.
@@ -142,11 +142,11 @@ class LearnedStatistics:
             for node in nodes
             if len(node.path) > 1
         }
-        told = {stream.name: self._of_windows(stream) for stream in network.streams}
+        measured_fields = {stream.name: self._of_windows(stream) for stream in network.streams}
         streams = {
-            name: replace(believed.stream(name), **known)
-            for name, known in told.items()
-            if name in believed.streams or known
+            name: replace(believed.stream(name), **fields)
+            for name, fields in measured_fields.items()
+            if name in believed.streams or fields
         }
         queries = {query.name: self._query(query, believed) for query in network.queries}
         told_by_micro_batches = NetworkStatistics(
@@ -160,7 +160,7 @@ class LearnedStatistics:
     def _with_group_costs(
         self, queries: Mapping[str, QueryStatistics], network: QueryNetwork, reach: Mapping[Node, float]
     ) -> Mapping[str, QueryStatistics]:
-        """Lay what tasks took over state to the groups that had a row, all alike, as far as groups can take so long."""
+        """Divide the tasks' time for state by the groups that had a row, up to `MOST_SECONDS_PER_GROUP` for each."""
         micro_batches = self.state.get("micro_batches", 0.0)
         met = {}
         for query in network.queries:
@@ -173,7 +173,8 @@ class LearnedStatistics:
         of_all = self.state["seconds"] / micro_batches / sum(met.values())
         seconds = min(of_all, MOST_SECONDS_PER_GROUP) / self.parallel_tasks
         return {
-            name: replace(known, seconds_per_group=seconds) if name in met else known for name, known in queries.items()
+            name: replace(statistics, seconds_per_group=seconds) if name in met else statistics
+            for name, statistics in queries.items()
         }
 
     def measured_seconds_per_row(self, stream: str) -> float:
@@ -192,9 +193,9 @@ class LearnedStatistics:
         return functions + sql / self.parallel_tasks
 
     def rows_per_event_second(self, stream: str) -> float | None:
-        """Return how many rows of a stream came in a second of event time, while any did; None: that is not known."""
-        known = self.timed.get(stream, {})
-        rows, event_seconds = known.get("rows", 0.0), known.get("event_seconds", 0.0)
+        """Return the rows of a stream per second of event time, while it was not silent; None: not known."""
+        sums = self.timed.get(stream, {})
+        rows, event_seconds = sums.get("rows", 0.0), sums.get("event_seconds", 0.0)
         return rows / event_seconds if rows > 0 and event_seconds > 0 else None
 
     def effective_share(self, query: str, aggregate: str) -> float | None:
@@ -233,12 +234,12 @@ class LearnedStatistics:
         added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
         return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
 
-    def _passed_with(self, told: Mapping[str, Passed], offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
+    def _passed_with(self, newest: Mapping[str, Passed], offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
         passed = dict(self.passed)
-        for address, one in told.items():
+        for address, newest_passed in newest.items():
             offered = float(offered_rows.get(_stream_of(address), 0))
-            sums = {"rows": one.rows, "window_seconds": one.windows * one.window_seconds}
-            if one.windows == 0:
+            sums = {"rows": newest_passed.rows, "window_seconds": newest_passed.windows * newest_passed.window_seconds}
+            if newest_passed.windows == 0:
                 sums["offered"] = offered
             passed[address] = _faded(passed.get(address, {}), sums)
         return passed
@@ -251,9 +252,9 @@ class LearnedStatistics:
 
     def _operator(self, node: Node, before: OperatorStatistics, reach: Mapping[Node, float]) -> OperatorStatistics:
         seconds, is_measured = before.seconds_per_row, before.is_measured
-        known = self.calls.get(node.address, {})
-        if isinstance(node, Apply) and known.get("rows", 0) > 0:
-            seconds, is_measured = self._seconds_per_call(known), True
+        sums = self.calls.get(node.address, {})
+        if isinstance(node, Apply) and sums.get("rows", 0) > 0:
+            seconds, is_measured = self._seconds_per_call(sums), True
         selectivity = before.selectivity
         above = node.path[-2]
         if node in reach:
@@ -308,8 +309,8 @@ class LearnedStatistics:
         return {} if speed is None else {"event_seconds_per_second": speed}
 
     def _event_seconds_per_second(self, stream: str) -> float | None:
-        known = self.timed.get(stream, {})
-        event_seconds, seconds = known.get("event_seconds", 0.0), known.get("seconds", 0.0)
+        sums = self.timed.get(stream, {})
+        event_seconds, seconds = sums.get("event_seconds", 0.0), sums.get("seconds", 0.0)
         return event_seconds / seconds if event_seconds > 0 and seconds > 0 else None
 
     def _of_query(self, query: Query) -> _Sums | None:
@@ -321,7 +322,11 @@ class LearnedStatistics:
     def _query(self, query: Query, believed: NetworkStatistics) -> QueryStatistics:
         before = believed.queries.get(query.name, QueryStatistics())
         calls = () if query.aggregate is None else query.aggregate.calls
-        moments = {name: found for name, _ in calls if (found := self._moments(query.name, name)) is not None}
+        moments = {
+            name: measured_moments
+            for name, _ in calls
+            if (measured_moments := self._moments(query.name, name)) is not None
+        }
         is_grouped = query.aggregate is not None and bool(query.aggregate.keys)
         groups = self._groups(query.name) if is_grouped else None
         return replace(before, moments={**before.moments, **moments}, groups=groups or before.groups)
@@ -337,9 +342,9 @@ class LearnedStatistics:
         return Moments(mean=mean, deviation=deviation, size=size, present_share=present_share)
 
     def _groups(self, query: str) -> GroupSizes | None:
-        known = self.groups.get(query) or self.sampled_groups.get(query, {})
-        windows = known.get("windows", 0.0)
-        sizes = [(2.0 ** int(k), count / windows) for k, count in known.items() if k != "windows" and count > 0]
+        sums = self.groups.get(query) or self.sampled_groups.get(query, {})
+        windows = sums.get("windows", 0.0)
+        sizes = [(2.0 ** int(k), count / windows) for k, count in sums.items() if k != "windows" and count > 0]
         return GroupSizes(tuple(sorted(sizes))) if sizes and windows > 0 else None
 
 
@@ -366,14 +371,14 @@ def _value_sums(sums: WindowSums) -> dict[str, float]:
     return {**counted, "present": sums.present, **of_values}
 
 
-def _groups_with(known: Mapping[str, _Sums], told: Mapping[str, GroupCounts]) -> Mapping[str, _Sums]:
-    """What is known of groups, with those that queries were answered for: the same for all aggregates of a query."""
-    groups = dict(known)
-    for query, counts in told.items():
+def _groups_with(earlier: Mapping[str, _Sums], newest: Mapping[str, GroupCounts]) -> Mapping[str, _Sums]:
+    """Add the groups that queries were answered for; they are the same for all aggregates of a query."""
+    groups = dict(earlier)
+    for query, counts in newest.items():
         sizes = {str(k): float(count) for k, count in counts.by_size.items()}
         groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(counts.windows))})
     return groups
 
 
-def _faded(known: _Sums, told: _Sums) -> dict[str, float]:
-    return {name: KEPT * known.get(name, 0.0) + told.get(name, 0.0) for name in {**known, **told}}
+def _faded(earlier: _Sums, newest: _Sums) -> dict[str, float]:
+    return {name: KEPT * earlier.get(name, 0.0) + newest.get(name, 0.0) for name in {**earlier, **newest}}

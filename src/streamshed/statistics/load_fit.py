@@ -23,13 +23,13 @@ class Evidence:
 
     Args:
         rows: Offered rows; shape (K, S).
-        kept: Sampling rates; shape (K, S).
+        shares_done: Shares of the work on their rows that were done; shape (K, S).
         log_seconds: ln of how long they took; shape (K,).
         deviations: Standard deviation of each ln(seconds) around a perfect prediction; shape (K,).
     """
 
     rows: Matrix
-    kept: Matrix
+    shares_done: Matrix
     log_seconds: Vector
     deviations: Vector
 
@@ -88,16 +88,16 @@ class Fit:
     cost: float
 
 
-def predicted(mean: Vector, rows: Matrix, kept: Matrix) -> tuple[Vector, Matrix]:
+def predicted(mean: Vector, rows: Matrix, shares_done: Matrix) -> tuple[Vector, Matrix]:
     """Predict micro-batches.
 
     Args:
         mean: φ.
         rows: Offered rows; shape (K, S).
-        kept: Sampling rates; shape (K, S).
+        shares_done: Shares of the work on their rows that are done; shape (K, S).
 
     Returns:
-        ln(seconds), shape (K,), and its gradient by φ, shape (K, 1 + 2S): for a cost, its share in the total.
+        ln(seconds), shape (K,), and its gradient by φ, shape (K, 1 + 2S): each cost's share in the total.
 
     Example:
         A fixed second, and 1000 rows that take 0.5 ms to read and 1.5 ms of work, which is done on half of them.
@@ -107,7 +107,7 @@ def predicted(mean: Vector, rows: Matrix, kept: Matrix) -> tuple[Vector, Matrix]
         >>> np.exp(log_seconds).round(3).tolist(), gradient.round(3).tolist()
         ([2.25], [[0.444, 0.222, 0.333]])
     """
-    seconds = np.exp(mean) * np.hstack([np.ones((len(rows), 1)), rows, rows * kept])
+    seconds = np.exp(mean) * np.hstack([np.ones((len(rows), 1)), rows, rows * shares_done])
     total = seconds.sum(axis=1)
     return np.log(total), seconds / total[:, np.newaxis]
 
@@ -166,14 +166,14 @@ def dear_work(evidence: Evidence, prior: PriorBelief) -> Vector:
     mean = prior.mean.copy()
     if len(half):
         mean[0] = math.log(np.median(half))
-    for stream, done in enumerate((evidence.rows * evidence.kept).T):
+    for stream, done in enumerate((evidence.rows * evidence.shares_done).T):
         if (done > 0).any():
             mean[1 + streams + stream] = math.log(np.median(half[done > 0] / done[done > 0]) / streams)
     return mean
 
 
 def _normal_equations(mean: Vector, evidence: Evidence, prior: PriorBelief) -> tuple[Vector, Matrix]:
-    log_seconds, gradient = predicted(mean, evidence.rows, evidence.kept)
+    log_seconds, gradient = predicted(mean, evidence.rows, evidence.shares_done)
     residuals = (evidence.log_seconds - log_seconds) / evidence.deviations
     robust = GATE / np.maximum(GATE, np.abs(residuals))
     gradient = gradient / evidence.deviations[:, np.newaxis]
@@ -184,7 +184,7 @@ def _normal_equations(mean: Vector, evidence: Evidence, prior: PriorBelief) -> t
 
 def unexplained(mean: Vector, evidence: Evidence, prior: PriorBelief) -> float:
     """Return what coefficients leave unexplained of evidence and prior: `Fit.cost`."""
-    log_seconds, _ = predicted(mean, evidence.rows, evidence.kept)
+    log_seconds, _ = predicted(mean, evidence.rows, evidence.shares_done)
     residuals = np.abs(evidence.log_seconds - log_seconds) / evidence.deviations
     huber = np.where(residuals <= GATE, residuals**2, 2 * GATE * residuals - GATE**2)
     return float(huber.sum() + (prior.deviates(mean)[0] ** 2).sum())

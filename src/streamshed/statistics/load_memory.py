@@ -23,14 +23,14 @@ class Observation:
 
     Args:
         rows: Offered rows, stream by stream.
-        kept: Sampling rates, stream by stream.
+        shares_done: Shares of the work on their rows that were done, stream by stream.
         log_seconds: ln of how long it took.
         age: How many micro-batches ago.
         speedup: How many times faster than one its workers were: so many times fewer rows are told than there were.
     """
 
     rows: tuple[float, ...]
-    kept: tuple[float, ...]
+    shares_done: tuple[float, ...]
     log_seconds: float
     age: int = 0
     speedup: float = 1.0
@@ -92,7 +92,7 @@ def at_speedup(observation: Observation, speedup: float) -> Observation:
 
 
 def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory:
-    """Return the memory for other streams, without observations that hold rows of streams that are gone.
+    """Return the memory for another list of streams, without observations that hold rows of removed streams.
 
     Example:
         >>> memory = (Observation((5.0, 0.0), (0.5, 1.0), 0.0), Observation((5.0, 7.0), (0.5, 1.0), 0.1))
@@ -105,7 +105,7 @@ def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory
         replace(
             observation,
             rows=tuple(0.0 if place is None else observation.rows[place] for place in places),
-            kept=tuple(1.0 if place is None else observation.kept[place] for place in places),
+            shares_done=tuple(1.0 if place is None else observation.shares_done[place] for place in places),
         )
         for observation in memory
         if not any(observation.rows[place] for place in gone)
@@ -116,6 +116,6 @@ def _alike(observation: Observation, other: Observation) -> bool:
     return all(
         abs(math.log((1 + rows) / (1 + other_rows))) < ALIKE and abs(math.log(share / other_share)) < ALIKE
         for rows, other_rows, share, other_share in zip(
-            observation.rows, other.rows, observation.kept, other.kept, strict=True
+            observation.rows, other.rows, observation.shares_done, other.shares_done, strict=True
         )
     )

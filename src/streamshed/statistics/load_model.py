@@ -188,17 +188,17 @@ class LoadModel:
 
         Args:
             outcome: How long it took for which rows.
-            functions: Seconds that user functions and SQL were measured to take per row, by stream; of one left out
-                that is not known. Work is not believed to take less, whatever the prior says.
+            functions: Measured seconds of user functions and SQL per row, by stream; not known of streams left out.
+                Work on a row is believed to take at least so long, whatever the prior says.
 
         Raises:
             ValueError: It holds rows of an unknown stream.
         """
         observation = self._observed(outcome)
         error = observation.log_seconds - math.log(self.seconds(outcome.costed_rows, outcome.shares_done))
-        prior, mean, known = self._belief(functions), np.array(self.mean), aged(self.memory)
-        fit = _fit((*known, observation), prior, mean)
-        surprise = fit.cost - unexplained(mean, _evidence(known, prior.streams), prior)
+        prior, mean, aged_memory = self._belief(functions), np.array(self.mean), aged(self.memory)
+        fit = _fit((*aged_memory, observation), prior, mean)
+        surprise = fit.cost - unexplained(mean, _evidence(aged_memory, prior.streams), prior)
         suspicion = int(math.copysign(1, error)) if surprise > OUTLIER else 0
         has_jumped = suspicion != 0 and suspicion == self.suspicion
         if suspicion != 0 and not has_jumped and self.disregarded >= RECENT:
@@ -264,24 +264,24 @@ class LoadModel:
 
         Args:
             text: What `to_json` returned.
-            streams: The streams of the present network. If others were known then, the model is fitted again
+            streams: The streams of the present network. If the text has other streams, the model is fitted again
                 to those micro-batches in memory that held rows of present streams only.
             prior: What is believed without evidence.
             timed: As in `initial`.
         """
-        known = json.loads(text)
-        old_streams = tuple(known["streams"])
-        memory = tuple(_observation(*fields) for fields in known["memory"])
+        document = json.loads(text)
+        old_streams = tuple(document["streams"])
+        memory = tuple(_observation(*fields) for fields in document["memory"])
         fresh = cls.initial(streams, prior, timed)
         if fresh.streams != old_streams:
             return _refitted(fresh, translated(memory, old_streams, fresh.streams))
         return replace(
             fresh,
-            mean=tuple(known["mean"]),
+            mean=tuple(document["mean"]),
             memory=memory,
-            suspicion=int(known["suspicion"]),
-            suspect=None if known["suspect"] is None else _observation(*known["suspect"]),
-            disregarded=int(known["disregarded"]),
+            suspicion=int(document["suspicion"]),
+            suspect=None if document["suspect"] is None else _observation(*document["suspect"]),
+            disregarded=int(document["disregarded"]),
         )
 
     def _belief(self, functions: Mapping[str, float] = NO_FUNCTIONS) -> PriorBelief:
@@ -306,16 +306,16 @@ class LoadModel:
             self._position(stream)
         return Observation(
             rows=tuple(float(outcome.costed_rows.get(stream, 0)) for stream in self.streams),
-            kept=tuple(outcome.share_done(stream) for stream in self.streams),
+            shares_done=tuple(outcome.share_done(stream) for stream in self.streams),
             log_seconds=math.log(outcome.processing_seconds),
             speedup=outcome.speedup,
         )
 
 
 def _observation(
-    rows: Sequence[float], kept: Sequence[float], log_seconds: float, age: int, speedup: float = 1.0
+    rows: Sequence[float], shares_done: Sequence[float], log_seconds: float, age: int, speedup: float = 1.0
 ) -> Observation:
-    return Observation(tuple(rows), tuple(kept), log_seconds, age, speedup)
+    return Observation(tuple(rows), tuple(shares_done), log_seconds, age, speedup)
 
 
 def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:
@@ -329,7 +329,7 @@ def _fit(memory: Memory, prior: PriorBelief, start: Vector) -> Fit:
 def _evidence(memory: Memory, streams: int) -> Evidence:
     return Evidence(
         rows=np.array([known.rows for known in memory]).reshape(len(memory), streams),
-        kept=np.array([known.kept for known in memory]).reshape(len(memory), streams),
+        shares_done=np.array([known.shares_done for known in memory]).reshape(len(memory), streams),
         log_seconds=np.array([known.log_seconds for known in memory]),
         deviations=NOISE_DEVIATION / np.sqrt([known.weight for known in memory]),
     )

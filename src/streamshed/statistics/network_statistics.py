@@ -183,11 +183,11 @@ class NetworkStatistics:
 
     @property
     def unsure_streams(self) -> Mapping[str, float]:
-        """By stream whose rows' costs were measured in vain, the factor that they may well be off by."""
+        """By stream whose costs per row are uncertain in spite of measurements, the factor that they may be off by."""
         return {
-            name: math.exp(known.row_deviation)
-            for name, known in self.streams.items()
-            if known.row_deviation > UNSURE_DEVIATION
+            name: math.exp(stream.row_deviation)
+            for name, stream in self.streams.items()
+            if stream.row_deviation > UNSURE_DEVIATION
         }
 
     def join(self, name: str) -> JoinStatistics:
@@ -208,7 +208,7 @@ class NetworkStatistics:
 
     @classmethod
     def from_json(cls, text: str) -> NetworkStatistics:
-        """Read what `to_json` wrote, or a person did: what is left out is as the defaults say.
+        """Read a document that `to_json` or a person wrote; what is left out has its default.
 
         Raises:
             InvalidStatisticsError: It cannot be read: all that is wrong, and where.
@@ -219,7 +219,7 @@ class NetworkStatistics:
             document = json.loads(text)
         except json.JSONDecodeError as error:
             raise InvalidStatisticsError(f"statistics: this is no JSON: {error}") from error
-        problems = [_told(error) for error in Draft202012Validator(_SCHEMA).iter_errors(document)]
+        problems = [_schema_problem(error) for error in Draft202012Validator(_SCHEMA).iter_errors(document)]
         if problems:
             raise InvalidStatisticsError(f"statistics: {'; '.join(sorted(problems))}")
         return cls(
@@ -231,19 +231,19 @@ class NetworkStatistics:
         )
 
 
-def _check(kind: str, known: object, *fields: str) -> None:
+def _check(kind: str, statistics: object, *fields: str) -> None:
     for name in fields:
-        value = getattr(known, name)
+        value = getattr(statistics, name)
         if not (math.isfinite(value) and value >= 0):
             raise ValueError(f"{kind}: {name} must be finite and at least 0, got {value}")
 
 
-def _query_to_json(known: QueryStatistics) -> dict[str, Any]:
+def _query_to_json(query: QueryStatistics) -> dict[str, Any]:
     return {
-        "seconds_per_row": known.seconds_per_row,
-        "seconds_per_group": known.seconds_per_group,
-        "groups": None if known.groups is None else known.groups.sizes,
-        "moments": {aggregate: asdict(moments) for aggregate, moments in known.moments.items()},
+        "seconds_per_row": query.seconds_per_row,
+        "seconds_per_group": query.seconds_per_group,
+        "groups": None if query.groups is None else query.groups.sizes,
+        "moments": {aggregate: asdict(moments) for aggregate, moments in query.moments.items()},
     }
 
 
@@ -257,7 +257,7 @@ def _query_from_json(body: Mapping[str, Any]) -> QueryStatistics:
     )
 
 
-def _told(error: ValidationError) -> str:
+def _schema_problem(error: ValidationError) -> str:
     return f"{error.json_path.removeprefix('$').lstrip('.') or 'the document'}: {error.message}"
 
 

@@ -48,32 +48,32 @@ class SqlCost:
 
 
 def with_sql_costs(
-    known: NetworkStatistics, network: QueryNetwork, costs: Mapping[str, SqlCost], *, parallel_tasks: int
+    statistics: NetworkStatistics, network: QueryNetwork, costs: Mapping[str, SqlCost], *, parallel_tasks: int
 ) -> NetworkStatistics:
-    """Return statistics with the costs of SQL that was tried, a stream's parsing among it.
+    """Return statistics with the measured costs of SQL, a stream's parsing included.
 
     Args:
-        known: What is known without trials, of all operators and queries.
+        statistics: Of all operators and queries, without these costs.
         network: The network.
         costs: By `Node.address` of a stream or an operator, and `Aggregate.asked_address`.
         parallel_tasks: How many tasks run at a time.
     """
     if not costs:
-        return known
+        return statistics
     guessed = guessed_statistics(network)
-    streams = dict(known.streams)
+    streams = dict(statistics.streams)
     for stream in network.streams:
         if stream.name in costs and stream.name in streams:
             arriving = streams[stream.name]
             guess = guessed.stream(stream.name).parse_seconds_per_row - guessed_parsing(stream)
             seconds = costs[stream.name].beside(guess, arriving.parse_seconds_per_row, parallel_tasks=parallel_tasks)
             streams[stream.name] = replace(arriving, parse_seconds_per_row=seconds)
-    operators = dict(known.operators)
+    operators = dict(statistics.operators)
     for address in costs.keys() & operators.keys():
         operator, guess = operators[address], guessed.operators[address].seconds_per_row
         seconds = costs[address].beside(guess, operator.seconds_per_row, parallel_tasks=parallel_tasks)
         operators[address] = replace(operator, seconds_per_row=seconds, is_measured=True)
-    queries = dict(known.queries)
+    queries = dict(statistics.queries)
     places = {one.name: one.aggregate.asked_address for one in network.queries if one.aggregate is not None}
     alike = Counter(places.values())
     for name, address in places.items():
@@ -82,4 +82,4 @@ def with_sql_costs(
             query, guess = queries[name], guessed.queries[name].seconds_per_row
             seconds = cost.beside(guess, query.seconds_per_row, parallel_tasks=parallel_tasks)
             queries[name] = replace(query, seconds_per_row=seconds)
-    return replace(known, streams=streams, operators=operators, queries=queries)
+    return replace(statistics, streams=streams, operators=operators, queries=queries)

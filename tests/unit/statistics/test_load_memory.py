@@ -26,7 +26,7 @@ def test_the_latest_are_remembered_whatever_they_are() -> None:
 
 def test_another_sampling_rate_tells_something_of_its_own() -> None:
     memory = remember(*(observation(100.0, kept) for kept in (0.1, 0.2, 0.4) for _ in range(9)))
-    assert [known.kept[0] for known in memory[:2]] == [0.1, 0.2]
+    assert [known.shares_done[0] for known in memory[:2]] == [0.1, 0.2]
 
 
 def test_memory_is_bounded() -> None:

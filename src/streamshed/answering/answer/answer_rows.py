@@ -60,11 +60,11 @@ def answer_rows(outputs: Sequence[Output], partials: WindowPartials) -> AnswerRo
 
 
 def _texts(outputs: Sequence[Output], by_slot: Mapping[int, WindowPartials]) -> Iterator[pa.Array]:
-    """Per answer, texts of its values; of arithmetic once, where its first part is."""
-    known = [values(output.shape, by_slot[output.slot]) for output in outputs]
+    """The texts of each answer's values; those of arithmetic once, where its first part is."""
+    value_columns = [values(output.shape, by_slot[output.slot]) for output in outputs]
     texts = [
         exact_texts(output.shape, by_slot[output.slot], numbers).cast(pa.string())
-        for output, numbers in zip(outputs, known, strict=True)
+        for output, numbers in zip(outputs, value_columns, strict=True)
     ]
     for index, output in enumerate(outputs):
         if output.part is None:
@@ -72,9 +72,11 @@ def _texts(outputs: Sequence[Output], by_slot: Mapping[int, WindowPartials]) -> 
         elif output.part.number == 0:
             derivation = output.part.derivation
             parts = slice(index, index + len(derivation.calls))
-            exact = np.ones(len(known[index]), np.bool_)
-            found = with_every_digit(derivation.formula, [*map(exactly, known[parts])], texts[parts], exact)
-            yield doubles_written(pa.array(found.values, mask=found.is_null)).cast(pa.string())
+            exact = np.ones(len(value_columns[index]), np.bool_)
+            derived_values = with_every_digit(
+                derivation.formula, [*map(exactly, value_columns[parts])], texts[parts], exact
+            )
+            yield doubles_written(pa.array(derived_values.values, mask=derived_values.is_null)).cast(pa.string())
 
 
 def _sorted(partials: WindowPartials) -> WindowPartials:

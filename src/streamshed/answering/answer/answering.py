@@ -48,7 +48,7 @@ class _Estimate:
 
     Attributes:
         exact: Whether they are exact.
-        known: The values.
+        value_column: The values.
         error: Standard errors, NaN where they are not known.
         bounds: Lower and upper ones, NaN where there is none.
         is_low: Whether they rest on too few rows for their bounds to hold as often as they say.
@@ -56,7 +56,7 @@ class _Estimate:
     """
 
     exact: Truths
-    known: pa.Array
+    value_column: pa.Array
     error: Doubles
     bounds: tuple[Doubles, Doubles]
     is_low: Truths
@@ -76,7 +76,7 @@ class Answering:
         self._is_numbered = is_numbered
         self._outputs = tuple(outputs)
         self._confidence = confidence
-        self._asked = Asked(outputs)
+        self._asked_outputs = Asked(outputs)
         self.carried = CarriedRows(outputs)
         self.derived = DerivedAnswers(outputs)
         shapes: dict[Shape, int] = {}
@@ -102,41 +102,41 @@ class Answering:
         """Turn window partials into answers.
 
         Args:
-            partials: Of any queries, those of earlier networks included; of `derived.definitions` in `whole_groups`.
+            partials: Of any queries, those of earlier networks included; of `derived.definitions` from `whole_groups`.
             shed: What was shed of late, from the journal.
             dropped: Windows that were dropped of late.
             partly_joined: Event times of results of joins that were not done fully of late.
-            effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
+            effective_shares: By `share_name`, the usual share of the kept rows that carries the estimate.
 
         Returns:
             Tables of the answer schema.
         """
         kinds = pc.index_in(partials.array("kind"), _KINDS).to_numpy(zero_copy_only=False)
-        rows, outputs = self._asked.pairs(partials.longs("definition_id"), partials.longs("slot"))
-        told = [_unreadable(partials.take(np.flatnonzero(kinds == _KIND_OF[UNREADABLE])))]
+        rows, outputs = self._asked_outputs.pairs(partials.longs("definition_id"), partials.longs("slot"))
+        tables = [_unreadable(partials.take(np.flatnonzero(kinds == _KIND_OF[UNREADABLE])))]
         is_missing, has_no_group = is_dropped(partials, dropped)[rows], is_carried(partials)[rows]
         is_window = kinds[rows] == _KIND_OF[ANSWER]
         is_answer = is_window & ~is_missing & ~has_no_group
         is_gap = is_window & is_missing & self._is_first[outputs] & (has_no_group == self._has_keys[outputs])
-        told.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
+        tables.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
         shapes = np.where(is_answer, self._shape_of[outputs], -1)
         parts: list[AnsweredParts] = []
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
-            joined = self._told(partly_joined, windows, of)
+            joined = self._least_shares_in_windows(partly_joined, windows, of)
             usual = self.carried.usual(windows, of, effective_shares)
-            found = self._aggregated(self._shapes[shape], windows, of, shed, joined, usual)
-            told.append(found.filter(pa.array(~self.derived.is_part[of])))
+            answers = self._aggregated(self._shapes[shape], windows, of, shed, joined, usual)
+            tables.append(answers.filter(pa.array(~self.derived.is_part[of])))
             if self.derived.is_part[of].any():
-                parts.append(AnsweredParts(windows, of, found, self._least_rate_of_the_window(windows, of, shed)))
-        told += self.derived.answers(parts, self._confidence)
+                parts.append(AnsweredParts(windows, of, answers, self._least_rate_of_the_window(windows, of, shed)))
+        tables += self.derived.answers(parts, self._confidence)
         is_row = kinds[rows] == _KIND_OF[ROW]
-        told.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
+        tables.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
         is_late &= partials.longs("rows")[rows] > 0
-        told.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
-        batches = [batch for batch in told if batch.num_rows]
+        tables.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
+        batches = [batch for batch in tables if batch.num_rows]
         if self._is_numbered:
             return [numbered_windows(batch) for batch in batches]
         return [numbered_windows(batch, self._by_count) for batch in batches] if self._by_count else batches
@@ -152,10 +152,10 @@ class Answering:
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
-        found = self._estimated(shape, partials, kept_rate, counted)
-        found = _of_part(found, joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
-        exact, known = found.exact, found.known
-        lower, upper = (_bound(known, bound, exact) for bound in found.bounds)
+        estimate = self._estimated(shape, partials, kept_rate, counted)
+        estimate = _of_part(estimate, joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
+        exact, value_column = estimate.exact, estimate.value_column
+        lower, upper = (_bound(value_column, bound, exact) for bound in estimate.bounds)
         nothing = partials.longs("rows") == 0
         shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
         reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
@@ -167,17 +167,17 @@ class Answering:
             "window_end": partials.array("window_end"),
             "key": keys_written(partials.array("key_long"), partials.array("key_text"), shape.key_notations),
             "aggregate": self._aggregates.take(pa.array(outputs)),
-            "value": known,
-            "value_text": pc.if_else(pa.array(exact), exact_texts(shape, partials, known), None),
+            "value": value_column,
+            "value_text": pc.if_else(pa.array(exact), exact_texts(shape, partials, value_column), None),
             "lower": lower,
             "upper": upper,
-            "confidence": pa.array(np.where(exact, 1.0, found.confidence)),
-            "standard_error": _error(known, found.error, exact),
+            "confidence": pa.array(np.where(exact, 1.0, estimate.confidence)),
+            "standard_error": _error(value_column, estimate.error, exact),
             "sampling_rate": pa.array(kept_share * joined_share),
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
-            "low": pa.array((kept_rate < 1.0) & (found.is_low | (usual < ENOUGH_ROWS))),
+            "low": pa.array((kept_rate < 1.0) & (estimate.is_low | (usual < ENOUGH_ROWS))),
             "reason": pa.array(reasons, pa.string(), mask=exact),
         }
         return _batch(ANSWER, len(partials), columns)
@@ -185,17 +185,20 @@ class Answering:
     def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
         exact = kept_rate >= 1.0
         if shape.share is not None:
-            found = quantiles(shape.share, partials, kept_rate, shape.each_within(self._confidence))
-            known = pa.array(found.values, mask=np.isnan(found.values))
-            is_off = is_rounded(found.values, shape.value)
-            exact &= ~(found.is_sketched | is_off)
-            # How ranks spread among the results of one row, nobody has kept.
+            quantile_answers = quantiles(shape.share, partials, kept_rate, shape.each_within(self._confidence))
+            value_column = pa.array(quantile_answers.values, mask=np.isnan(quantile_answers.values))
+            is_off = is_rounded(quantile_answers.values, shape.value)
+            exact &= ~(quantile_answers.is_sketched | is_off)
+            # No partial says how the ranks of the results of one drawn row spread: then there are no bounds.
             tells = ~((kept_rate < 1.0) & shape.in_cohorts)
-            lower, upper, errors = (np.where(tells, one, np.nan) for one in (found.lower, found.upper, found.errors))
+            lower, upper, errors = (
+                np.where(tells, column, np.nan)
+                for column in (quantile_answers.lower, quantile_answers.upper, quantile_answers.errors)
+            )
             lower = np.where(is_off, np.nextafter(lower, -np.inf), lower)
             upper = np.where(is_off, np.nextafter(upper, np.inf), upper)
-            is_low = ~tells | found.is_low
-            return _Estimate(exact, known, errors, (lower, upper), is_low, shape.each_within(self._confidence))
+            is_low = ~tells | quantile_answers.is_low
+            return _Estimate(exact, value_column, errors, (lower, upper), is_low, shape.each_within(self._confidence))
         if shape.function is AggregateKind.DISTINCT:
             counts = distinct_counts(partials, shape.each_within(self._confidence))
             upper = np.where(exact, counts.upper, np.nan)
@@ -207,10 +210,10 @@ class Answering:
         return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
 
     def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> _Estimate:
-        """What a sample of the rows of a join tells of its results, which come with them many at once."""
-        known = values(shape, partials)
-        numbers = known.to_numpy(zero_copy_only=False)
-        found = cohort_estimate(
+        """Estimate from drawn rows of a join, each of which brings all of its results at once."""
+        value_column = values(shape, partials)
+        numbers = value_column.to_numpy(zero_copy_only=False)
+        estimate = cohort_estimate(
             shape,
             partials,
             numbers,
@@ -218,13 +221,13 @@ class Answering:
             kept_rate,
             shape.each_within(self._confidence),
         )
-        bounds = found.lower, found.upper
+        bounds = estimate.lower, estimate.upper
         return _Estimate(
-            kept_rate >= 1.0, known, found.error, bounds, found.is_low, shape.each_within(self._confidence)
+            kept_rate >= 1.0, value_column, estimate.error, bounds, estimate.is_low, shape.each_within(self._confidence)
         )
 
     def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
-        """Make use of rows that were counted, where enough of the sample tells how much they are worth."""
+        """Correct an estimate by rows whose number is known, where enough sampled rows tell what they contribute."""
         is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
         if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
             return scaled
@@ -232,14 +235,16 @@ class Answering:
         use = rows.is_known & ~scaled.exact & (rows.effective_rows >= ENOUGH_ROWS)
         if not use.any():
             return scaled
-        numbers = scaled.known.to_numpy(zero_copy_only=False)
-        known = np.where(use, numbers + rows.correction, numbers)
+        numbers = scaled.value_column.to_numpy(zero_copy_only=False)
+        corrected = np.where(use, numbers + rows.correction, numbers)
         error = np.where(use, np.sqrt(rows.variance), scaled.error)
-        bounds = normal_interval(known, error, shape.each_within(self._confidence), effective_rows=rows.effective_rows)
+        bounds = normal_interval(
+            corrected, error, shape.each_within(self._confidence), effective_rows=rows.effective_rows
+        )
         lower, upper = (np.where(use, new, old) for new, old in zip(bounds, scaled.bounds, strict=True))
         return _Estimate(
             exact=scaled.exact,
-            known=pa.array(known, mask=scaled.known.is_null().to_numpy(zero_copy_only=False)),
+            value_column=pa.array(corrected, mask=scaled.value_column.is_null().to_numpy(zero_copy_only=False)),
             error=error,
             bounds=(lower, upper),
             is_low=scaled.is_low & ~use,
@@ -247,9 +252,9 @@ class Answering:
         )
 
     def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
-        """Counts, sums and what is made of them, each row with the weight 1/P."""
+        """Estimate counts, sums and what is made of them; each row has the weight 1/P."""
         exact = kept_rate >= 1.0
-        known = values(shape, partials)
+        value_column = values(shape, partials)
         variance = sampled_variances(shape, partials)
         error = np.sqrt(variance)
         if shape.function is AggregateKind.COUNT:
@@ -263,22 +268,31 @@ class Answering:
                 of_groups=bool(shape.key_notations),
             )
             return _Estimate(
-                exact, known, error, bounds, np.zeros(len(partials), np.bool_), shape.each_within(self._confidence)
+                exact,
+                value_column,
+                error,
+                bounds,
+                np.zeros(len(partials), np.bool_),
+                shape.each_within(self._confidence),
             )
         effective = effective_rows(shape, partials)
-        numbers = known.to_numpy(zero_copy_only=False)
+        numbers = value_column.to_numpy(zero_copy_only=False)
         bounds = normal_interval(numbers, error, shape.each_within(self._confidence), effective_rows=effective)
-        told = np.where(error > 0, error, np.nan)
-        return _Estimate(exact, known, told, bounds, effective < ENOUGH_ROWS, shape.each_within(self._confidence))
+        error_or_nan = np.where(error > 0, error, np.nan)
+        return _Estimate(
+            exact, value_column, error_or_nan, bounds, effective < ENOUGH_ROWS, shape.each_within(self._confidence)
+        )
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]
     ) -> Doubles:
         """The least rate at which rows of the window may have been sampled: from the journal, not from the rows."""
         least: Doubles = np.minimum(1.0 / np.nan_to_num(partials.doubles("greatest_weight"), nan=1.0), 1.0)
-        return np.minimum(least, self._told(shed, partials, outputs))
+        return np.minimum(least, self._least_shares_in_windows(shed, partials, outputs))
 
-    def _told(self, intervals: Sequence[ShedInterval], partials: WindowPartials, outputs: Longs) -> Doubles:
+    def _least_shares_in_windows(
+        self, intervals: Sequence[ShedInterval], partials: WindowPartials, outputs: Longs
+    ) -> Doubles:
         start, end = partials.longs("window_start"), partials.longs("window_end")
         return least_shares(intervals, self._outputs, outputs, start, end)
 
@@ -287,12 +301,12 @@ class Answering:
         joined_share = least_shares(partly_joined, self._outputs, outputs, at, at + 1)
         is_sample = partials.doubles("greatest_weight") > 1.0
         exact = ~is_sample & (joined_share >= 1.0)
-        kept = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
+        kept_share = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
             "value_text": partials.array("key_text"),
-            "sampling_rate": pa.array(np.where(is_sample, kept, 1.0) * joined_share),
+            "sampling_rate": pa.array(np.where(is_sample, kept_share, 1.0) * joined_share),
             "rows_used": partials.array("rows"),
             "rows_estimated": partials.array("rows_weighted"),
             "exact": pa.array(exact),
@@ -321,34 +335,36 @@ class Answering:
         return _batch(LATE, len(partials), columns)
 
 
-def _of_part(found: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:
-    """Aggregates where some results of a join were not looked for: a count is that or more, all else anything."""
+def _of_part(estimate: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:
+    """Widen bounds where some results of a join were not looked for: a count is a lower bound, all else has none."""
     if not is_part.any():
-        return found
+        return estimate
     unknown = np.full(len(is_part), np.nan)
-    counts: Doubles = found.known.to_numpy(zero_copy_only=False)
+    counts: Doubles = estimate.value_column.to_numpy(zero_copy_only=False)
     return replace(
-        found,
-        exact=found.exact & ~is_part,
-        error=np.where(is_part, np.nan, found.error),
+        estimate,
+        exact=estimate.exact & ~is_part,
+        error=np.where(is_part, np.nan, estimate.error),
         bounds=(
-            np.where(is_part, counts if is_count else unknown, found.bounds[0]),
-            np.where(is_part, unknown, found.bounds[1]),
+            np.where(is_part, counts if is_count else unknown, estimate.bounds[0]),
+            np.where(is_part, unknown, estimate.bounds[1]),
         ),
     )
 
 
-def _bound(known: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
-    """The value itself where it is exact; nothing where there is no value, or no bound of it."""
-    estimated: Doubles = known.to_numpy(zero_copy_only=False)
-    unbounded = known.is_null().to_numpy(zero_copy_only=False) | (~exact & np.isnan(bound) & ~np.isnan(estimated))
+def _bound(value_column: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
+    """A column of bounds: the value itself where it is exact, null where there is no value or no bound."""
+    estimated: Doubles = value_column.to_numpy(zero_copy_only=False)
+    unbounded = value_column.is_null().to_numpy(zero_copy_only=False) | (
+        ~exact & np.isnan(bound) & ~np.isnan(estimated)
+    )
     return pa.array(np.where(exact, estimated, bound), mask=unbounded)
 
 
-def _error(known: pa.Array, error: Doubles, exact: Truths) -> pa.Array:
-    """Standard errors: 0 where the answer is exact or there is none, nothing where it is not known."""
-    estimated: Doubles = known.to_numpy(zero_copy_only=False)
-    certain = exact | known.is_null().to_numpy(zero_copy_only=False)
+def _error(value_column: pa.Array, error: Doubles, exact: Truths) -> pa.Array:
+    """A column of standard errors: 0 where the answer is exact or null, null where the error is not known."""
+    estimated: Doubles = value_column.to_numpy(zero_copy_only=False)
+    certain = exact | value_column.is_null().to_numpy(zero_copy_only=False)
     return pa.array(np.where(certain, 0.0, error), mask=~certain & np.isnan(error) & ~np.isnan(estimated))
 
 

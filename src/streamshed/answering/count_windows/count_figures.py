@@ -70,7 +70,7 @@ class CountSeries:
 
 
 def figures(series: CountSeries, closed: Sequence[ClosedWindows]) -> Figures:
-    """Return the partial aggregates of windows, in order, by the names of `FIGURES`; those not asked for are None.
+    """Return the partial aggregates of windows, in order, by the names of `FIGURES`; None where no query asks for one.
 
     Args:
         series: What they are of.
@@ -88,8 +88,8 @@ def figures(series: CountSeries, closed: Sequence[ClosedWindows]) -> Figures:
     first = np.concatenate([one.first + offset for one, offset in zip(closed, offsets, strict=True)])
     until = np.concatenate([one.until + offset for one, offset in zip(closed, offsets, strict=True)])
     parts = [_numeric(rows, first[cut], until[cut]) for cut in _chunks(until - first)]
-    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return found | {name: _each(rows, first, until, what) for name, what in _of_single_windows(series).items()}
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return columns | {name: _each(rows, first, until, what) for name, what in _of_single_windows(series).items()}
 
 
 def _chunks(lengths: Longs) -> Iterator[slice]:
@@ -165,11 +165,11 @@ def _of_single_windows(series: CountSeries) -> Mapping[str, _OfWindow | None]:
 
 
 def _each(rows: ValueRows, first: Longs, until: Longs, what: _OfWindow | None) -> npt.NDArray[np.object_]:
-    found = np.full(len(first), None, np.object_)
+    column = np.full(len(first), None, np.object_)
     if what is not None:
         for index, (begin, end) in enumerate(zip(first.tolist(), until.tolist(), strict=True)):
-            found[index] = what(rows, begin, end)
-    return found
+            column[index] = what(rows, begin, end)
+    return column
 
 
 def _texts(rows: ValueRows, begin: int, end: int) -> list[str]:

@@ -71,20 +71,20 @@ class CountNumbering:
             Columns as `WINDOW`, one table per value of a query.
         """
         closed: dict[tuple[int, int], list[tuple[GroupName, ClosedWindows]]] = {}
-        for name, own in _by_group(rows):
+        for name, group_rows in _by_group(rows):
             series = self._series.get(name[:2])
             if series is None:
                 continue
             written = groups.get(name)
             before = None if written is None else CountedGroup.from_bytes(written)
-            found, after = counted(series.windows, before, own)
+            closed_windows, after = counted(series.windows, before, group_rows)
             groups.put(name, after.to_bytes())
-            if len(found):
-                closed.setdefault(name[:2], []).append((name, found))
-        return self._told(closed)
+            if len(closed_windows):
+                closed.setdefault(name[:2], []).append((name, closed_windows))
+        return self._as_tables(closed)
 
     def last_windows(self, groups: Groups) -> Iterator[pd.DataFrame]:
-        """Return the windows that have begun and are not full, of all groups: no row is expected any more.
+        """Return the windows of all groups that have begun and are not full, at the end of the input.
 
         Args:
             groups: Holds the groups.
@@ -94,13 +94,15 @@ class CountNumbering:
             series, written = self._series.get(name[:2]), groups.get(name)
             if series is None or written is None:
                 continue
-            found, after = counted(series.windows, CountedGroup.from_bytes(written), NO_ROWS, is_last=True)
-            if len(found):
+            closed_windows, after = counted(series.windows, CountedGroup.from_bytes(written), NO_ROWS, is_last=True)
+            if len(closed_windows):
                 groups.put(name, after.to_bytes())
-                closed.setdefault(name[:2], []).append((name, found))
-        return self._told(closed)
+                closed.setdefault(name[:2], []).append((name, closed_windows))
+        return self._as_tables(closed)
 
-    def _told(self, closed: Mapping[tuple[int, int], list[tuple[GroupName, ClosedWindows]]]) -> Iterator[pd.DataFrame]:
+    def _as_tables(
+        self, closed: Mapping[tuple[int, int], list[tuple[GroupName, ClosedWindows]]]
+    ) -> Iterator[pd.DataFrame]:
         for key, of_groups in closed.items():
             counts = [len(found) for _, found in of_groups]
             columns: dict[str, object] = {
@@ -115,7 +117,7 @@ class CountNumbering:
 
 
 def _by_group(rows: pd.DataFrame) -> Iterator[tuple[GroupName, ValueRows]]:
-    """The rows of each group, in order of time, those of one time in order of what they tell."""
+    """The rows of each group in order of time; ties are in order of the column `tie`."""
     if rows.empty:
         return
     ordered = rows.sort_values([*GROUP, "time", "tie"], kind="stable", ignore_index=True)
@@ -131,5 +133,5 @@ def _by_group(rows: pd.DataFrame) -> Iterator[tuple[GroupName, ValueRows]]:
     names = zip(*(ordered[column].to_numpy()[starts].tolist() for column in GROUP), strict=True)
     ends = [*starts[1:].tolist(), len(ordered)]
     for name, start, end in zip(names, starts.tolist(), ends, strict=True):
-        own = slice(start, end)
-        yield name, ValueRows(is_present[own], numbers[own], longs[own], tuple(texts[own]))
+        positions = slice(start, end)
+        yield name, ValueRows(is_present[positions], numbers[positions], longs[positions], tuple(texts[positions]))

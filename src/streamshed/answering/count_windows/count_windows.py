@@ -166,8 +166,7 @@ def counted(
         windows: Its windows.
         group: What is held of it; None: nothing, it is new.
         rows: Those that follow, in order.
-        is_last: Whether windows that are not full are to be answered, too. Rows that come nevertheless are in windows
-            that start behind those.
+        is_last: Whether windows that are not full are answered, too. Rows that still come go into later windows.
 
     Returns:
         The windows that are closed, and what is held from now on: at most ω − 1 rows.
@@ -184,8 +183,8 @@ def counted(
     held = ValueRows.joined([part for part in (before.rows, rows) if len(part)] or [NO_ROWS])
     next_number = before.next_number + len(rows)
     base = next_number - len(held)
-    own = windows.begun if is_last else windows.full
-    closing = own(before.open_from, next_number)
+    starts_between = windows.begun if is_last else windows.full
+    closing = starts_between(before.open_from, next_number)
     starts = np.arange(closing.start, closing.stop, closing.step, dtype=np.int64)
     closed = ClosedWindows(
         held,
@@ -194,5 +193,5 @@ def counted(
         np.minimum(starts + windows.size, next_number) - base,
     )
     open_from = closing.start + len(closing) * windows.slide
-    kept = held.since(min(max(open_from - base, 0), len(held)))
-    return closed, CountedGroup(next_number, open_from, kept)
+    open_rows = held.since(min(max(open_from - base, 0), len(held)))
+    return closed, CountedGroup(next_number, open_from, open_rows)

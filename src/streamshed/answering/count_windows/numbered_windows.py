@@ -13,7 +13,7 @@ _NUMBER_OF = {"window_start": "window_from", "window_end": "window_until"}
 
 
 def numbered_windows(answers: pa.RecordBatch, queries: Sequence[str] | None = None) -> pa.RecordBatch:
-    """Turn the times of windows, which is what they are inside, into the numbers that these stand for.
+    """Turn the times of windows along numbers into the numbers that these times stand for.
 
     Args:
         answers: Of a time domain.
@@ -23,13 +23,13 @@ def numbered_windows(answers: pa.RecordBatch, queries: Sequence[str] | None = No
         The answers with `window_from` and `window_until` in the place of `window_start` and `window_end`.
     """
     columns = dict(zip(answers.schema.names, answers.columns, strict=True))
-    own = pc.is_in(columns["query"], pa.array(queries or [], pa.string()))
+    is_numbered = pc.is_in(columns["query"], pa.array(queries or [], pa.string()))
     for instant, number in _NUMBER_OF.items():
         numbers = pc.divide(pc.cast(columns[instant], pa.int64()), MICROSECONDS_PER_NUMBER)
         nothing = pa.nulls(len(answers), answers.schema.field(instant).type)
         if queries is None:
             columns[number], columns[instant] = numbers, nothing
         else:
-            columns[number] = pc.if_else(own, numbers, pa.nulls(len(answers), pa.int64()))
-            columns[instant] = pc.if_else(own, nothing, columns[instant])
+            columns[number] = pc.if_else(is_numbered, numbers, pa.nulls(len(answers), pa.int64()))
+            columns[instant] = pc.if_else(is_numbered, nothing, columns[instant])
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=answers.schema)

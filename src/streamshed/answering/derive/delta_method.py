@@ -100,20 +100,24 @@ def delta_bounds(
 
 
 def _is_nearly_straight(widest: Bounded) -> Truths:
-    """Whether an answer moves about as far one way as the other when its parts do: not beside a division by 0."""
+    """Whether an answer moves about as far up as down when its parts move; it does not beside a division by 0."""
     with np.errstate(invalid="ignore"):
         below, above = widest.values - widest.lower, widest.upper - widest.values
-        found: Truths = np.isfinite(below + above) & (np.maximum(below, above) <= _ALIKE * np.minimum(below, above))
-    return found
+        is_straight: Truths = np.isfinite(below + above) & (
+            np.maximum(below, above) <= _ALIKE * np.minimum(below, above)
+        )
+    return is_straight
 
 
 def _variance(parts: Sequence[SampledPart], slopes: Sequence[Doubles]) -> tuple[Doubles, Doubles]:
-    """The variance, and the size of what it is the sum of, which may cancel."""
+    """The variance, and the sum of the sizes of its terms, which may cancel."""
     rows = parts[0].partials.doubles("rows_excess")
-    own = [sampled_variances(part.shape, part.partials) for part in parts]
+    variances = [sampled_variances(part.shape, part.partials) for part in parts]
     together = [_excess(part) for part in parts]
-    apart = [np.sqrt(np.maximum(of_part - e * e / rows, 0.0)) for of_part, e in zip(own, together, strict=True)]
-    variance: Doubles = np.sum([slope * slope * of_part for slope, of_part in zip(slopes, own, strict=True)], axis=0)
+    apart = [np.sqrt(np.maximum(of_part - e * e / rows, 0.0)) for of_part, e in zip(variances, together, strict=True)]
+    variance: Doubles = np.sum(
+        [slope * slope * of_part for slope, of_part in zip(slopes, variances, strict=True)], axis=0
+    )
     largest = variance
     for i, j in combinations(range(len(parts)), 2):
         product = slopes[i] * slopes[j]

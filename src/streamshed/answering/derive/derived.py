@@ -33,10 +33,10 @@ class Bounded:
     is_null: Truths
 
 
-def exactly(known: pa.Array) -> Bounded:
+def exactly(values: pa.Array) -> Bounded:
     """Return values that are their own bounds."""
-    numbers: Doubles = known.to_numpy(zero_copy_only=False)
-    return Bounded(numbers, numbers, numbers, known.is_null().to_numpy(zero_copy_only=False))
+    numbers: Doubles = values.to_numpy(zero_copy_only=False)
+    return Bounded(numbers, numbers, numbers, values.is_null().to_numpy(zero_copy_only=False))
 
 
 def derived(formula: Formula, parts: Sequence[Bounded]) -> Bounded:
@@ -69,13 +69,13 @@ def derived(formula: Formula, parts: Sequence[Bounded]) -> Bounded:
 
 
 def with_every_digit(formula: Formula, parts: Sequence[Bounded], texts: Sequence[pa.Array], exact: Truths) -> Bounded:
-    """Work arithmetic out as `derived` does, without rounding before the end where parts are beyond doubles' digits.
+    """Work arithmetic out as `derived` does; where parts have more digits than doubles hold, round only at the end.
 
     Args:
         formula: What to work out.
         parts: Its parts.
         texts: Of the parts that are exact, with all their digits.
-        exact: Where all parts are.
+        exact: Where all parts are exact.
 
     Example:
         >>> big = pa.array([2.0**53]), pa.array(["9007199254740993"]), pa.array(["9007199254740992"])
@@ -83,18 +83,18 @@ def with_every_digit(formula: Formula, parts: Sequence[Bounded], texts: Sequence
         >>> with_every_digit(Operation("-", Part(0), Part(1)), parts, big[1:], np.array([True])).values.tolist()
         [1.0]
     """
-    found = derived(formula, parts)
+    rounded = derived(formula, parts)
     is_finite = np.logical_and.reduce([np.isfinite(part.values) & ~part.is_null for part in parts])
     is_large = np.logical_or.reduce([np.abs(part.values) >= MOST_OF_DOUBLES for part in parts])
     rows = np.flatnonzero(exact & is_finite & is_large)
     if not len(rows):
-        return found
-    values, is_null = found.values.copy(), found.is_null.copy()
+        return rounded
+    values, is_null = rounded.values.copy(), rounded.is_null.copy()
     for row in rows.tolist():
         fraction = _fraction(formula, [Fraction(text[row].as_py()) for text in texts])
         is_null[row] = fraction is None
         values[row] = np.nan if fraction is None else _nearest(fraction)
-    return replace(found, values=values, is_null=is_null)
+    return replace(rounded, values=values, is_null=is_null)
 
 
 def _fraction(formula: Formula, parts: Sequence[Fraction]) -> Fraction | None:
@@ -140,7 +140,7 @@ def _applied(symbol: str, left: Bounded, right: Bounded) -> Bounded:
                 is_null |= right.values == 0
                 values = left.values / right.values
                 lower, upper = _corners(left, _inverse(right))
-    return Bounded(values, _known(lower, -np.inf), _known(upper, np.inf), is_null)
+    return Bounded(values, _without_nan(lower, -np.inf), _without_nan(upper, np.inf), is_null)
 
 
 def _inverse(divisor: Bounded) -> Bounded:
@@ -163,7 +163,7 @@ def _pairs(left: Bounded, right: Bounded) -> Iterator[tuple[Doubles, Doubles]]:
             yield x, y
 
 
-def _known(bound: Doubles, otherwise: float) -> Doubles:
-    """What is no number, as the difference of infinities, bounds nothing."""
-    found: Doubles = np.where(np.isnan(bound), otherwise, bound)
-    return found
+def _without_nan(bound: Doubles, otherwise: float) -> Doubles:
+    """Replace NaN, as in the difference of infinities, which bounds nothing."""
+    bounds: Doubles = np.where(np.isnan(bound), otherwise, bound)
+    return bounds

@@ -24,22 +24,22 @@ _DIGITS = 12
 
 
 def whole_groups(batches: Iterable[pa.RecordBatch], definitions: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """Bring all partials of some queries together in one table, and let those of others pass.
+    """Collect all partials of some queries in one table, and pass those of other queries on.
 
     Args:
         batches: Tables of window partials; those of one window and group may be in several.
-        definitions: `Query.definition_id` of the queries; none: all passes.
+        definitions: `Query.definition_id` of the queries to collect; empty: all partials are passed on.
     """
     if not definitions:
         yield from batches
         return
     waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        is_of_them = pc.is_in(batch.column("definition_id"), pa.array(definitions, pa.int64()))
-        waiting.append(batch.filter(is_of_them))
-        if (passing := batch.filter(pc.invert(is_of_them))).num_rows:
+    for record_batch in batches:
+        is_of_them = pc.is_in(record_batch.column("definition_id"), pa.array(definitions, pa.int64()))
+        waiting.append(record_batch.filter(is_of_them))
+        if (passing := record_batch.filter(pc.invert(is_of_them))).num_rows:
             yield passing
-    if sum(batch.num_rows for batch in waiting):
+    if sum(record_batch.num_rows for record_batch in waiting):
         yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
 
 
@@ -60,12 +60,14 @@ class AnsweredParts:
     kept_rate: Doubles
 
     def of_output(self, index: int) -> AnsweredParts:
-        """Return those of one output, in the order of windows and groups."""
-        own = np.flatnonzero(self.outputs == index)
-        groups = _groups(self.windows.take(own))
-        own = own[pc.sort_indices(groups, [(name, "ascending") for name in GROUP]).to_numpy()]
-        rows = pa.array(own)
-        return AnsweredParts(self.windows.take(own), self.outputs[own], self.answers.take(rows), self.kept_rate[own])
+        """Return the answers of one output, in order of windows and groups."""
+        places = np.flatnonzero(self.outputs == index)
+        groups = _groups(self.windows.take(places))
+        places = places[pc.sort_indices(groups, [(name, "ascending") for name in GROUP]).to_numpy()]
+        rows = pa.array(places)
+        return AnsweredParts(
+            self.windows.take(places), self.outputs[places], self.answers.take(rows), self.kept_rate[places]
+        )
 
 
 class DerivedAnswers:
@@ -96,26 +98,26 @@ class DerivedAnswers:
         """Return tables of the answer schema.
 
         Args:
-            parts: Answers, those for the parts among them.
-            confidence: Of bounds.
+            parts: Answers, among them those that derived answers are made of.
+            confidence: Of the bounds, in (0, 1).
 
         Raises:
             ValueError: A window or group is there for one of the parts and not for another.
         """
-        told = {
+        parts_by_output = {
             index: some.of_output(index)
             for some in parts
             for index in np.unique(some.outputs[self.is_part[some.outputs]]).tolist()
         }
         for (query, name), (derivation, indices) in self._answers.items():
-            found = [told[index] for index in indices if index in told]
-            if not found:
+            answered_parts = [parts_by_output[index] for index in indices if index in parts_by_output]
+            if not answered_parts:
                 continue
-            groups = [_groups(part.windows) for part in found]
-            if len(found) < len(indices) or not all(others.equals(groups[0]) for others in groups):
+            groups = [_groups(part.windows) for part in answered_parts]
+            if len(answered_parts) < len(indices) or not all(others.equals(groups[0]) for others in groups):
                 raise ValueError(f'answers of {query}, "{name}": a part has other windows than the first')
-            sampled = [self._sampled(index, part) for index, part in zip(indices, found, strict=True)]
-            yield _derived(name, derivation, [part.answers for part in found], sampled, confidence)
+            sampled = [self._sampled(index, part) for index, part in zip(indices, answered_parts, strict=True)]
+            yield _derived(name, derivation, [part.answers for part in answered_parts], sampled, confidence)
 
     def _sampled(self, index: int, part: AnsweredParts) -> SampledPart:
         output = self._outputs[index]
@@ -137,21 +139,21 @@ def _derived(
     exact = np.logical_and.reduce([_truths(part, "exact") for part in parts])
     low = ~exact & np.logical_or.reduce([_truths(part, "low") for part in parts])
     texts = [part.column("value_text") for part in parts]
-    found = with_every_digit(derivation.formula, [_bounded(part) for part in parts], texts, exact)
+    bounded = with_every_digit(derivation.formula, [_bounded(part) for part in parts], texts, exact)
     errors = np.full(len(exact), np.nan)
-    if (delta := delta_bounds(derivation.formula, found, sampled, confidence)) is not None:
-        # Of a join that was done in part, errors of the parts are not known, nor are those of what follows.
+    if (delta := delta_bounds(derivation.formula, bounded, sampled, confidence)) is not None:
+        # Where a join was done in part, errors of the parts are not known: neither are those of the derived answers.
         is_told = delta.is_told & ~np.isnan([_doubles(part, "standard_error") for part in parts]).any(axis=0)
-        lower, upper = np.where(is_told, (delta.lower, delta.upper), (found.lower, found.upper))
-        found, errors = replace(found, lower=lower, upper=upper), np.where(is_told, delta.errors, np.nan)
-    values = pa.array(found.values, mask=found.is_null)
-    certain = exact | found.is_null
+        lower, upper = np.where(is_told, (delta.lower, delta.upper), (bounded.lower, bounded.upper))
+        bounded, errors = replace(bounded, lower=lower, upper=upper), np.where(is_told, delta.errors, np.nan)
+    values = pa.array(bounded.values, mask=bounded.is_null)
+    certain = exact | bounded.is_null
     columns = {
         "aggregate": pa.array([name] * len(exact), pa.string()),
         "value": values,
         "value_text": pc.if_else(pa.array(exact), doubles_written(values), None),
-        "lower": _bound(found, found.lower, exact),
-        "upper": _bound(found, found.upper, exact),
+        "lower": _bound(bounded, bounded.lower, exact),
+        "upper": _bound(bounded, bounded.upper, exact),
         "confidence": pa.array(np.where(exact, 1.0, _all_hold([_doubles(part, "confidence") for part in parts]))),
         "standard_error": pa.array(np.where(certain, 0.0, errors), mask=~certain & np.isnan(errors)),
         "sampling_rate": pa.array(np.minimum.reduce([_doubles(part, "sampling_rate") for part in parts])),
@@ -177,9 +179,9 @@ def _bounded(part: pa.RecordBatch) -> Bounded:
     )
 
 
-def _bound(found: Bounded, bound: Doubles, exact: Truths) -> pa.Array:
-    """The value itself where it is exact; nothing where there is no value, or no bound of it."""
-    return pa.array(np.where(exact, found.values, bound), mask=found.is_null | (~exact & np.isinf(bound)))
+def _bound(bounded: Bounded, bound: Doubles, exact: Truths) -> pa.Array:
+    """A column of bounds: the value itself where it is exact, null where there is no value or no bound."""
+    return pa.array(np.where(exact, bounded.values, bound), mask=bounded.is_null | (~exact & np.isinf(bound)))
 
 
 def _all_hold(confidences: Sequence[Doubles]) -> Doubles:
@@ -188,11 +190,11 @@ def _all_hold(confidences: Sequence[Doubles]) -> Doubles:
     return np.asarray(np.round(np.maximum(0.0, held), _DIGITS), np.float64)
 
 
-def _doubles(batch: pa.RecordBatch, name: str) -> Doubles:
-    found: Doubles = batch.column(name).to_numpy(zero_copy_only=False)
-    return found
+def _doubles(record_batch: pa.RecordBatch, name: str) -> Doubles:
+    numbers: Doubles = record_batch.column(name).to_numpy(zero_copy_only=False)
+    return numbers
 
 
-def _truths(batch: pa.RecordBatch, name: str) -> Truths:
-    found: Truths = batch.column(name).to_numpy(zero_copy_only=False)
-    return found
+def _truths(record_batch: pa.RecordBatch, name: str) -> Truths:
+    truths: Truths = record_batch.column(name).to_numpy(zero_copy_only=False)
+    return truths

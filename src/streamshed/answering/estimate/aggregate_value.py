@@ -57,13 +57,13 @@ def values(shape: Shape, partials: WindowPartials) -> pa.Array:
     return pa.array(numbers, mask=nothing)
 
 
-def exact_texts(shape: Shape, partials: WindowPartials, known: pa.Array) -> pa.Array:
+def exact_texts(shape: Shape, partials: WindowPartials, value_column: pa.Array) -> pa.Array:
     """Return the aggregate with all its digits; meaningful where nothing was sampled.
 
     Args:
         shape: What is asked.
-        partials: Of what.
-        known: What `values` returned.
+        partials: Of the windows.
+        value_column: What `values` returned.
     """
     match shape.function:
         case AggregateKind.COUNT:
@@ -77,50 +77,55 @@ def exact_texts(shape: Shape, partials: WindowPartials, known: pa.Array) -> pa.A
         case AggregateKind.COUNT_DISTINCT:
             return pc.fill_null(user_answers(shape.user, partials).texts, "0")
         case _:
-            return doubles_written(known)
+            return doubles_written(value_column)
     return pc.if_else(pa.array(partials.longs("present") == 0), None, texts)
 
 
 def sampled_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     """Estimate the variance of the value, rows kept independently with their rates P.
 
-    With e = (1−P)/P², summed over the rows kept: COUNT Σe. SUM Σv²e. AVG Σ(v−m)²e/N², m the average: the first order of
-    a quotient. VARIANCE Σ((v−m)²−s²)²e/N², s² the variance, likewise; of its root, a (2s)²-th of that. 0 of all else,
-    and of no value. NaN, it is not known, where neither the digits of sums nor
-    extremes tell anything of powers of v − m.
+    With e = (1−P)/P², m the average, s² the variance, and sums over the rows kept:
+
+    - COUNT: Σe
+    - SUM: Σv²e
+    - AVG: Σ(v−m)²e/N², the first order of a quotient
+    - VARIANCE: Σ((v−m)²−s²)²e/N², likewise; STDDEV: that divided by (2s)²
+
+    It is 0 for all other aggregates, and where there is no value. It is NaN, not known, where sums leave no digits of
+    powers of v − m and extremes do not bound them.
     """
     match shape.function:
         case AggregateKind.COUNT:
-            found = partials.doubles("rows_excess" if shape.counts_rows else "present_excess")
+            variances = partials.doubles("rows_excess" if shape.counts_rows else "present_excess")
         case AggregateKind.SUM:
-            found = partials.doubles("squares_excess")
+            variances = partials.doubles("squares_excess")
         case AggregateKind.AVG:
             with np.errstate(invalid="ignore", divide="ignore"):
-                found = CentralSums.of(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
+                variances = CentralSums.of(partials, "excess").power(2) / partials.doubles("present_weighted") ** 2
         case AggregateKind.MIN | AggregateKind.MAX | AggregateKind.USER | AggregateKind.COUNT_DISTINCT:
             return np.zeros(len(partials))
         case _:
-            found = _variances_of_dispersions(shape.function, partials)
-    known: Doubles = np.where((partials.longs("present") == 0) & (not shape.counts_rows), 0.0, found)
-    return np.maximum(known, 0.0)
+            variances = _variances_of_dispersions(shape.function, partials)
+    variances_or_zero: Doubles = np.where((partials.longs("present") == 0) & (not shape.counts_rows), 0.0, variances)
+    return np.maximum(variances_or_zero, 0.0)
 
 
 def population_variances(shape: Shape, partials: WindowPartials) -> Doubles:
     """Return Σ(v−AVG)²/P by the estimated count, where variances or deviations are asked for; else NaN."""
     if shape.function not in SPREADS:
         return np.full(len(partials), np.nan)
-    found: Doubles = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
-    return found
+    variances: Doubles = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
+    return variances
 
 
 def _variances_of_dispersions(function: AggregateKind, partials: WindowPartials) -> Doubles:
     variance = _dispersions(AggregateKind.VAR_POP, partials).to_numpy(zero_copy_only=False)
     spread, _ = CentralSums.of(partials, "excess").of_spread(variance)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Doubles = spread / partials.doubles("present_weighted") ** 2
+        variances: Doubles = spread / partials.doubles("present_weighted") ** 2
         if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}:
-            found = found / (4 * variance)
-    return found
+            variances = variances / (4 * variance)
+    return variances
 
 
 def _travels(shape: Shape) -> Carriage | None:
@@ -161,7 +166,7 @@ def _extremes_written(side: str, value: ValueKind | None, partials: WindowPartia
 
 
 def _dispersions(function: AggregateKind, partials: WindowPartials) -> pa.Array:
-    """Variances and deviations from the slices' moments: Σ(M2 + n·(mean_slice − mean)²)/P, where no digits cancel."""
+    """Variances and deviations from Σ(M2 + n·(mean_slice − mean)²)/P over the slices, in which no digits cancel."""
     slices = SliceMoments.of(partials)
     if slices is None:
         return pa.nulls(len(partials), pa.float64())
@@ -171,5 +176,5 @@ def _dispersions(function: AggregateKind, partials: WindowPartials) -> pa.Array:
         mean = slices.summed(slices.mean * (present / whole[slices.windows]))
         divisor = whole - 1 if function in {AggregateKind.VARIANCE, AggregateKind.STDDEV} else whole
         variance = slices.around(mean, slices.weight) / divisor
-        found = np.sqrt(variance) if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP} else variance
-    return pa.array(found, mask=divisor <= 0)
+        dispersions = np.sqrt(variance) if function in {AggregateKind.STDDEV, AggregateKind.STDDEV_POP} else variance
+    return pa.array(dispersions, mask=divisor <= 0)

@@ -33,42 +33,42 @@ class CarriedRows:
 
     def __init__(self, outputs: Sequence[Output]) -> None:
         self._outputs = [output for output in outputs if _is_carried(output)]
-        self._asked = Asked(self._outputs)
+        self._asked_outputs = Asked(self._outputs)
         self._is_carried = np.array([_is_carried(output) for output in outputs], np.bool_)
         self._shares = [share_name(output.definition_id, output.slot) for output in outputs]
 
-    def told(self, partials: WindowPartials) -> dict[tuple[int, int], tuple[float, float]]:
-        """Return Σ n and Σ n·log(n_eff/n) over what was sampled, n_eff of the n rows kept carrying it.
+    def log_effective_shares(self, partials: WindowPartials) -> dict[tuple[int, int], tuple[float, float]]:
+        """Return Σ n and Σ n·log(n_eff/n) over sampled windows: n rows were kept, n_eff of them carry the estimate.
 
         Args:
             partials: Of windows.
 
         Returns:
-            By definition and slot.
+            The two sums, by definition and slot.
         """
         is_sampled = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
         is_sampled &= (partials.doubles("greatest_weight") > 1.0) & (partials.longs("present") > 1)
-        rows, outputs = self._asked.pairs(partials.longs("definition_id"), partials.longs("slot"))
+        rows, outputs = self._asked_outputs.pairs(partials.longs("definition_id"), partials.longs("slot"))
         rows, outputs = rows[is_sampled[rows]], outputs[is_sampled[rows]]
-        found = {}
+        sums = {}
         for index in np.unique(outputs).tolist():
             output, windows = self._outputs[index], partials.take(rows[outputs == index])
-            kept = windows.doubles("present")
-            logs = kept * np.log(effective_rows(output.shape, windows) / kept)
-            found[output.definition_id, output.slot] = float(kept.sum()), float(logs.sum())
-        return found
+            kept_rows = windows.doubles("present")
+            logs = kept_rows * np.log(effective_rows(output.shape, windows) / kept_rows)
+            sums[output.definition_id, output.slot] = float(kept_rows.sum()), float(logs.sum())
+        return sums
 
     def usual(self, partials: WindowPartials, outputs: Longs, effective_shares: Mapping[str, float]) -> Doubles:
-        """Return how many effective rows the rows kept would be as a rule; infinite where that is not known.
+        """Return how many effective rows so many kept rows usually make; infinite where that is not known.
 
         Args:
             partials: Of windows.
-            outputs: Per window, what it is answered for.
-            effective_shares: By `share_name`, the share of the rows kept.
+            outputs: Per window, the index of its output.
+            effective_shares: By `share_name`, n_eff/n.
         """
-        known = np.array([effective_shares.get(share, math.inf) for share in self._shares], np.float64)
-        known = np.where(self._is_carried, known, np.inf)
-        usual: Doubles = np.maximum(partials.doubles("present"), 1.0) * known[outputs]
+        shares = np.array([effective_shares.get(share, math.inf) for share in self._shares], np.float64)
+        shares = np.where(self._is_carried, shares, np.inf)
+        usual: Doubles = np.maximum(partials.doubles("present"), 1.0) * shares[outputs]
         return usual
 
 

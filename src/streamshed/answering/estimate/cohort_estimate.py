@@ -39,21 +39,26 @@ class CohortEstimate:
 
 
 def cohort_estimate(
-    shape: Shape, partials: WindowPartials, known: Doubles, variances: Doubles, kept_rate: Doubles, confidence: float
+    shape: Shape,
+    partials: WindowPartials,
+    estimates: Doubles,
+    variances: Doubles,
+    kept_rate: Doubles,
+    confidence: float,
 ) -> CohortEstimate:
-    """Return how far off aggregates are whose rows came with rows of a join that were drawn.
+    """Return how far off aggregates over a join are if rows of its sides were sampled.
 
     They are the estimate ± t standard errors, t the quantile of Student's distribution with K − 1 degrees of freedom,
     or one less than there are effective rows, if that is fewer. No count is less than the rows that were seen.
 
-    Where rows were drawn at a still lower rate than any of those that were seen with a partner, there may be
-    ln(2/(1−c))/P of them, each with as many partners as a row has that a random partner belongs to: so many are added
-    to the upper bound of a count. Where nothing that was seen was sampled a count has no upper bound, all else none.
+    At a rate P lower than that of every row seen with a partner, up to ln(2/(1−c))/P rows may have been lost. Each is
+    taken to have as many partners as the row of a random partner has; that many results are added to the upper bound
+    of a count. Where no row that was seen was sampled, a count has no upper bound, and other aggregates no bounds.
 
     Args:
-        shape: What is asked.
-        partials: Of what.
-        known: The estimates.
+        shape: The aggregate.
+        partials: Of the windows.
+        estimates: Of the aggregates, one per window.
         variances: Population variances of the values, where they are asked for.
         kept_rate: The least rate in force.
         confidence: c, in (0, 1).
@@ -65,7 +70,7 @@ def cohort_estimate(
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
     freedom = np.clip(np.minimum(spread.effective_rows, _rows_in(spread)) - 1, 1.0, COHORTS - 1)
     half = error * special.stdtrit(freedom, 0.5 + confidence / 2)
-    lower, upper = known - half, known + half
+    lower, upper = estimates - half, estimates + half
     if shape.function is AggregateKind.COUNT:
         seen = partials.doubles("rows" if shape.counts_rows else "present")
         lower = np.maximum(np.where(np.isnan(lower), seen, lower), seen)
@@ -91,12 +96,12 @@ def _brought(shape: Shape, partials: WindowPartials, sums: CohortSums, variances
 
 
 def _factor(shape: Shape, partials: WindowPartials, variances: Doubles) -> Doubles:
-    """What the variance of a mean is of that of a total: 1/N²; of a root of it, ÷ 4s²."""
+    """The variance of an aggregate over that of its total: 1/N² for a mean, 1/(4s²N²) for a deviation."""
     if shape.function in {AggregateKind.COUNT, AggregateKind.SUM}:
         return np.ones(len(partials))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = 1.0 / partials.doubles("present_weighted") ** 2
-        return found / (4.0 * variances) if shape.function in _ROOTS else found
+        factor = 1.0 / partials.doubles("present_weighted") ** 2
+        return factor / (4.0 * variances) if shape.function in _ROOTS else factor
 
 
 def _rows_in(spread: Spread) -> Doubles:

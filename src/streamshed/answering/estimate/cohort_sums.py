@@ -60,7 +60,7 @@ class CohortSums:
 
     @classmethod
     def of(cls, partials: WindowPartials) -> CohortSums:
-        """Take them from window partials that have a column `cohorts`."""
+        """Read the column `cohorts` of window partials."""
         if "cohorts" not in partials.memo:
             lists = partials.array("cohorts")
             windows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
@@ -70,8 +70,8 @@ class CohortSums:
                 for name, kind in [("cohort", "int64"), *((name, "float64") for name in _FIELDS)]
             )
             partials.memo["cohorts"] = cls(len(partials), windows, cohorts, *others)
-        found: CohortSums = partials.memo["cohorts"]
-        return found
+        cohort_sums: CohortSums = partials.memo["cohorts"]
+        return cohort_sums
 
     def centered(self, mean: Doubles) -> Doubles:
         """Return Σ(v − m) per sum; NaN where that leaves no digits.
@@ -79,8 +79,8 @@ class CohortSums:
         Args:
             mean: m, one per window.
         """
-        own = mean[self.windows]
-        return _difference(self.total, own * self.present)
+        means = mean[self.windows]
+        return _difference(self.total, means * self.present)
 
     def centered_squares(self, mean: Doubles, variance: Doubles) -> Doubles:
         """Return Σ((v − m)² − s²) per sum; NaN where that leaves no digits.
@@ -89,11 +89,13 @@ class CohortSums:
             mean: m, one per window.
             variance: s², likewise.
         """
-        own, square = mean[self.windows], variance[self.windows]
-        return _difference(self.squares + own * own * self.present, 2.0 * own * self.total + square * self.present)
+        means, variances = mean[self.windows], variance[self.windows]
+        return _difference(
+            self.squares + means * means * self.present, 2.0 * means * self.total + variances * self.present
+        )
 
     def spread(self, brought: Doubles) -> Spread:
-        """Return how far off the totals Σ brought/P of the windows are.
+        """Return the variance of the totals Σ brought/P of the windows.
 
         A row i brings t_ip at the rate P, which is there iff its number u_i < P. A total is off by the variance
         Σ_i Σ_{P,Q} t_iP·t_iQ·(1/max(P, Q) − 1). With Z_kP what cohort k brings at P, divided by P, and S² the variance
@@ -105,7 +107,7 @@ class CohortSums:
         those of the cohorts' deviations, less what many rows alike would give.
 
         Args:
-            brought: Per sum, what it counts.
+            brought: Per sum, what it contributes.
 
         Example:
             Two rows of 5, one of 20, each kept at 0.5, in cohorts of their own.
@@ -125,8 +127,8 @@ class CohortSums:
         with np.errstate(invalid="ignore", over="ignore"):
             scaled = brought * self.weights
             for level, lower in itertools.pairwise([*levels.tolist(), 0.0]):
-                own = shed_share == level
-                added += np.bincount(places[own], scaled[own], size).reshape(shape)
+                is_of_level = shed_share == level
+                added += np.bincount(places[is_of_level], scaled[is_of_level], size).reshape(shape)
                 variance += (level - lower) * _summed_squares(added)
             at_once = np.asarray(np.bincount(places, scaled * np.sqrt(shed_share), size), np.float64)
             effective = _effective(at_once.reshape(shape))
@@ -139,24 +141,23 @@ _FIELDS = ("weight", "rows", "present", "total", "squares")
 
 def _difference(first: Doubles, second: Doubles) -> Doubles:
     with np.errstate(invalid="ignore"):
-        found = first - second
-        is_lost = (np.abs(found) <= _LOST * (np.abs(first) + np.abs(second))) & (found != 0)
-    return np.where(is_lost, np.nan, found)
+        difference = first - second
+        is_lost = (np.abs(difference) <= _LOST * (np.abs(first) + np.abs(second))) & (difference != 0)
+    return np.where(is_lost, np.nan, difference)
 
 
 def _summed_squares(sums: Doubles) -> Doubles:
-    """Of numbers x put into cohorts at random, whose sums these are: an estimate of Σx²."""
+    """Estimate Σx² of numbers x that were put into cohorts at random, from the sums of the cohorts."""
     centered = sums - sums.mean(axis=1, keepdims=True)
-    found: Doubles = COHORTS / (COHORTS - 1) * (centered**2).sum(axis=1)
-    return found
+    squares: Doubles = COHORTS / (COHORTS - 1) * (centered**2).sum(axis=1)
+    return squares
 
 
 def _effective(sums: Doubles) -> Doubles:
-    """Of numbers x put into cohorts at random, whose sums these are: (Σx²)²/Σx⁴.
+    """Estimate (Σx²)²/Σx⁴ of numbers x that were put into cohorts at random, from the sums of the cohorts.
 
     With M = Σ(sum − mean)⁴, A = (1 − 1/K)(1 − 3/K + 3/K²) and B = (1 − 1/K)²/K, the mean of M is
-    A·Σx⁴ + 3B·((Σx²)² − Σx⁴); and that of the square of an estimate of Σx² is larger than (Σx²)² by 2/(K − 1) of
-    (Σx²)² − Σx⁴.
+    A·Σx⁴ + 3B·((Σx²)² − Σx⁴). The mean of the square of an estimate of Σx² is (Σx²)² + 2/(K − 1)·((Σx²)² − Σx⁴).
     """
     k = COHORTS
     first, second = (1 - 1 / k) * (1 - 3 / k + 3 / k**2), (1 - 1 / k) ** 2 / k
@@ -164,5 +165,5 @@ def _effective(sums: Doubles) -> Doubles:
     squares, fourths = _summed_squares(sums), (centered**4).sum(axis=1)
     of_fourths = (fourths - 3 * second * (k - 1) / (k + 1) * squares**2) / (first - 3 * second + 6 * second / (k + 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(of_fourths > 0, squares**2 / of_fourths, np.inf)
-    return np.maximum(np.where(squares > 0, found, 0.0), 1.0)
+        effective_rows = np.where(of_fourths > 0, squares**2 / of_fourths, np.inf)
+    return np.maximum(np.where(squares > 0, effective_rows, 0.0), 1.0)

@@ -45,8 +45,8 @@ def distinct_counts(partials: WindowPartials, confidence: float) -> DistinctCoun
         confidence: c that is asked for, in (0, 1).
     """
     deviations = 1 + sum(confidence > held for held in _CONFIDENCES[:-1])
-    found = [_count(written, deviations) for written in partials.array("distinct_sketch").to_pylist()]
-    values, lower, upper, errors = (np.array(column, np.float64) for column in zip(*found, strict=True))
+    counts = [_count(written, deviations) for written in partials.array("distinct_sketch").to_pylist()]
+    values, lower, upper, errors = (np.array(column, np.float64) for column in zip(*counts, strict=True))
     return DistinctCounts(values, lower, upper, errors, min(confidence, MOST_CONFIDENCE))
 
 

@@ -14,11 +14,11 @@ from streamshed.network.terms.aggregate import AggregateKind
 def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
     """Return n_eff = (Σq)²/Σq² of the rows kept, q = r²(1−P)/P², r what a row contributes.
 
-    That is v to a sum, v − m to an average, (v−m)² − s² to a spread, of which the extremes tell how large Σq² is at
-    most. Of rows which contribute alike it is their number; where few large values carry the sum, it is the number of
-    those few, however many rows were kept besides.
+    A row contributes v to a sum, v − m to an average and (v−m)² − s² to a spread; for a spread, the extremes bound
+    Σq². If all rows contribute alike, n_eff is their number. If few large values carry the sum, it is about the number
+    of those few, however many other rows were kept.
     """
-    kept = partials.doubles("present")
+    kept_rows = partials.doubles("present")
     if shape.function is AggregateKind.SUM:
         first, second = partials.doubles("squares_excess"), partials.doubles("quads_excess_squared")
     else:
@@ -29,6 +29,8 @@ def effective_rows(shape: Shape, partials: WindowPartials) -> Doubles:
         else:
             first, second = of_first.power(2), of_second.power(4)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        found = first * first / second
-    unknown = 1.0 if shape.function in SPREADS else kept
-    return np.asarray(np.where(np.isfinite(found), np.clip(found, 1.0, np.maximum(kept, 1.0)), unknown), np.float64)
+        effective = first * first / second
+    unknown = 1.0 if shape.function in SPREADS else kept_rows
+    return np.asarray(
+        np.where(np.isfinite(effective), np.clip(effective, 1.0, np.maximum(kept_rows, 1.0)), unknown), np.float64
+    )

@@ -74,26 +74,26 @@ _NEARLY = 1 - 1e-9
 
 
 def _lower(rows: Doubles, sampling_rate: Doubles, tail: float, *, of_groups: bool) -> Doubles:
-    """The N of which as many rows would be kept with the tail's probability, or so many given that any is.
+    """The N of which at least so many rows are kept with the tail's probability; of groups, given that any is.
 
     The k-th row that is kept is the N-th or an earlier one with probability I_P(k, N − k + 1), the regularized
     incomplete beta function; any row is kept with 1 − (1 − P)^N, by which the tail's probability is multiplied. N is
     found from below, so that no step is beyond it.
     """
-    (kept, kept_with), places = _distinct(rows, sampling_rate)
-    some = np.maximum(kept, _NEXT_TO_NONE)
-    least: Doubles = kept
+    (kept_rows, kept_with), places = _distinct(rows, sampling_rate)
+    some = np.maximum(kept_rows, _NEXT_TO_NONE)
+    least: Doubles = kept_rows
     for _ in range(_STEPS if of_groups else 1):
         is_seen = -np.expm1(least * np.log1p(-np.minimum(kept_with, _NEARLY))) if of_groups else 1.0
         beyond = special.btdtrib(some, tail * is_seen, kept_with) + some - 1
-        least = np.minimum(np.where(kept > 0, np.maximum(beyond, 0.0), 0.0), kept / kept_with)
+        least = np.minimum(np.where(kept_rows > 0, np.maximum(beyond, 0.0), 0.0), kept_rows / kept_with)
     return least[places]
 
 
 def _upper(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
-    """The N of which as few rows would be kept with the tail's probability."""
-    (kept, kept_with), places = _distinct(rows, sampling_rate)
-    most: Doubles = np.maximum(special.btdtrib(kept + 1, 1 - tail, kept_with) + kept, kept / kept_with)
+    """The N of which at most so many rows are kept with the tail's probability."""
+    (kept_rows, kept_with), places = _distinct(rows, sampling_rate)
+    most: Doubles = np.maximum(special.btdtrib(kept_rows + 1, 1 - tail, kept_with) + kept_rows, kept_rows / kept_with)
     return most[places]
 
 

@@ -55,31 +55,34 @@ class KnownRows:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             ratio: Doubles = np.where(is_known, sums[1] / sums[0], 0.0)
             spread = _central(sums, ratio, 2)
-            missing = _told(partials, "counted_weighted") - _told(partials, "sampled_weighted")
+            missing = _doubles_or_zero(partials, "counted_weighted") - _doubles_or_zero(partials, "sampled_weighted")
             fourth = _central(squared, ratio, 4)
             return cls(
                 is_known=is_known,
                 correction=ratio * missing,
-                variance=spread + ratio**2 * _told(partials, "counted_excess"),
+                variance=spread + ratio**2 * _doubles_or_zero(partials, "counted_excess"),
                 effective_rows=spread * spread / fourth,
             )
 
 
 def _sums(shape: Shape, partials: WindowPartials, factor: str) -> list[Doubles]:
     """Σ f·z^k over the rows of the sample, for k from 0 to 4."""
-    rows = _told(partials, f"sampled_{factor}")
+    rows = _doubles_or_zero(partials, f"sampled_{factor}")
     if shape.function is AggregateKind.SUM:
-        return [rows, *(_told(partials, f"{name}_{factor}") for name in ("total", "squares", "cubes", "quads"))]
+        return [
+            rows,
+            *(_doubles_or_zero(partials, f"{name}_{factor}") for name in ("total", "squares", "cubes", "quads")),
+        ]
     name = "rows" if shape.counts_rows else "present"
-    return [rows, *4 * [_told(partials, f"{name}_{factor}")]]
+    return [rows, *4 * [_doubles_or_zero(partials, f"{name}_{factor}")]]
 
 
 def _central(sums: list[Doubles], center: Doubles, k: int) -> Doubles:
-    """Σ f·(z−R)^k, at least 0; NaN where no digits are left of it."""
+    """Σ f·(z−R)^k, at least 0; NaN where rounding left no digits."""
     terms = [comb(k, j) * sums[j] * (-center) ** (k - j) for j in range(k + 1)]
-    found, largest = np.sum(terms, axis=0), np.sum(np.abs(terms), axis=0)
-    return np.where((found <= _LOST * largest) & (largest > 0), np.nan, np.maximum(found, 0.0))
+    power_sum, largest = np.sum(terms, axis=0), np.sum(np.abs(terms), axis=0)
+    return np.where((power_sum <= _LOST * largest) & (largest > 0), np.nan, np.maximum(power_sum, 0.0))
 
 
-def _told(partials: WindowPartials, name: str) -> Doubles:
+def _doubles_or_zero(partials: WindowPartials, name: str) -> Doubles:
     return np.nan_to_num(partials.doubles(name))

@@ -74,19 +74,21 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
     """
     whole = partials.array("sketch").to_pylist()
     sampled = partials.array("sampled_sketches").to_pylist()
-    found = [
-        _quantile(share, list(_sketches(one, others)), float(least_rate), confidence)
-        for one, others, least_rate in zip(whole, sampled, kept_rate, strict=True)
+    quantiles_of_windows = [
+        _quantile(share, list(_sketches(sketch, others)), float(least_rate), confidence)
+        for sketch, others, least_rate in zip(whole, sampled, kept_rate, strict=True)
     ]
-    lower, upper = (np.array([getattr(one, side) for one in found], np.float64) for side in ("lower", "upper"))
+    lower, upper = (
+        np.array([getattr(one, side) for one in quantiles_of_windows], np.float64) for side in ("lower", "upper")
+    )
     deviations = 2 * NormalDist().inv_cdf((1 + confidence) / 2)
     return QuantileAnswers(
-        values=np.array([one.value for one in found], np.float64),
+        values=np.array([one.value for one in quantiles_of_windows], np.float64),
         lower=lower,
         upper=upper,
         errors=(upper - lower) / deviations,
-        is_sketched=np.array([one.is_sketched for one in found], np.bool_),
-        is_low=np.array([one.kept_rows for one in found]) * min(share, 1 - share) < ENOUGH_BEYOND,
+        is_sketched=np.array([one.is_sketched for one in quantiles_of_windows], np.bool_),
+        is_low=np.array([one.kept_rows for one in quantiles_of_windows]) * min(share, 1 - share) < ENOUGH_BEYOND,
     )
 
 

@@ -46,47 +46,49 @@ def predicted_answers(rows: pa.Table, query: PredictedQuery, *, method: str) -> 
     Raises:
         InvalidNetworkError: There is no such method.
     """
-    own = own_windows(rows, query)
-    gaps = gaps_in(own, query)
-    asked = ((group, group.missing(query, gaps)) for group in answered_groups(own, query))
-    return by_window(predicted_groups(query, asked, method=method))
+    query_rows = own_windows(rows, query)
+    gaps = gaps_in(query_rows, query)
+    groups_to_predict = ((group, group.missing(query, gaps)) for group in answered_groups(query_rows, query))
+    return by_window(predicted_groups(query, groups_to_predict, method=method))
 
 
-def by_window(found: pa.Table) -> pa.Table:
+def by_window(predictions: pa.Table) -> pa.Table:
     """Sort predictions by window."""
-    return found.sort_by([(name, "ascending") for name in _SORTED_BY])
+    return predictions.sort_by([(name, "ascending") for name in _SORTED_BY])
 
 
 def own_windows(rows: pa.Table, query: PredictedQuery) -> pa.Table:
-    """Return the answers and gaps of a query, those of other windows under the same name left out.
+    """Return the answers and gaps of a query; those of other windows that once had its name are left out.
 
-    A column `start` tells when the window starts, microseconds.
+    The column `start` is added: when the window starts, in microseconds.
     """
     of_query = pc.and_(pc.equal(rows["query"], query.name), pc.is_in(rows["kind"], pa.array([ANSWER, GAP])))
-    found = rows.filter(of_query)
-    start, end = _edges(found, query)
+    query_rows = rows.filter(of_query)
+    start, end = _edges(query_rows, query)
     window = query.window
     places = np.asarray(pc.fill_null(start, 0).to_numpy(), np.int64) - window.offset_microseconds
     fits = pc.and_kleene(
         pc.equal(pc.subtract(end, start), window.size_microseconds),
         pa.array(places % window.slide_microseconds == 0),
     )
-    has_keys = pc.or_kleene(pc.equal(found["kind"], GAP), pc.equal(pc.list_value_length(found["key"]), query.keys))
-    return found.append_column("start", start).filter(pc.and_kleene(fits, has_keys))
+    has_keys = pc.or_kleene(
+        pc.equal(query_rows["kind"], GAP), pc.equal(pc.list_value_length(query_rows["key"]), query.keys)
+    )
+    return query_rows.append_column("start", start).filter(pc.and_kleene(fits, has_keys))
 
 
-def gaps_in(own: pa.Table, query: PredictedQuery) -> Gaps:
+def gaps_in(query_rows: pa.Table, query: PredictedQuery) -> Gaps:
     """Return the gaps among rows that `own_windows` returned."""
-    gaps = own.filter(pc.equal(own["kind"], GAP))
+    gaps = query_rows.filter(pc.equal(query_rows["kind"], GAP))
     return gaps_of(query, _longs(gaps["start"]), gaps["value_text"].to_pylist())
 
 
-def answered_groups(own: pa.Table, query: PredictedQuery) -> Iterator[AnsweredGroup]:
-    """Return the groups that have numbers among their answers, of rows that `own_windows` returned."""
-    known = own.filter(pc.and_(pc.equal(own["kind"], ANSWER), pc.is_valid(own["value"])))
+def answered_groups(query_rows: pa.Table, query: PredictedQuery) -> Iterator[AnsweredGroup]:
+    """Return the groups with numeric answers among rows that `own_windows` returned."""
+    numeric_answers = query_rows.filter(pc.and_(pc.equal(query_rows["kind"], ANSWER), pc.is_valid(query_rows["value"])))
     names = [f"key_{place}" for place in range(query.keys)]
-    columns = {name: pc.list_element(known["key"], place) for place, name in enumerate(names)}
-    flat = pa.table({name: known[name] for name in ("aggregate", "start", "value")} | columns)
+    columns = {name: pc.list_element(numeric_answers["key"], place) for place, name in enumerate(names)}
+    flat = pa.table({name: numeric_answers[name] for name in ("aggregate", "start", "value")} | columns)
     groups = flat.group_by(["aggregate", *names]).aggregate([("start", "list"), ("value", "list")])
     for group in groups.to_batches():
         starts, values = group.column("start_list"), group.column("value_list")
@@ -111,5 +113,5 @@ def _edges(rows: pa.Table, query: PredictedQuery) -> tuple[pa.ChunkedArray, pa.C
 
 
 def _longs(column: pa.ChunkedArray) -> Longs:
-    found: Longs = np.asarray(column.to_numpy(), np.int64)
-    return found
+    longs: Longs = np.asarray(column.to_numpy(), np.int64)
+    return longs

@@ -60,10 +60,10 @@ class AnsweredGroup:
 
         Before and after, nothing tells whether a group had any rows.
         """
-        found = missing_windows(self.numbers, gaps)
+        windows = missing_windows(self.numbers, gaps)
         if not query.keys:
-            return found
-        return found[(found > self.numbers[0]) & (found < self.numbers[-1])] if len(self.numbers) else found[:0]
+            return windows
+        return windows[(windows > self.numbers[0]) & (windows < self.numbers[-1])] if len(self.numbers) else windows[:0]
 
 
 def gaps_of(query: PredictedQuery, starts: Longs, texts: Sequence[str | None]) -> Gaps:
@@ -72,20 +72,22 @@ def gaps_of(query: PredictedQuery, starts: Longs, texts: Sequence[str | None]) -
     Args:
         query: The query.
         starts: When the windows start, microseconds, in any order.
-        texts: Who misses them; a window that was dropped twice, in two runs, is missed by all if it was in one.
+        texts: Per window, which groups miss it; None: all. If a window has several gaps, one None is enough.
     """
-    found: dict[int, str | None] = {}
+    gaps: dict[int, str | None] = {}
     for number, text in zip(window_numbers(query.window, starts).tolist(), texts, strict=True):
-        found[number] = None if found.get(number, text) is None else text
-    return found
+        gaps[number] = None if gaps.get(number, text) is None else text
+    return gaps
 
 
-def predicted_groups(query: PredictedQuery, asked: Iterable[tuple[AnsweredGroup, Longs]], *, method: str) -> pa.Table:
+def predicted_groups(
+    query: PredictedQuery, groups_to_predict: Iterable[tuple[AnsweredGroup, Longs]], *, method: str
+) -> pa.Table:
     """Predict what windows of groups would have been answered.
 
     Args:
         query: The query.
-        asked: Groups, and the numbers of the windows to predict, ascending.
+        groups_to_predict: Groups, and the numbers of the windows to predict, ascending.
         method: One of `PREDICTION_METHODS`.
 
     Returns:
@@ -94,20 +96,20 @@ def predicted_groups(query: PredictedQuery, asked: Iterable[tuple[AnsweredGroup,
     Raises:
         InvalidNetworkError: There is no such method.
     """
-    # Groups that were answered the same windows are predicted together: what takes time is the same for all of them.
+    # Groups with the same answered windows are predicted together: the expensive part is the same for all of them.
     alike: dict[tuple[bytes, bytes], list[tuple[AnsweredGroup, Longs]]] = {}
-    for group, missing in asked:
+    for group, missing in groups_to_predict:
         if len(missing):
             tells = np.isfinite(group.values)
-            told = AnsweredGroup(group.aggregate, group.key, group.numbers[tells], group.values[tells])
-            alike.setdefault((told.numbers.tobytes(), missing.tobytes()), []).append((told, missing))
-    found = [arrow_schema().empty_table()]
+            finite_group = AnsweredGroup(group.aggregate, group.key, group.numbers[tells], group.values[tells])
+            alike.setdefault((finite_group.numbers.tobytes(), missing.tobytes()), []).append((finite_group, missing))
+    tables = [arrow_schema().empty_table()]
     for groups in alike.values():
         together, (first, missing) = [group for group, _ in groups], groups[0]
         values = np.stack([group.values for group in together])
         predicted = predict_groups(first.numbers, values, missing, method=method)
-        found.append(_rows(query, together, missing, predicted.values, predicted.errors, method))
-    return pa.concat_tables(found)
+        tables.append(_rows(query, together, missing, predicted.values, predicted.errors, method))
+    return pa.concat_tables(tables)
 
 
 def _rows(
@@ -154,9 +156,9 @@ def _window_columns(starts: Longs, window: WindowSpecification) -> dict[str, pa.
 def missing_windows(answered: Longs, gaps: Mapping[int, str | None]) -> Longs:
     """Return the windows that were surely dropped for a group, ascending.
 
-    Where gaps are by group, a gap says which cohorts miss a window, and no answer says to which cohort its group
-    belongs: but to none that missed a window which the group was answered. A window counts as dropped if all cohorts
-    miss it that are left; of others it is not known whether the group had any rows.
+    Where gaps are by group, a gap says which cohorts miss a window, but no answer names the cohort of its group. A
+    group is in no cohort that missed a window which the group was answered. A window counts as dropped if all remaining
+    cohorts miss it. Of other windows it is not known whether the group had any rows.
 
     Args:
         answered: Numbers of the windows that the group was answered.
@@ -170,9 +172,9 @@ def missing_windows(answered: Longs, gaps: Mapping[int, str | None]) -> Longs:
     """
     cohorts = {number: _cohorts(text) for number, text in gaps.items() if text is not None}
     left = frozenset(range(COHORTS)).difference(*(cohorts.get(number, frozenset()) for number in answered.tolist()))
-    told = [number for number in gaps if number not in cohorts or left <= cohorts[number]]
-    found: Longs = np.setdiff1d(np.array(told, np.int64), answered)
-    return found
+    dropped = [number for number in gaps if number not in cohorts or left <= cohorts[number]]
+    missing: Longs = np.setdiff1d(np.array(dropped, np.int64), answered)
+    return missing
 
 
 @functools.lru_cache(maxsize=4096)

@@ -32,10 +32,10 @@ class PredictedQuery:
         Raises:
             InvalidNetworkError: There is no such query with aggregates.
         """
-        found = {query.name: query for query in all_predicted(network)}
-        if name not in found:
-            raise InvalidNetworkError(f'no query "{name}" with aggregates{near_miss(name, found)}')
-        return found[name]
+        queries = {query.name: query for query in all_predicted(network)}
+        if name not in queries:
+            raise InvalidNetworkError(f'no query "{name}" with aggregates{near_miss(name, queries)}')
+        return queries[name]
 
 
 def all_predicted(network: QueryNetwork) -> tuple[PredictedQuery, ...]:
@@ -48,15 +48,15 @@ def all_predicted(network: QueryNetwork) -> tuple[PredictedQuery, ...]:
 
 
 def predicted_in_runs(network: QueryNetwork) -> tuple[PredictedQuery, ...]:
-    """Return those whose windows may be dropped.
+    """Return the queries whose windows may be dropped.
 
     Raises:
         InvalidNetworkError: There are none.
     """
     subset = {query.name for query in network.queries if query.mode is AnswerMode.SUBSET}
-    if not (found := tuple(query for query in all_predicted(network) if query.name in subset)):
+    if not (queries := tuple(query for query in all_predicted(network) if query.name in subset)):
         raise InvalidNetworkError(
             "no query is in mode subset, and only windows of such are ever dropped: there is nothing to predict"
             ' (write mode="subset", or leave predictions out)'
         )
-    return found
+    return queries

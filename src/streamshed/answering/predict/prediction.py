@@ -47,9 +47,9 @@ def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "l
         numbers: Of the windows that were answered, ascending.
         values: Their values, finite.
         missing: Numbers of those that were dropped, ascending.
-        method: "linear": a line between the answers on both sides of the gap. "local": a line, or a cubic, through
-            several answers on each side, weighted by how near they are; whichever, and as many, as would have served
-            best so far: the noise of single windows is averaged out, and what turns within a gap is followed.
+        method: "linear": a line between the answers on both sides of the gap. "local": a line or a cubic through
+            several answers on each side, near ones with more weight. The degree and the number of answers are those
+            that predicted best so far. So the noise of single windows is averaged out, and turns are followed.
 
     Raises:
         InvalidNetworkError: There is no such method.
@@ -59,8 +59,8 @@ def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "l
         >>> told.values.round(9).tolist()
         [3.0, 4.0]
     """
-    found = predict_groups(numbers, np.asarray(values)[np.newaxis], missing, method=method)
-    return Predicted(found.values[0], found.errors[0])
+    predicted = predict_groups(numbers, np.asarray(values)[np.newaxis], missing, method=method)
+    return Predicted(predicted.values[0], predicted.errors[0])
 
 
 def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: str) -> Predicted:
@@ -79,23 +79,25 @@ def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: s
         InvalidNetworkError: There is no such method.
     """
     check_prediction_method(method)
-    found = np.full((len(values), len(missing)), np.nan)
-    errors = found.copy()
+    predictions = np.full((len(values), len(missing)), np.nan)
+    errors = predictions.copy()
     if not len(numbers):
-        return Predicted(found, errors)
+        return Predicted(predictions, errors)
     curves, groups = _METHODS[method], np.arange(len(values))
     judged: dict[tuple[_Known, int], Doubles] = {}
     for place, number in enumerate(missing.tolist()):
-        known = _known_around(numbers, number)
+        known_answers = _known_around(numbers, number)
         before = int(np.searchsorted(numbers, number)) // _JUDGED_ANEW * _JUDGED_ANEW
-        if (known, before) not in judged:
-            judged[known, before] = _errors_by_curve(numbers, values, before, known, curves)
-        by_curve = judged[known, before]
+        if (known_answers, before) not in judged:
+            judged[known_answers, before] = _errors_by_curve(numbers, values, before, known_answers, curves)
+        by_curve = judged[known_answers, before]
         best = np.argmin(np.where(np.isnan(by_curve), np.inf, by_curve), axis=0)
         errors[:, place] = by_curve[best, groups]
-        told = [_curves_at(numbers, values, missing[place : place + 1], known, curve)[:, 0] for curve in curves]
-        found[:, place] = np.array(told)[best, groups]
-    return Predicted(found, errors)
+        curve_values = [
+            _curves_at(numbers, values, missing[place : place + 1], known_answers, curve)[:, 0] for curve in curves
+        ]
+        predictions[:, place] = np.array(curve_values)[best, groups]
+    return Predicted(predictions, errors)
 
 
 _Curve = tuple[int, int]
@@ -143,47 +145,47 @@ def _known_around(numbers: Longs, number: int) -> _Known:
 
 
 def _errors_by_curve(
-    numbers: Longs, values: Doubles, before: int, known: _Known, curves: tuple[_Curve, ...]
+    numbers: Longs, values: Doubles, before: int, known_answers: _Known, curves: tuple[_Curve, ...]
 ) -> Doubles:
-    """How far off curves are, judged by the answers before a gap: curves × groups."""
+    """How far off each curve is on answers before a gap: curves × groups."""
     last = before if before >= FEWEST else min(len(numbers), before + FEWEST)
     judged = np.arange(max(0, last - JUDGED_BY), last)
-    return np.array([_rms(numbers, values, judged, known, curve) for curve in curves])
+    return np.array([_rms(numbers, values, judged, known_answers, curve) for curve in curves])
 
 
-def _rms(numbers: Longs, values: Doubles, judged: Longs, known: _Known, curve: _Curve) -> Doubles:
-    """How far off predictions of answers are, by no more than would be known if they were missing likewise."""
-    off = _curves_at(numbers, values, numbers[judged], known, curve) - values[:, judged]
+def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
+    """The root mean square error of a curve on given answers, each predicted as if it were missing."""
+    off = _curves_at(numbers, values, numbers[judged], known_answers, curve) - values[:, judged]
     is_told = np.isfinite(off)
     with np.errstate(invalid="ignore"):
-        found: Doubles = np.sqrt((np.where(is_told, off, 0.0) ** 2).sum(axis=1) / is_told.sum(axis=1))
-    return found
+        deviations: Doubles = np.sqrt((np.where(is_told, off, 0.0) ** 2).sum(axis=1) / is_told.sum(axis=1))
+    return deviations
 
 
-def _curves_at(numbers: Longs, values: Doubles, at: Longs, known: _Known, curve: _Curve) -> Doubles:
-    """The values at some windows of curves through some answers on each side, of those that would be known.
+def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
+    """The values that curves through neighboring answers have at some windows, whose own answers are not used.
 
     Returns:
-        Groups × windows; NaN where nothing would be known.
+        Groups × windows; NaN where there are no neighboring answers.
     """
     count, degree = curve
-    until = np.searchsorted(numbers, at - known.before, side="right")[:, None]
-    since = np.searchsorted(numbers, at + known.after, side="left")[:, None]
-    before, after = (np.arange(min(count, there)) for there in (known.count_before, known.count_after))
+    until = np.searchsorted(numbers, at - known_answers.before, side="right")[:, None]
+    since = np.searchsorted(numbers, at + known_answers.after, side="left")[:, None]
+    before, after = (np.arange(min(count, there)) for there in (known_answers.count_before, known_answers.count_after))
     places = np.concatenate((until - 1 - before, since + after), axis=1)
     is_there = (places >= 0) & (places < len(numbers))
     places = np.clip(places, 0, len(numbers) - 1)
     distances = np.where(is_there, numbers[places] - at[:, None], 0).astype(np.float64)
     is_between = (until[:, 0] > 0) & (since[:, 0] < len(numbers))
     furthest = np.abs(distances).max(axis=1, keepdims=True) + 1.0
-    # On one side of them all, a line would run away: there it is their mean.
+    # Outside of all answers a line would run away: there the prediction is their mean.
     weights = np.where(is_between[:, None], (1 - (np.abs(distances) / furthest) ** 3) ** 3, 1.0) * is_there
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weights.sum(axis=1, keepdims=True)
         mean = (weights * distances).sum(axis=1, keepdims=True) / total
         aside = weights * (distances - mean)
         spread = (aside * (distances - mean)).sum(axis=1, keepdims=True)
-        # A line is level − slope · mean: the shares that answers have in it are the same for all groups.
+        # A line at 0 is level − slope · mean: linear in the answers, with the same coefficients for all groups.
         shares = weights / total - np.where(is_between[:, None] & (spread > 0), mean * aside / spread, 0.0)
     if degree > LINE:
         fits = is_between & (is_there.sum(axis=1) > degree)
@@ -192,12 +194,12 @@ def _curves_at(numbers: Longs, values: Doubles, at: Longs, known: _Known, curve:
     width = int(places.max()) - first + 1
     cells = np.arange(len(at))[:, None] * width + places - first
     of_answers = np.bincount(cells.ravel(), shares.ravel(), minlength=len(at) * width).reshape(len(at), width)
-    found: Doubles = values[:, first : first + width] @ of_answers.T
-    return found
+    predictions: Doubles = values[:, first : first + width] @ of_answers.T
+    return predictions
 
 
 def _polynomial_shares(distances: Doubles, weights: Doubles, degree: int) -> Doubles:
-    """The shares of answers in the value at 0 of the polynomial of least weighted squares through them.
+    """The coefficient of each answer in the value at 0 of the weighted least squares polynomial.
 
     Args:
         distances: Of the answers, as shares of the furthest: windows × answers.
@@ -207,5 +209,5 @@ def _polynomial_shares(distances: Doubles, weights: Doubles, degree: int) -> Dou
     powers = distances[:, :, None] ** np.arange(degree + 1)
     weighted = powers * weights[:, :, None]
     normal = np.swapaxes(powers, 1, 2) @ weighted
-    found: Doubles = (weighted @ np.linalg.pinv(normal, hermitian=True)[:, :, :1])[:, :, 0]
-    return found
+    shares: Doubles = (weighted @ np.linalg.pinv(normal, hermitian=True)[:, :, :1])[:, :, 0]
+    return shares

@@ -36,13 +36,15 @@ class RunningPredictions:
         self._states = [_QueryState(query) for query in queries]
 
     def add(self, rows: pa.Table) -> pa.Table:
-        """Take rows of the answer schema, of windows that are later than those before for each group.
+        """Take rows of the answer schema; the windows of a group are later than those taken before.
 
         Returns:
-            What is predicted now, by window: rows of the answer schema, of kind "prediction".
+            New predictions, by window: rows of the answer schema, of kind "prediction".
         """
-        found = [predicted_groups(state.query, state.asked(rows), method=self._method) for state in self._states]
-        return by_window(pa.concat_tables([arrow_schema().empty_table(), *found]))
+        tables = [
+            predicted_groups(state.query, state.groups_to_predict(rows), method=self._method) for state in self._states
+        ]
+        return by_window(pa.concat_tables([arrow_schema().empty_table(), *tables]))
 
 
 @dataclass(slots=True)
@@ -76,16 +78,16 @@ class _QueryState:
     gaps: dict[int, str | None] = field(default_factory=dict)
     groups: dict[tuple[str, tuple[str | None, ...]], _Answers] = field(default_factory=dict)
 
-    def asked(self, rows: pa.Table) -> Iterator[tuple[AnsweredGroup, Longs]]:
-        """Take rows in, and return the groups that have windows to be predicted now, with these."""
-        own = own_windows(rows, self.query)
-        self.gaps |= gaps_in(own, self.query)
+    def groups_to_predict(self, rows: pa.Table) -> Iterator[tuple[AnsweredGroup, Longs]]:
+        """Take rows in, and return the groups with windows to predict now, and the numbers of these windows."""
+        query_rows = own_windows(rows, self.query)
+        self.gaps |= gaps_in(query_rows, self.query)
         places = sorted(self.gaps)
-        for group in answered_groups(own, self.query):
-            known = self.groups.setdefault((group.aggregate, group.key), _Answers())
-            since, until = known.extend(group), known.numbers[-1]
+        for group in answered_groups(query_rows, self.query):
+            group_answers = self.groups.setdefault((group.aggregate, group.key), _Answers())
+            since, until = group_answers.extend(group), group_answers.numbers[-1]
             if bisect_right(places, since) < bisect_left(places, until):
-                so_far = known.as_group(group)
+                so_far = group_answers.as_group(group)
                 missing = so_far.missing(self.query, self.gaps)
                 yield so_far, missing[(missing > since) & (missing < until)]
         self._forget()

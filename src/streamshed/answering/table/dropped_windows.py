@@ -59,12 +59,12 @@ class DroppedWindows:
         """Tell why windows are dropped."""
         numbers = window_numbers(self.window, starts)
         shut, for_state = _within(numbers, self.shut), _within(numbers, self.for_state)
-        found: npt.NDArray[np.object_] = np.select(
+        reasons: npt.NDArray[np.object_] = np.select(
             [_within(numbers, self.unseen), shut & for_state, shut, for_state, _within(numbers, self.elsewhere)],
             [np.full(len(numbers), told, object) for told in _REASONS],
             OVERLOAD,
         )
-        return found
+        return reasons
 
 
 _REASONS = (NOT_SEEN, SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY, NOT_NEEDED)
@@ -86,24 +86,24 @@ def together(dropped: Dropped, more: Dropped) -> Dropped:
 
 
 def is_dropped(partials: WindowPartials, dropped: Dropped) -> Truths:
-    """Tell which window partials are of dropped windows; what a carrier brings is, if any cohort's window is.
+    """Tell which window partials are of dropped windows; those of a carrier are if any cohort's window is dropped.
 
     Args:
         partials: The partials.
         dropped: Which windows are dropped.
     """
-    found = np.zeros(len(partials), np.bool_)
+    is_missing = np.zeros(len(partials), np.bool_)
     for rows, _, _ in _of_each(partials, dropped):
-        found[rows] = True
-    return found
+        is_missing[rows] = True
+    return is_missing
 
 
 def drop_reasons(partials: WindowPartials, dropped: Dropped) -> npt.NDArray[np.object_]:
     """Tell why the windows of partials are dropped."""
-    found = np.full(len(partials), OVERLOAD, object)
+    reasons = np.full(len(partials), OVERLOAD, object)
     for rows, windows, starts in _of_each(partials, dropped):
-        found[rows] = windows.reasons(starts)
-    return found
+        reasons[rows] = windows.reasons(starts)
+    return reasons
 
 
 def missing_groups(partials: WindowPartials, dropped: Dropped) -> pa.Array:
@@ -126,32 +126,32 @@ def missing_groups(partials: WindowPartials, dropped: Dropped) -> pa.Array:
 
 
 def is_carried(partials: WindowPartials) -> Truths:
-    """Tell which came with a carrier for a query by groups, and are no group's."""
+    """Tell which partials came with a carrier for a query by groups, and belong to no group."""
     texts = pc.fill_null(pc.equal(partials.array("key_text"), CARRIED["key_text"]), False)
-    found: Truths = (partials.longs("key_long") == CARRIED["key_long"]) & texts.to_numpy(zero_copy_only=False)
-    return found
+    is_from_carrier: Truths = (partials.longs("key_long") == CARRIED["key_long"]) & texts.to_numpy(zero_copy_only=False)
+    return is_from_carrier
 
 
 def _of_each(partials: WindowPartials, dropped: Dropped) -> Iterator[tuple[Longs, DroppedWindows, Longs]]:
-    """Of each query, or cohort, with dropped windows, which partials are of these, and where their windows start."""
+    """Per query or cohort with dropped windows: its partials of dropped windows, the windows, and where they start."""
     if not dropped:
         return
     definitions, starts = partials.longs("definition_id"), partials.longs("window_start")
     is_answer = pc.equal(partials.array("kind"), ANSWER).to_numpy(zero_copy_only=False)
     for definition, several in dropped.items():
-        own = np.flatnonzero(is_answer & (definitions == definition))
+        definition_rows = np.flatnonzero(is_answer & (definitions == definition))
         for windows in several:
-            rows = own[_is_of_cohort(partials, own, windows.cohort)]
+            rows = definition_rows[_is_of_cohort(partials, definition_rows, windows.cohort)]
             rows = rows[windows.includes(starts[rows])]
             yield rows, windows, starts[rows]
 
 
 def _is_of_cohort(partials: WindowPartials, rows: Longs, cohort: int | None) -> Truths:
-    """Which of some partials are of a cohort's groups, or came with a carrier; all, where cohorts are not told."""
+    """Which partials are of a cohort's groups or came with a carrier; all where partials have no cohorts."""
     if cohort is None or not _tells_cohorts(partials):
         return np.ones(len(rows), np.bool_)
-    found: Truths = (partials.longs(COHORT)[rows] == cohort) | is_carried(partials)[rows]
-    return found
+    is_of_cohort: Truths = (partials.longs(COHORT)[rows] == cohort) | is_carried(partials)[rows]
+    return is_of_cohort
 
 
 def _tells_cohorts(partials: WindowPartials) -> bool:
@@ -164,5 +164,5 @@ def _within(numbers: Longs, runs: tuple[tuple[int, int], ...]) -> Truths:
         return np.zeros(len(numbers), np.bool_)
     firsts, lasts = np.array(runs, np.int64).T
     place = np.searchsorted(firsts, numbers, side="right") - 1
-    found: Truths = (place >= 0) & (numbers <= lasts[np.maximum(place, 0)])
-    return found
+    is_within: Truths = (place >= 0) & (numbers <= lasts[np.maximum(place, 0)])
+    return is_within

@@ -16,11 +16,11 @@ PARTLY_JOINED = "partly joined"
 def least_shares(
     intervals: Sequence[ShedInterval], outputs: Sequence[Output], which: Longs, start: Longs, end: Longs
 ) -> Doubles:
-    """Return the least share that any interval tells of each answer's window; 1 where none does.
+    """Return the least sampling rate that any interval has for each answer's window; 1 where none touches it.
 
     Args:
         intervals: What was shed of late, or not joined.
-        outputs: All that is asked.
+        outputs: All of the network.
         which: Per answer, the place of its output among them.
         start: Where its window starts, microseconds.
         end: Where it ends, not included.
@@ -28,8 +28,8 @@ def least_shares(
     least: Doubles = np.ones(len(which))
     shares = [share_name(output.definition_id, output.slot) for output in outputs]
     for interval in intervals:
-        told = interval.sampling_rates
-        of_outputs = np.array([told.get(share, 1.0) for share in shares])
+        sampling_rates = interval.sampling_rates
+        of_outputs = np.array([sampling_rates.get(share, 1.0) for share in shares])
         touches = (end > interval.start) & (start <= interval.until)
         least = np.where(touches, np.minimum(least, of_outputs[which]), least)
     return least

@@ -47,8 +47,8 @@ class Tally:
         )
 
 
-def _latest(one: int | None, other: int | None) -> int | None:
-    return max((end for end in (one, other) if end is not None), default=None)
+def _latest(first: int | None, second: int | None) -> int | None:
+    return max((end for end in (first, second) if end is not None), default=None)
 
 
 Summary = Mapping[tuple[str, str], Tally]

@@ -127,18 +127,18 @@ def failed(shape: UserShape, error: Exception, where: str) -> UserAggregateError
 
 @functools.cache
 def _reader(kind: str) -> Callable[[str], object]:
-    """How a value of a type is read from the text that it travels as."""
+    """Return what reads values of a type from the text that they travel as."""
     if kind in WHOLE:
         return int
     if kind in FLOATS:
         return float
     if kind.startswith("decimal"):
         return Decimal
-    known: dict[str, Callable[[str], object]] = {
+    readers: dict[str, Callable[[str], object]] = {
         "boolean": lambda text: text == "1",
         "binary": bytes.fromhex,
         "date": lambda text: date(1970, 1, 1) + timedelta(days=int(text)),
         "timestamp": lambda text: _EPOCH + timedelta(microseconds=int(text)),
         "timestamp_ntz": lambda text: _EPOCH.replace(tzinfo=None) + timedelta(microseconds=int(text)),
     }
-    return known.get(kind, str)
+    return readers.get(kind, str)

@@ -51,13 +51,13 @@ class WindowPartials:
 
     def doubles(self, name: str) -> Doubles:
         """Return a column of numbers, NaN for nulls."""
-        found: Doubles = pc.cast(self.array(name), pa.float64()).to_numpy(zero_copy_only=False)
-        return found
+        doubles: Doubles = pc.cast(self.array(name), pa.float64()).to_numpy(zero_copy_only=False)
+        return doubles
 
     def longs(self, name: str) -> Longs:
         """Return a column of whole numbers, 0 for nulls."""
-        found: Longs = pc.fill_null(self.array(name), 0).to_numpy(zero_copy_only=False)
-        return found
+        longs: Longs = pc.fill_null(self.array(name), 0).to_numpy(zero_copy_only=False)
+        return longs
 
     def take(self, rows: Longs) -> WindowPartials:
         """Return some of the rows, in the order asked for."""

@@ -111,6 +111,6 @@ def _largest(longs: pa.Array) -> float:
 
 
 def _times_written(longs: pa.Array, unit: Any) -> pa.Array:
-    known = longs.is_valid().to_numpy(zero_copy_only=False)
+    is_present = longs.is_valid().to_numpy(zero_copy_only=False)
     instants = pc.fill_null(longs, 0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
-    return pa.array(np.datetime_as_string(instants, unit=unit), pa.string(), mask=~known)
+    return pa.array(np.datetime_as_string(instants, unit=unit), pa.string(), mask=~is_present)

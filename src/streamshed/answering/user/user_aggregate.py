@@ -31,12 +31,12 @@ class UserAnswers:
 
 
 def user_answers(shape: UserShape | None, partials: WindowPartials) -> UserAnswers:
-    """Aggregate the values of windows, in order of their time, and of their texts where that is the same.
+    """Aggregate the values of windows in order of time; values of the same time in order of their texts.
 
-    Where slices were folded, see `user_folding`, the states of these are merged.
+    The states of folded slices are merged, see `user_folding`.
 
     Args:
-        shape: How.
+        shape: The aggregate.
         partials: Of the windows; one without rows has no answer.
 
     Raises:
@@ -47,8 +47,8 @@ def user_answers(shape: UserShape | None, partials: WindowPartials) -> UserAnswe
     key = f"answers of {shape}"
     if key not in partials.memo:
         partials.memo[key] = _answers(shape, partials.array("collected"))
-    found: UserAnswers = partials.memo[key]
-    return found
+    answers: UserAnswers = partials.memo[key]
+    return answers
 
 
 def _answers(shape: UserShape, collected: pa.Array) -> UserAnswers:

@@ -40,7 +40,7 @@ def folded(foldings: Foldings, class_ids: pa.Array, collected: pa.Array) -> pa.A
     Args:
         foldings: How; the slices of other classes stay as they are.
         class_ids: Per slice, its class.
-        collected: Its rows; null where nobody merges. Pieces that it holds already stay as they are.
+        collected: Per slice, its rows; null where no aggregate merges states. Pieces among them stay as they are.
 
     Returns:
         Lists of the same type; null where there was none.
@@ -53,27 +53,27 @@ def folded(foldings: Foldings, class_ids: pa.Array, collected: pa.Array) -> pa.A
     instants: list[int] = []
     texts: list[str] = []
     counts: list[int] = []
-    for class_id, own in zip(class_ids.to_pylist(), lists, strict=True):
-        folding = foldings.get(class_id) if _is_worth_it(lists.texts[own]) else None
-        piece = None if folding is None else _piece(folding, methods, lists, own)
-        instants += lists.instants[own].tolist() if piece is None else [piece.first[0]]
-        texts += lists.texts[own] if piece is None else [piece.written()]
-        counts.append(own.stop - own.start if piece is None else 1)
+    for class_id, positions in zip(class_ids.to_pylist(), lists, strict=True):
+        folding = foldings.get(class_id) if _is_worth_it(lists.texts[positions]) else None
+        piece = None if folding is None else _piece(folding, methods, lists, positions)
+        instants += lists.instants[positions].tolist() if piece is None else [piece.first[0]]
+        texts += lists.texts[positions] if piece is None else [piece.written()]
+        counts.append(positions.stop - positions.start if piece is None else 1)
     kind = collected.type.value_type
     rows = pa.StructArray.from_arrays(
         [pa.array(instants, kind.field("instant").type), pa.array(texts, kind.field("text").type)], ["instant", "text"]
     )
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
-    found = pa.ListArray.from_arrays(offsets, rows)
-    return pc.if_else(collected.is_valid(), found, pa.nulls(len(found), found.type))
+    folded_lists = pa.ListArray.from_arrays(offsets, rows)
+    return pc.if_else(collected.is_valid(), folded_lists, pa.nulls(len(folded_lists), folded_lists.type))
 
 
 def _is_worth_it(texts: Sequence[str]) -> bool:
     return len(texts) >= FEWEST_ROWS and not any(text.startswith(MARK) for text in texts)
 
 
-def _piece(folding: Folding, methods: Mapping[UserShape, UserMethods], lists: OrderedLists, own: slice) -> Piece:
-    instants, texts = lists.instants[own], lists.texts[own]
+def _piece(folding: Folding, methods: Mapping[UserShape, UserMethods], lists: OrderedLists, positions: slice) -> Piece:
+    instants, texts = lists.instants[positions], lists.texts[positions]
     return Piece(
         (int(instants[0]), texts[0]),
         (int(instants[-1]), texts[-1]),

@@ -54,29 +54,29 @@ def _window_state(user: UserMethods, parts: Sequence[_State | list[Row]]) -> obj
 
 
 def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> Iterator[_State | list[Row]]:
-    """The window from its first to its last row, each part all before the next."""
+    """Split a window into parts in order of time: every row of a part comes before all rows of the next."""
     stretches: list[tuple[Row, Row, Row | Piece]] = [(row, row, row) for row in rows]
     stretches += [(piece.first, piece.last, piece) for piece in pieces]
     stretches.sort(key=lambda stretch: stretch[:2])
     together: list[Row | Piece] = []
     until: Row | None = None
-    for first, last, one in stretches:
+    for first, last, row_or_piece in stretches:
         if until is not None and first < until and not user.merges_in_any_order:
             until = max(until, last)
-            together.append(one)
+            together.append(row_or_piece)
             continue
         if together:
             yield _part(user, together)
-        together, until = [one], last
+        together, until = [row_or_piece], last
     yield _part(user, together)
 
 
 def _part(user: UserMethods, together: Sequence[Row | Piece]) -> _State | list[Row]:
-    """Rows and pieces that lie between one another; one that is alone may have a state."""
+    """Join rows and pieces whose times interleave; a piece alone may have a state already."""
     if len(together) == 1 and isinstance(together[0], Piece):
-        found = _state_of(user, together[0])
-        if found is not None:
-            return found
+        state = _state_of(user, together[0])
+        if state is not None:
+            return state
     return sorted(row for one in together for row in (_rows_of(one) if isinstance(one, Piece) else [one]))
 
 

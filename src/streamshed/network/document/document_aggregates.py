@@ -82,8 +82,8 @@ def _read_keys(
             keys += [_sql_key(place.at(index, name), name, text, node, sql) for name, text in item.items()]
         else:
             keys.append(None)
-    found = tuple(key for key in keys if key is not None)
-    return found if len(found) == len(keys) else None
+    usable_keys = tuple(key for key in keys if key is not None)
+    return usable_keys if len(usable_keys) == len(keys) else None
 
 
 def _column_key(place: Place, name: str, node: Node | None) -> GroupKey | None:

@@ -31,27 +31,27 @@ FEED: Schema = mapping(
 
 
 def read_feeds(body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
-    """Read `feeds`, as far as their shape is right.
+    """Read `feeds`, without those of a wrong shape.
 
     Args:
         body: What the document says of them, by query.
         folder: Where relative paths begin.
     """
-    found = []
+    feeds = []
     for query in body:
-        told = mapping_at(body, query)
-        needs, stream = text_at(told, "needs"), text_at(told, "stream")
+        feed_body = mapping_at(body, query)
+        needs, stream = text_at(feed_body, "needs"), text_at(feed_body, "stream")
         if needs is not None and stream is not None:
-            same_time = told.get("same_time") is True
-            found.append(Feed(query=query, needs=path_in(folder, needs), stream=stream, same_time=same_time))
-    return tuple(found)
+            same_time = feed_body.get("same_time") is True
+            feeds.append(Feed(query=query, needs=path_in(folder, needs), stream=stream, same_time=same_time))
+    return tuple(feeds)
 
 
 def check_feeds(place: Place, feeds: Sequence[Feed], network: QueryNetwork) -> bool:
-    """Report feeds of queries that are not there, or of which nothing may be shed; whether there are none."""
+    """Report feeds of unknown queries, and of queries that must not be shed. Return whether all feeds are right."""
     problems = {feed.query: feed_problems([feed], network) for feed in feeds}
-    for query, found in problems.items():
-        place.at(query).report_all(query, found)
+    for query, sentences in problems.items():
+        place.at(query).report_all(query, sentences)
     return not any(problems.values())
 
 

@@ -178,8 +178,8 @@ def _read_windows(place: Place, body: Mapping[str, object]) -> tuple[int, int] |
         lengths = [] if length is None else [length, length]
     else:
         here, texts = place.at("within"), texts_at(body, "within")
-        found = [here.at(index).attempt(text, partial(parse_duration, text)) for index, text in texts.items()]
-        lengths = [length for length in found if length is not None]
+        parsed_lengths = [here.at(index).attempt(text, partial(parse_duration, text)) for index, text in texts.items()]
+        lengths = [length for length in parsed_lengths if length is not None]
     if len(lengths) != 2:
         return None
     _report(place, body, window_problems(lengths[0], lengths[1]))

@@ -86,9 +86,9 @@ def _report_key(
     place: Place, pairs: Mapping[tuple[str | int, ...], tuple[str, str]], node: Node, relation: Relation
 ) -> frozenset[str]:
     """Report what is wrong with each pair; returns the model's sentences."""
-    found: set[str] = set()
+    sentences: set[str] = set()
     for keys, pair in pairs.items():
         problems = problems_of(lambda pair=pair: Lookup(node, relation, (pair,), (), LookupKind.SEMIJOIN))  # type: ignore[misc]
         place.at(*keys).report_all(pair[1], problems)
-        found.update(problems)
-    return frozenset(found)
+        sentences.update(problems)
+    return frozenset(sentences)

@@ -39,17 +39,17 @@ def read_query(
     by = text_at(body, "gaps_by") or GapsBy.WINDOW
     if rows is None or named_wrongly or weight is None:
         return None
-    asked: Node = rows
+    queried_node: Node = rows
     if is_given(place, body, "window") or is_given(place, body, "aggregates"):
         if aggregate is None:
             return None
-        asked = aggregate
+        queried_node = aggregate
     priority, mode = body.get("priority"), text_at(body, "mode") or AnswerMode.APPROXIMATE
     return place.attempt(
         name,
         lambda: Query(
             name,
-            asked,
+            queried_node,
             weight,
             int(priority) if isinstance(priority, int | float) else 0,
             AnswerMode(mode),

@@ -54,12 +54,12 @@ def read_document(text: str, *, folder: Path, expression_checker: ExpressionChec
     """
     said = read_yaml(text)
     reading = _read(said, folder, expression_checker)
-    found = {(problem.path, problem.message): problem for problem in reading.problems}
+    distinct_problems = {(problem.path, problem.message): problem for problem in reading.problems}
     for earlier in range(1, min(max(said.repeated.values(), default=1), _MOST_BODIES)):
         for problem in _read(read_yaml(text, earlier=earlier), folder, expression_checker).problems:
             if any(is_within(problem.path, keys) for keys in said.repeated):
-                found.setdefault((problem.path, problem.message), problem)
-    problems = sorted(found.values(), key=lambda problem: problem.line or 0)
+                distinct_problems.setdefault((problem.path, problem.message), problem)
+    problems = sorted(distinct_problems.values(), key=lambda problem: problem.line or 0)
     return Reading(reading.document, tuple(problems))
 
 

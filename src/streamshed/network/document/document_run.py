@@ -39,8 +39,8 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
     settings["feeds"] = read_feeds(mapping_at(body, "feeds"), folder)
     settings["sink"] = _sink(body.get("sink"), folder)
     if (predictions := _predictions(mapping_at(body, "predictions"), folder)) is not None:
-        told: dict[str, Any] = {"sink": settings["sink"], "predictions": predictions}
-        problems = problems_of(partial(RunSettings, **told))
+        prediction_settings: dict[str, Any] = {"sink": settings["sink"], "predictions": predictions}
+        problems = problems_of(partial(RunSettings, **prediction_settings))
         place.at("predictions").report_all(body["predictions"], problems)
         settings |= {} if problems else {"predictions": predictions}
     for key in ("trigger", "latency"):

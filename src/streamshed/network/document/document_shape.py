@@ -100,14 +100,14 @@ def _example(schema: Schema) -> str:
 def _near_miss(error: ValidationError, schema: Schema) -> str | None:
     if error.validator not in {"enum", "const"} or not isinstance(error.instance, str):
         return None
-    known = schema.get("enum", [schema.get("const")])
-    return closest_name(error.instance, [name for name in known if isinstance(name, str)])
+    alternatives = schema.get("enum", [schema.get("const")])
+    return closest_name(error.instance, [name for name in alternatives if isinstance(name, str)])
 
 
 def _report_unknown_keys(value: Mapping[str, object], schema: Schema, place: Place) -> None:
-    known = schema["properties"]
+    properties = schema["properties"]
     for key in _unknown_keys(value, schema):
-        candidates = [name for name in known if name not in value]
+        candidates = [name for name in properties if name not in value]
         meant = our_word(key, candidates)
         advice = None if meant else advice_on(key, candidates)
         place.at(key).report(value[key], f"unknown key{'' if advice is None else f': {advice}'}", meant)
@@ -145,12 +145,12 @@ def _report_form(error: ValidationError, forms: list[Schema], place: Place) -> N
     place.findings.unusable.add(place.keys)
 
 
-def _meant(value: Mapping[str, object], marks: list[str], known: set[str]) -> list[str]:
-    """The marks among the keys; where there are none, those that unknown keys come close to."""
+def _meant(value: Mapping[str, object], marks: list[str], known_keys: set[str]) -> list[str]:
+    """The marks among the keys; if there are none, the marks that unknown keys resemble."""
     given = [mark for mark in marks if mark in value]
     if given:
         return given
-    close = {our_word(key, marks) for key in value if key not in known}
+    close = {our_word(key, marks) for key in value if key not in known_keys}
     return [mark for mark in marks if mark in close]
 
 

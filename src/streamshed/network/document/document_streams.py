@@ -130,11 +130,11 @@ def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
     return None
 
 
-def _read_identity(place: Place, asked: object, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
-    names = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else None
-    word = asked if isinstance(asked, str) else None
-    found = place.attempt(asked, lambda: row_identity(names or word, source, columns))
-    return found or Identity(IdentityKind.NONE)
+def _read_identity(place: Place, declared: object, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
+    names = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else None
+    word = declared if isinstance(declared, str) else None
+    identity = place.attempt(declared, lambda: row_identity(names or word, source, columns))
+    return identity or Identity(IdentityKind.NONE)
 
 
 def _some_time(columns: tuple[Column, ...]) -> str:
@@ -182,14 +182,14 @@ def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
 
 
 def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[str]) -> None:
-    """Report what the model says of a stream where the document says it."""
+    """Report the model's problems with a stream, each at the key of the document that causes it."""
     text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
     for problem in problems:
         sentence = problem.removeprefix(f'stream "{name}": ')
-        found = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
-        if found in {("time",), ("number",)} and found[0] not in body:
+        key_path = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
+        if key_path in {("time",), ("number",)} and key_path[0] not in body:
             continue  # that it is missing was reported
-        keys = [key or text_format for key in found]
+        keys = [key or text_format for key in key_path]
         if keys == ["source"]:
             keys.append("schema" if "schema" in mapping_at(body, "source") else "folder")
         value: object = body

@@ -38,7 +38,7 @@ class _Loader(yaml.SafeLoader):
 class _Dumper(yaml.SafeDumper):
     yaml_implicit_resolvers = {}  # noqa: RUF012 - as declared by its base, and filled below
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - equal values are written out
+    def ignore_aliases(self, python_value: Any) -> bool:  # noqa: ARG002 - equal values are written out
         """Write no anchors."""
         return True
 

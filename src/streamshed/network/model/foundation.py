@@ -19,27 +19,27 @@ class Foundation(Query):
     is computed for every query over its answers at once, and is as whole as the windows of these that are kept.
 
     Attributes:
-        asked: The query over its answers.
-        is_tolerant: Whether all who ask the same as `asked` tolerate gaps.
+        asked_query: The query over its answers.
+        is_tolerant: Whether all who ask the same as `asked_query` tolerate gaps.
     """
 
-    asked: Query | None = None
+    asked_query: Query | None = None
     is_tolerant: bool = False
 
     @property
     def gap_windows(self) -> int:
-        """B of the query over its answers, in windows of that."""
-        return 0 if self.asked is None or not self.is_tolerant else self.asked.gap_windows
+        """B of the query over its answers, in windows of that query."""
+        return 0 if self.asked_query is None or not self.is_tolerant else self.asked_query.gap_windows
 
     @property
     def asked_definition_id(self) -> int:
-        """Of the query over its answers."""
-        return self.definition_id if self.asked is None else self.asked.definition_id
+        """The `definition_id` of the query over its answers."""
+        return self.definition_id if self.asked_query is None else self.asked_query.definition_id
 
     @property
     def asked_windows(self) -> tuple[WindowSpecification, ...]:
         """The windows on the way to the query over its answers."""
-        return self.windows if self.asked is None else self.asked.windows
+        return self.windows if self.asked_query is None else self.asked_query.windows
 
     @cached_property
     def definition(self) -> str:
@@ -84,7 +84,7 @@ def _below(query: Query, *, is_tolerant: bool) -> list[Query]:
             weight=query.weight,
             priority=query.priority,
             mode=mode,
-            asked=query,
+            asked_query=query,
             is_tolerant=is_tolerant,
         )
         for node in query.rows.path

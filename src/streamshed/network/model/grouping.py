@@ -133,7 +133,7 @@ class Aggregate(Operator):
         return frozenset().union(*(expression.columns for expression in self._expressions))
 
     @cached_property
-    def asked(self) -> tuple[object, ...]:
+    def computation(self) -> tuple[object, ...]:
         """What it does, without its input and its names, the same in every process and release."""
         return (
             "aggregate",
@@ -145,7 +145,7 @@ class Aggregate(Operator):
     @cached_property
     def asked_address(self) -> str:
         """Its address by what it does, whatever its keys and aggregates are called."""
-        return f"{self.input.address} > {self.asked}"
+        return f"{self.input.address} > {self.computation}"
 
     @property
     def _window_defined(self) -> tuple[int | str, ...]:

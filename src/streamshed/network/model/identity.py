@@ -38,26 +38,26 @@ class Identity:
             raise InvalidNetworkError(f'an identity is columns, "file_row" or "none", got {self.kind}{self.columns}')
 
 
-def row_identity(asked: str | Sequence[str] | None, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
+def row_identity(declared: str | Sequence[str] | None, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:
     """Read what a user declares as the identity of rows.
 
     Args:
-        asked: Columns, "file_row" or "none"; None: what the source offers.
+        declared: Columns, "file_row" or "none"; None: what the source offers.
         source: Where the rows come from.
         columns: The source's columns.
 
     Raises:
         InvalidNetworkError: It is none of these.
     """
-    if asked is None:
+    if declared is None:
         return _default_identity(source, columns)
-    if not isinstance(asked, str):
-        return Identity(IdentityKind.COLUMNS, given_names("an identity", asked))
-    if asked in {IdentityKind.FILE_ROW, IdentityKind.NONE}:
-        return Identity(IdentityKind(asked))
+    if not isinstance(declared, str):
+        return Identity(IdentityKind.COLUMNS, given_names("an identity", declared))
+    if declared in {IdentityKind.FILE_ROW, IdentityKind.NONE}:
+        return Identity(IdentityKind(declared))
     raise InvalidNetworkError(
-        f'an identity is a list of columns, "file_row" or "none", got "{asked}"'
-        f"{near_miss(asked, ('file_row', 'none'))}: for one column write ['{asked}']"
+        f'an identity is a list of columns, "file_row" or "none", got "{declared}"'
+        f"{near_miss(declared, ('file_row', 'none'))}: for one column write ['{declared}']"
     )
 
 

@@ -32,11 +32,11 @@ def joined_columns(left: Node, right: Node, prefixes: tuple[str, str], time: str
 
 
 def side_columns(left: Node, right: Node, prefixes: tuple[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns of a result that are its left row's, and those that are its right row's."""
-    own, theirs = (
+    """The columns of a result that come from its left row, and those that come from its right row."""
+    left_columns, right_columns = (
         [prefix + name for name in node.columns] for prefix, node in zip(prefixes, (left, right), strict=True)
     )
-    return tuple(own), tuple(theirs)
+    return tuple(left_columns), tuple(right_columns)
 
 
 def side_problems(left: Node | None, right: Node | None) -> Iterator[PartProblem]:

@@ -69,13 +69,13 @@ class QueryNetwork:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The distinct nodes of all queries and joins, each after its input; equal ones written separately are one."""
-        found: dict[Node, None] = {}
+        """The nodes of all queries and joins, each after its input; equal nodes occur once."""
+        nodes: dict[Node, None] = {}
         for query in self.queries:
             if query.stream.joined is not None:
-                found.update(dict.fromkeys(query.stream.joined.nodes))
-            found.update(dict.fromkeys(query.node.path))
-        return tuple(found)
+                nodes.update(dict.fromkeys(query.stream.joined.nodes))
+            nodes.update(dict.fromkeys(query.node.path))
+        return tuple(nodes)
 
     @cached_property
     def row_nodes(self) -> tuple[Node, ...]:
@@ -174,9 +174,9 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
 
 
 def _later(module: str, function: str) -> Callable[..., Any]:
-    """A function of a module that only those need who call it, as those who run a network need the engine."""
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return found
+    """Import a function only when it is needed: only those who run a network need the engine."""
+    late_function: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return late_function
 
 
 def _stranger(thing: object) -> str:

@@ -120,13 +120,15 @@ class Map(Operator):
 
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns that are used and not assigned, and those of the assignments that are used."""
-        kept = frozenset(used - {name for name, _ in self.assignments})
-        return kept.union(*(expression.columns for name, expression in self.assignments if name in used))
+        passed_through = frozenset(used - {name for name, _ in self.assignments})
+        return passed_through.union(*(expression.columns for name, expression in self.assignments if name in used))
 
     def definition(self, used: AbstractSet[str]) -> tuple[object, ...]:
         """The assignments that are used, sorted by column."""
-        kept = [(name.lower(), expression.canonical) for name, expression in self.assignments if name in used]
-        return ("map", *sorted(kept)) if kept else ()
+        used_assignments = [
+            (name.lower(), expression.canonical) for name, expression in self.assignments if name in used
+        ]
+        return ("map", *sorted(used_assignments)) if used_assignments else ()
 
     @cached_property
     def key(self) -> tuple[object, ...]:

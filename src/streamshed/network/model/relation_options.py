@@ -48,10 +48,10 @@ def csv_layout(options: Mapping[str, str]) -> CsvLayout:
 
 
 def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
-    """Check that the reader of a format knows the options, and what they say.
+    """Check that the reader of a format has such options, and that their values are right.
 
     Raises:
-        InvalidNetworkError: Listing what it does not know.
+        InvalidNetworkError: An option is unknown, or its value is wrong.
 
     Example:
         >>> check_options(FileFormat.CSV, {"mode": "DROPMALFORMED"})
@@ -61,12 +61,12 @@ def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
         Traceback (most recent call last):
         streamshed.errors.InvalidNetworkError: unknown option "multiLine" of a json relation, which has none
     """
-    known = _OPTIONS.get(kind, ())
-    has = f"known: {', '.join(known)}" if known else "which has none"
-    unknown = [name for name in options if name.lower() not in known]
+    option_names = _OPTIONS.get(kind, ())
+    has = f"known: {', '.join(option_names)}" if option_names else "which has none"
+    unknown = [name for name in options if name.lower() not in option_names]
     if unknown:
         raise InvalidNetworkError(
-            *(f'unknown option "{name}" of a {kind} relation, {has}{near_miss(name, known)}' for name in unknown)
+            *(f'unknown option "{name}" of a {kind} relation, {has}{near_miss(name, option_names)}' for name in unknown)
         )
     if kind is FileFormat.CSV:
         csv_layout(options)

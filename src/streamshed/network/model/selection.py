@@ -41,7 +41,7 @@ def definition_of(node: Node) -> tuple[tuple[object, ...], ...]:
     Returns:
         The definitions of the stream, of the operators from there down, and what is asked of their rows.
     """
-    steps = [_asked(node)]
+    steps = [_computation(node)]
     used = _columns_asked(node)
     rows = node.input if isinstance(node, Aggregate) else node
     for operator in reversed(rows.path):
@@ -63,9 +63,9 @@ def stream_columns_used(node: Node) -> tuple[str, ...]:
     return tuple(sorted(used))
 
 
-def _asked(node: Node) -> tuple[object, ...]:
+def _computation(node: Node) -> tuple[object, ...]:
     if isinstance(node, Aggregate):
-        return node.asked
+        return node.computation
     return ("rows", *(name.lower() for name in node.columns))
 
 

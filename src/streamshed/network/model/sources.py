@@ -182,9 +182,9 @@ def file_format(name: str) -> FileFormat:
     try:
         return FileFormat(name)
     except ValueError as error:
-        known = ", ".join(FileFormat)
+        format_names = ", ".join(FileFormat)
         raise InvalidNetworkError(
-            f'unknown file format "{name}", known are: {known}{near_miss(str(name), FileFormat)}'
+            f'unknown file format "{name}", known are: {format_names}{near_miss(str(name), FileFormat)}'
         ) from error
 
 
@@ -194,12 +194,14 @@ def as_source(source: object) -> OutsideSource:
     Raises:
         InvalidNetworkError: It is neither, or Spark would find its column names ambiguous.
     """
-    known = source if isinstance(source, FolderSource | RateSource) else DataFrameSource(source)
+    outside_source = source if isinstance(source, FolderSource | RateSource) else DataFrameSource(source)
     if isinstance(source, DataFrameSource):
-        known = source
-    if isinstance(known, DataFrameSource) and (problems := duplicate_names(c.name for c in known.columns)):
+        outside_source = source
+    if isinstance(outside_source, DataFrameSource) and (
+        problems := duplicate_names(c.name for c in outside_source.columns)
+    ):
         raise InvalidNetworkError(*problems)
-    return known
+    return outside_source
 
 
 def _column(name: str, kind: object) -> Column:

@@ -286,11 +286,11 @@ def _ahead_problems(stream: Stream) -> Iterator[str]:
 
 def _identity_problems(stream: Stream) -> list[str]:
     identity, source = stream.identity, stream.source
-    known = {**{column.name: column.type for column in stream.schema}, **stream.columns}
+    column_types = {**{column.name: column.type for column in stream.schema}, **stream.columns}
     problems = [
-        f"its identity: {unknown_column(name, known)}"
+        f"its identity: {unknown_column(name, column_types)}"
         for name in identity.columns
-        if declared_name(name, known) is None
+        if declared_name(name, column_types) is None
     ]
     has_rows = isinstance(source, DataFrameSource) or (
         isinstance(source, FolderSource) and source.format is FileFormat.PARQUET

@@ -198,11 +198,11 @@ def _at(text: str, token: Token) -> str:
 def _syntax_problem(text: str, error: ParseError) -> str:
     if not error.errors:
         return f'cannot parse "{text}"'
-    found = error.errors[0]
-    before = sum(len(line) + 1 for line in text.split("\n")[: found["line"] - 1])
-    prefix = len(_BEFORE) if found["line"] == 1 else 0
-    token = found["highlight"]
-    position = before + found["col"] - prefix - len(token) + 1
+    first_error = error.errors[0]
+    before = sum(len(line) + 1 for line in text.split("\n")[: first_error["line"] - 1])
+    prefix = len(_BEFORE) if first_error["line"] == 1 else 0
+    token = first_error["highlight"]
+    position = before + first_error["col"] - prefix - len(token) + 1
     if position > len(text):
         return f'cannot parse "{text}": something is missing'
     return f'cannot parse "{text}" at character {position}: unexpected "{token}"'

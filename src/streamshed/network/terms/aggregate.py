@@ -333,16 +333,16 @@ def _with_share(inside: tuple[Token, ...], name: str, text: str) -> tuple[tuple[
 
 
 def _number(text: str) -> float | None:
-    """Read a number as Spark does; None: it is none.
+    """Read a number as Spark does; None: the text is no number.
 
     >>> _number("0.5"), _number(".5D"), _number("5e-1bd"), _number("0.1F"), _number("0.5X")
     (0.5, 0.5, 0.5, 0.10000000149011612, None)
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    number_match = _NUMBER.fullmatch(text)
+    if number_match is None:
         return None
-    number = float(found[1])
-    return ctypes.c_float(number).value if found[2] in {"f", "F"} else number
+    number = float(number_match[1])
+    return ctypes.c_float(number).value if number_match[2] in {"f", "F"} else number
 
 
 def _is_one_call(tokens: tuple[Token, ...]) -> bool:

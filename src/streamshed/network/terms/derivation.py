@@ -126,20 +126,20 @@ class _Reader:
         self.calls: list[AggregateCall] = []
 
     def sum(self) -> Formula:
-        found = self._product()
+        formula = self._product()
         while (operator := self._taken("+", "-")) is not None:
-            found = self._operation(operator, found, self._product())
-        return found
+            formula = self._operation(operator, formula, self._product())
+        return formula
 
     def expect_end(self) -> None:
         if self._next < len(self._tokens):
             raise InvalidExpressionError(problem_of_combination(self._text))
 
     def _product(self) -> Formula:
-        found = self._operand()
+        formula = self._operand()
         while (operator := self._taken("*", "/")) is not None:
-            found = self._operation(operator, found, self._operand())
-        return found
+            formula = self._operation(operator, formula, self._operand())
+        return formula
 
     def _operand(self) -> Formula:
         if self._taken("-") is not None:
@@ -157,14 +157,14 @@ class _Reader:
 
     def _number(self) -> float | None:
         token = self._token()
-        found = None if token is None else _NUMBER.match(self._text, token.start)
-        if found is None:
+        number_match = None if token is None else _NUMBER.match(self._text, token.start)
+        if number_match is None:
             return None
-        while (token := self._token()) is not None and token.start < found.end():
+        while (token := self._token()) is not None and token.start < number_match.end():
             self._next += 1
-        number = float(found[1])
+        number = float(number_match[1])
         if math.isinf(number):
-            raise InvalidExpressionError(f'"{self._text[:80]}": {found[0][:20]} is too large a number')
+            raise InvalidExpressionError(f'"{self._text[:80]}": {number_match[0][:20]} is too large a number')
         return number
 
     def _operation(self, operator: str, left: Formula, right: Formula) -> Operation:

@@ -92,10 +92,10 @@ def importable_name(thing: object) -> str | None:
     module, qualified_name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     if not (isinstance(module, str) and isinstance(qualified_name, str)):
         return None
-    found: object = sys.modules.get(module)
+    imported: object = sys.modules.get(module)
     for attribute in qualified_name.split("."):
-        found = getattr(found, attribute, None)
-    return f"{module}:{qualified_name}" if found is thing else None
+        imported = getattr(imported, attribute, None)
+    return f"{module}:{qualified_name}" if imported is thing else None
 
 
 class _State:

@@ -86,7 +86,7 @@ def gap_tolerance(given: object) -> GapTolerance:
 
 
 def gaps_by(given: object) -> GapsBy:
-    """Read by what windows are dropped.
+    """Read whether windows are dropped for all groups at once or by group.
 
     Raises:
         InvalidNetworkError: It is neither "window" nor "group".
@@ -98,7 +98,7 @@ def gaps_by(given: object) -> GapsBy:
     try:
         return GapsBy(given)  # type: ignore[arg-type]
     except ValueError as error:
-        known = tuple(map(str, GapsBy))
+        choices = tuple(map(str, GapsBy))
         raise InvalidNetworkError(
-            f"gaps_by is {' or '.join(known)}, got {given!r}{near_miss(str(given), known)}"
+            f"gaps_by is {' or '.join(choices)}, got {given!r}{near_miss(str(given), choices)}"
         ) from error

@@ -110,11 +110,11 @@ def setting_problems(
 ) -> Iterator[PartProblem]:
     """Tell what is wrong with the settings of a `JoinShedding`, as far as it does not depend on the join."""
     if not is_text(policy) or policy not in JOIN_POLICY_NAMES:
-        known = ", ".join(JOIN_POLICY_NAMES)
-        yield "policy", f'unknown policy "{policy}", known are: {known}{near_miss(str(policy), JOIN_POLICY_NAMES)}'
+        choices = ", ".join(JOIN_POLICY_NAMES)
+        yield "policy", f'unknown policy "{policy}", known are: {choices}{near_miss(str(policy), JOIN_POLICY_NAMES)}'
     if not is_text(mode) or mode not in tuple(JoinMode):
-        known = ", ".join(JoinMode)
-        yield "mode", f'unknown mode of a join "{mode}", known are: {known}{near_miss(str(mode), JoinMode)}'
+        choices = ", ".join(JoinMode)
+        yield "mode", f'unknown mode of a join "{mode}", known are: {choices}{near_miss(str(mode), JoinMode)}'
     if not is_finite(sampling) or not 0 < sampling <= 1:
         yield "sampling", f"sampling is the share of what is compared that is for learning, in (0, 1], got {sampling!r}"
     if memory_bytes is not None and not is_whole_number(memory_bytes, at_least=1):
@@ -136,8 +136,8 @@ def _sample_problems(
     if weight is not None and mode == JoinMode.SAMPLE:
         yield "weight", "its mode is sample: rows are drawn by chance, not by what results are worth, leave weight out"
     if not is_text(sampled_side) or sampled_side not in JOIN_SIDES:
-        known = ", ".join(JOIN_SIDES)
+        choices = ", ".join(JOIN_SIDES)
         close = near_miss(str(sampled_side), JOIN_SIDES)
-        yield "sampled_side", f'unknown side of a join "{sampled_side}", known are: {known}{close}'
+        yield "sampled_side", f'unknown side of a join "{sampled_side}", known are: {choices}{close}'
     elif sampled_side != JOIN_SIDES[0] and mode != JoinMode.SAMPLE:
         yield "sampled_side", f'its mode is {mode}: no rows are drawn, leave sampled_side out or write mode="sample"'

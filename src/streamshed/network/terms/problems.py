@@ -18,12 +18,12 @@ class Problems:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._found: list[str] = []
+        self._sentences: list[str] = []
         self._only_expressions = True
 
     def add(self, problem: str) -> None:
         """Note one problem."""
-        self._found.append(f"{self._where}: {problem}")
+        self._sentences.append(f"{self._where}: {problem}")
         self._only_expressions = False
 
     def add_all(self, problems: Iterable[str]) -> None:
@@ -59,12 +59,12 @@ class Problems:
             InvalidExpressionError: All problems are of SQL that cannot be read.
             InvalidNetworkError: There are others.
         """
-        if self._found:
+        if self._sentences:
             kind = InvalidExpressionError if self._only_expressions else InvalidNetworkError
-            raise kind(*self._found)
+            raise kind(*self._sentences)
 
     def _note(self, error: InvalidNetworkError) -> None:
-        self._found += [f"{self._where}: {problem}" for problem in error.problems]
+        self._sentences += [f"{self._where}: {problem}" for problem in error.problems]
         self._only_expressions &= isinstance(error, InvalidExpressionError)
 
 

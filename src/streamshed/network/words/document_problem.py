@@ -77,24 +77,24 @@ class Findings:
     def __init__(self) -> None:
         self.lines: dict[Keys, int] = {}
         self.unusable: set[Keys] = set()
-        self._found: dict[tuple[str, str], Problem] = {}
+        self._problems: dict[tuple[str, str], Problem] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was found, each once, in the order of the document."""
-        return tuple(sorted(self._found.values(), key=lambda problem: problem.line or 0))
+        """The problems, each once, in the order of the document."""
+        return tuple(sorted(self._problems.values(), key=lambda problem: problem.line or 0))
 
     @property
     def count(self) -> int:
         """How many problems were found."""
-        return len(self._found)
+        return len(self._problems)
 
     def report(
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
         """Note one problem; one that is noted already stays as it is."""
         problem = Problem(path_text(keys), value, message, near_miss, line or self._line(keys))
-        self._found.setdefault((problem.path, message), problem)
+        self._problems.setdefault((problem.path, message), problem)
 
     def _line(self, keys: Keys) -> int | None:
         while keys and keys not in self.lines:
@@ -122,9 +122,9 @@ class Place:
         """Note that the value here is wrong."""
         self.findings.report(self.keys, value, message, near_miss)
 
-    def report_unknown(self, kind: str, name: str, known: Iterable[str]) -> None:
-        """Note that the name here is not among those known."""
-        self.report(name, f"unknown {kind}", closest_name(name, known))
+    def report_unknown(self, kind: str, name: str, known_names: Iterable[str]) -> None:
+        """Note that the name here is not among the known ones."""
+        self.report(name, f"unknown {kind}", closest_name(name, known_names))
 
     def report_all(self, value: object, sentences: Iterable[str]) -> None:
         """Note what the network model says about the value here.

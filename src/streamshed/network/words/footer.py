@@ -79,8 +79,8 @@ def _nested_type(arrow_type: pa.DataType) -> str | None:
     else:
         return None
     ((name, inside),) = parts.items()
-    known = [part for part in inside if part is not None]
-    return f"{name}<{','.join(known)}>" if len(known) == len(inside) else None
+    inner_types = [part for part in inside if part is not None]
+    return f"{name}<{','.join(inner_types)}>" if len(inner_types) == len(inside) else None
 
 
 def _first_file(path: Path) -> Path:

@@ -56,8 +56,8 @@ _ELSEWHERE: Mapping[str, str] = {
 """What belongs somewhere else, or is not there."""
 
 
-def our_word(word: str, known: Collection[str]) -> str | None:
-    """Return the one of some words that was meant by another: the same thing, or a slip.
+def our_word(word: str, known_words: Collection[str]) -> str | None:
+    """Return which known word another one stands for: a synonym, or a misspelling of it; None: none of them.
 
     Example:
         >>> our_word("slide", ["size", "every"]), our_word("every", ["size", "slide"]), our_word("ofset", ["offset"])
@@ -65,12 +65,12 @@ def our_word(word: str, known: Collection[str]) -> str | None:
         >>> our_word("colour", ["size", "every"]) is None
         True
     """
-    same = next((ours for group in _SAME if word in group for ours in group if ours in known), None)
-    return same or closest_name(word, known)
+    same = next((ours for group in _SAME if word in group for ours in group if ours in known_words), None)
+    return same or closest_name(word, known_words)
 
 
-def advice_on(word: str, known: Collection[str]) -> str | None:
-    """Return what to do in the place of writing a word that is not known here; None: nothing comes to mind.
+def advice_on(word: str, known_words: Collection[str]) -> str | None:
+    """Return what to write in the place of an unknown word; None: there is no advice.
 
     Example:
         >>> advice_on("slide", ["size", "every"])
@@ -78,14 +78,14 @@ def advice_on(word: str, known: Collection[str]) -> str | None:
         >>> advice_on("watermark", ["size", "every"])
         'declare the watermark with the stream: `stream(..., watermark="5 seconds")`'
     """
-    ours = our_word(word, known)
+    ours = our_word(word, known_words)
     if ours is None:
         return _ELSEWHERE.get(word)
     return f"write {ours}={_EXAMPLES[ours]}" if ours in _EXAMPLES else f'did you mean "{ours}"?'
 
 
 def with_advice(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let the error of a call with a keyword that there is not say what to write.
+    """Let the error of a call with an unknown keyword say what to write.
 
     Example:
         >>> @with_advice
@@ -96,13 +96,13 @@ def with_advice(function: Callable[_P, _R]) -> Callable[_P, _R]:
         Traceback (most recent call last):
         TypeError: window() has no keyword "slide": write every="10 seconds"
     """
-    known = tuple(inspect.signature(function).parameters)
+    parameters = tuple(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def call(*arguments: _P.args, **keywords: _P.kwargs) -> _R:
         for word in keywords:
-            if word not in known:
-                advice = advice_on(word, [name for name in known if name not in keywords])
+            if word not in parameters:
+                advice = advice_on(word, [name for name in parameters if name not in keywords])
                 raise TypeError(
                     f'{function.__name__}() has no keyword "{word}"{"" if advice is None else f": {advice}"}'
                 )

@@ -89,7 +89,7 @@ def is_row_count(length: object) -> bool:
 
 
 def parse_rows(length: object) -> int:
-    """Read how many rows a window of rows holds, or how many it moves on by, in the microseconds that it is inside.
+    """Read the size or the slide of a window of rows; each row counts as `MICROSECONDS_PER_NUMBER`.
 
     Raises:
         InvalidNetworkError: It is not a number of rows.
@@ -102,12 +102,12 @@ def parse_rows(length: object) -> int:
         streamshed.errors.InvalidNetworkError: expected a number of rows such as "10 rows", as the window's size is \
 one, got '1 minute'
     """
-    found = _ROW_COUNT.fullmatch(length) if isinstance(length, str) else None
-    if found is None:
+    rows_match = _ROW_COUNT.fullmatch(length) if isinstance(length, str) else None
+    if rows_match is None:
         raise InvalidNetworkError(
             f'expected a number of rows such as "10 rows", as the window\'s size is one, got {length!r}'
         )
-    rows = int(found.group(1))
+    rows = int(rows_match.group(1))
     if not 0 < rows <= MOST_ROWS:
         raise InvalidNetworkError(
             f'expected from "1 row" to "{MOST_ROWS} rows", which state has to hold, got {length!r}'

@@ -52,11 +52,11 @@ def with_upper_steps(steps: Sequence[Step], queries: Sequence[Query]) -> tuple[S
             upper_steps += waiting
             waiting = []
         query = nested.get(step.name) if step.address is None else None
-        if query is None or query.asked is None:
+        if query is None or query.asked_query is None:
             upper_steps.append(step)
             continue
         upper_steps.append(replace(step, name=str(query.node), address=query.node.address))
-        path = query.asked.rows.path
+        path = query.asked_query.rows.path
         upper = path[path.index(query.node) + 1 :]
         names = [*((str(node), node.address) for node in upper), (query.name, None)]
         waiting = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC
 from decimal import Decimal, localcontext
 
 import pytest
@@ -57,10 +58,16 @@ def test_sums_of_more_digits_than_decimals_hold_are_exact_and_stop_nobody(spark:
     totals = [row for row in answers if row.aggregate == "total"]
     assert all(row.exact for row in answers)
     with localcontext(prec=80):
-        by_window = {row.window_start: Decimal(row.value_text) for row in totals if row.query == "by_window"}
+        by_window = {
+            row.window_start.astimezone(UTC): Decimal(row.value_text) for row in totals if row.query == "by_window"
+        }
         assert {start: total for start, total in by_window.items() if start in expected} == expected
         assert max(map(abs, expected.values())) > Decimal(largest).scaleb(-scale)
-        keyed = [Decimal(row.value_text) for row in totals if row.query == "by_key" and row.window_start == at(0)]
+        keyed = [
+            Decimal(row.value_text)
+            for row in totals
+            if row.query == "by_key" and row.window_start.astimezone(UTC) == at(0)
+        ]
         assert len(keyed) == 2
         assert sum(keyed) == of_all
     for row in totals:

@@ -19,7 +19,8 @@ def high_half(decimal: Column) -> Column:
 
 
 def _is_small(decimal: Column) -> Column:
-    return F.abs(decimal) < _half()
+    """Whether a decimal has no more than twenty digits. Spark's `abs` would round decimals to 34 of them."""
+    return decimal.between(-_half() + 1, _half() - 1)
 
 
 def _half() -> Column:

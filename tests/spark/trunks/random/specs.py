@@ -20,7 +20,7 @@ from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.random.arrivals import SETTINGS, arriving
 from tests.thoroughness import share_of
 
-NETWORKS, FIRST_SEED = share_of(8, least=3), 5000
+NETWORKS, FIRST_SEED = share_of(8, least=3), 5033
 ROWS = {"events": 260, "others": 180}
 
 

@@ -101,7 +101,7 @@ def test_groups_miss_windows_that_gaps_say_their_cohort_misses_and_no_others(
                 cohorts[key] = cohorts.get(key, COHORTS) & may_be
         assert all(cohorts.values()), query.name
         groups += len(cohorts)
-    assert groups > 50
+    assert groups > 5
 
 
 def test_windows_of_most_queries_that_tolerate_gaps_are_dropped_and_of_no_others(outcome: Outcome) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +18,7 @@ from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, rows_difference
 from tests.spark.exactness.oracle import Oracle, Place
-from tests.spark.exactness.specification import QuerySpec
+from tests.spark.exactness.specification import AggregateSpec, QuerySpec
 from tests.spark.harness import Found
 from tests.spark.trunks.inputs import STEP
 from tests.spark.trunks.outcome import Outcome
@@ -92,8 +93,20 @@ def _oracle(outcome: Outcome) -> Oracle:
 
 def _is_empty(query: QuerySpec, row: Found) -> bool:
     call = next(call for call in query.aggregates if call.name == row.aggregate)
-    nothing: Any = 0.0 if call.function == "count" else None
-    return row.rows_used == 0 and row.value == nothing and row.exact
+    return row.rows_used == 0 and row.value == _of_nothing(call) and row.exact
+
+
+def _of_nothing(call: AggregateSpec) -> Any:
+    """What an aggregate is where there are no rows."""
+    if call.function.startswith("count"):
+        return 0.0
+    if not call.parts:
+        return None
+    assert call.argument is not None
+    parts = [str(_of_nothing(part)) for part in call.parts]
+    formula = call.argument.duckdb.format(*["NULL" if part == "None" else part for part in parts])
+    (value,) = duckdb.execute(f"SELECT {formula.replace('count(*)', 'nullif(0, 0)')}").fetchall()[0]
+    return value
 
 
 def _windows_passed(query: QuerySpec, outcome: Outcome) -> Iterator[int]:

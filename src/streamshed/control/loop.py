@@ -9,7 +9,8 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import OwnTime, SharedTime
 from streamshed.control.state import ControlState
-from streamshed.control.steps import decide, learn
+from streamshed.control.steps.decide import decide
+from streamshed.control.steps.learn import learn
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.plan.kept_work import KeptWork
 from streamshed.statistics.measured import Measured

@@ -1,0 +1,37 @@
+"""What the coming micro-batch sheds, step by step."""
+
+from streamshed.control.decision import Decision, Upcoming
+from streamshed.control.guard import guarded
+from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import OwnTime
+from streamshed.control.state import ControlState
+from streamshed.control.steps.estimate import Request, estimated
+from streamshed.control.steps.predict import predicted
+from streamshed.control.steps.record import recorded
+from streamshed.control.steps.settle import settled_plan
+from streamshed.control.steps.spread import spread_over_queries
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.plan.kept_work import KeptWork
+from streamshed.planning.plan.work_shares import plan_work_shares
+
+
+def decide(
+    network: QueryNetwork,
+    settings: ControlSettings,
+    state: ControlState,
+    upcoming: Upcoming,
+    kept_work: KeptWork,
+    *,
+    time: OwnTime,
+    decided_at_seconds: float,
+) -> tuple[ControlState, Decision]:
+    """Decide what the coming micro-batch sheds: estimate, predict, plan, settle, guard, spread, record."""
+    request = Request(network, settings, state, upcoming)
+    prediction = predicted(request, estimated(request), kept_work, time)
+    statistics, budget = prediction.statistics, prediction.budget
+    proposed = plan_work_shares(network, statistics, budget)
+    steady, hysteresis = settled_plan(request, prediction, proposed)
+    allowed = guarded(network, steady, statistics=statistics, budget=budget)
+    spread = spread_over_queries(request, prediction, allowed.plan.work_codes)
+    decision = recorded(request, prediction, proposed, allowed, spread, decided_at_seconds=decided_at_seconds)
+    return state.with_decision(decision, hysteresis), decision

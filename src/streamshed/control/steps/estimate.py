@@ -1,0 +1,66 @@
+"""Step 1: how many rows come, and what they cost."""
+
+from dataclasses import dataclass
+
+from streamshed.control.decision import Upcoming
+from streamshed.control.settings import ControlSettings
+from streamshed.control.state import ControlState
+from streamshed.network.model.network import QueryNetwork
+from streamshed.statistics.forecast import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be decided: a micro-batch of a network, and all that is known before it.
+
+    Attributes:
+        network: The network.
+        settings: How it is run.
+        state: What the loop remembers.
+        upcoming: The micro-batch.
+    """
+
+    network: QueryNetwork
+    settings: ControlSettings
+    state: ControlState
+    upcoming: Upcoming
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the micro-batch before took its rows."""
+        if self.state.last_cut_seconds is None:
+            return self.settings.trigger_interval_seconds
+        return max(0.0, self.upcoming.now_seconds - self.state.last_cut_seconds)
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the last micro-batch tells what such ones take: the first of a run does not."""
+        last = self.state.last_outcome
+        return last is None or not last.is_cold
+
+    @property
+    def waited_seconds(self) -> float:
+        """How long the oldest row has waited by fault of the load.
+
+        How long the first of a run takes is no load's fault: the rows that came meanwhile are not given up for it.
+        """
+        elapsed_seconds = self.elapsed_seconds
+        return elapsed_seconds if self.is_warm else min(elapsed_seconds, self.settings.trigger_interval_seconds)
+
+
+def estimated(request: Request) -> Statistics:
+    """Return the rows that come, as far as their number is known, else as many as came; and what they cost."""
+    state, upcoming = request.state, request.upcoming
+    offered_rows = {
+        stream.name: state.arrivals.expected_rows(stream.name, request.elapsed_seconds)
+        for stream in request.network.streams
+    }
+    known_rows = upcoming.offered_rows.items()
+    offered_rows |= {stream: rows for stream, rows in known_rows if rows or upcoming.sizes_known}
+    return Statistics(
+        offered_rows=offered_rows,
+        load_model=state.load_model,
+        correction=state.regulator.correction,
+        speedup=upcoming.speedup,
+        work_per_row=upcoming.work_per_row,
+    )

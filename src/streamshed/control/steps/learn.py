@@ -1,0 +1,77 @@
+"""What is learned of a finished micro-batch."""
+
+from dataclasses import replace
+
+from streamshed.control.decision import Decision
+from streamshed.control.journal import JournalEntry
+from streamshed.control.state import ControlState
+from streamshed.statistics.learned import LearnedStatistics
+from streamshed.statistics.measured import Measured
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+
+def learn(
+    state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None = None
+) -> tuple[ControlState, JournalEntry]:
+    """Learn from a finished micro-batch, once, and compare it with what was expected.
+
+    The time of a cold micro-batch, or of an outlier, says nothing of those to come: only its rows, event times and
+    windows count.
+    """
+    decision = state.decision(outcome.micro_batch_id)
+    if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
+        return state, _entry(state, decision, outcome, learned=False)
+    load_model = state.load_model if outcome.is_cold else state.load_model.updated(outcome, _functions(state, outcome))
+    tells_costs = not (outcome.is_cold or load_model.disregards_latest)
+    observed = replace(
+        state,
+        arrivals=state.arrivals.observed(outcome.offered_rows, outcome.started_at_seconds),
+        load_model=load_model,
+        last_outcome=outcome,
+        state_size=state.state_size.updated(outcome),
+        learned=_learned(state, outcome, measured, tells_costs=tells_costs),
+    )
+    if not tells_costs:
+        return observed, _entry(observed, decision, outcome, learned=False)
+    learned = replace(
+        observed,
+        regulator=state.regulator.updated(
+            measured_seconds=outcome.processing_seconds,
+            predicted_seconds=load_model.seconds(outcome.costed_rows, outcome.shares_done),
+            correction=state.regulator.correction if decision is None else decision.correction,
+        ),
+    )
+    return learned, _entry(learned, decision, outcome, learned=True)
+
+
+def _functions(state: ControlState, outcome: MicroBatchOutcome) -> dict[str, float]:
+    """What user functions and SQL take per row on the workers that the load model knows costs for; not of joins."""
+    return {
+        stream: state.learned.measured_seconds_per_row(stream) * outcome.speedup
+        for stream in outcome.offered_rows
+        if stream not in outcome.work_per_row
+    }
+
+
+def _learned(
+    state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None, *, tells_costs: bool
+) -> LearnedStatistics:
+    if measured is None:
+        return state.learned
+    usable = measured if tells_costs else replace(measured, calls={}, state_seconds=None)
+    last = state.last_outcome
+    elapsed_seconds = outcome.trigger_interval_seconds
+    if last is not None:
+        elapsed_seconds = max(outcome.started_at_seconds - last.started_at_seconds, 1e-3)
+    return state.learned.updated(usable, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
+
+
+def _entry(
+    state: ControlState, decision: Decision | None, outcome: MicroBatchOutcome, *, learned: bool
+) -> JournalEntry:
+    return JournalEntry(
+        decision=decision,
+        outcome=outcome,
+        model_seconds=state.load_model.seconds(outcome.costed_rows, outcome.shares_done),
+        learned=learned,
+    )

@@ -1,0 +1,99 @@
+"""Step 7: the decision as it is written down, with its reason."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streamshed.control.decision import Decision
+from streamshed.control.guard import GuardedPlan
+from streamshed.control.steps.estimate import Request
+from streamshed.control.steps.predict import Prediction
+from streamshed.control.steps.spread import QuerySpread
+from streamshed.network.words.byte_size import rounded_byte_size
+from streamshed.planning.plan.plan import SheddingPlan
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.window_drop.track.state_limit import TIGHT, Pressure, StateUse
+
+_NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
+
+
+def recorded(
+    request: Request,
+    prediction: Prediction,
+    proposed: SheddingPlan,
+    allowed: GuardedPlan,
+    spread: QuerySpread,
+    *,
+    decided_at_seconds: float,
+) -> Decision:
+    """Return the decision with all that the journal says of it."""
+    upcoming, settings, needs = request.upcoming, request.settings, request.upcoming.needs
+    statistics, budget = prediction.statistics, prediction.budget
+    planned, applied = spread.planned, spread.applied
+    expected_seconds = statistics.seconds(planned.work_shares)
+    utilization = budget.utilization(expected_seconds)
+    return Decision(
+        micro_batch_id=upcoming.micro_batch_id,
+        work_codes=spread.work_codes,
+        proposed_work_codes=proposed.work_codes,
+        query_codes=applied.codes,
+        work_shares=applied.work_shares,
+        expected_errors=planned.expected_errors,
+        missed_goals=planned.missed_goals,
+        samplers=applied.samplers,
+        sized=applied.sized,
+        counting=applied.counting,
+        drops=spread.drops,
+        row_shares=applied.row_shares,
+        kept_shares={} if applied.windows is None else applied.windows.kept_shares,
+        plan=replace(allowed.plan, expected_seconds=expected_seconds, expected_utilization=utilization),
+        reason=allowed.plan.reason,
+        explanation=_explanation(
+            allowed, planned, prediction.state_use, prediction.useful.useful, advisory=settings.advisory
+        ),
+        advisory=settings.advisory,
+        clamps=allowed.clamps,
+        offered_rows=statistics.offered_rows,
+        sizes_known=upcoming.sizes_known,
+        backlog_rows=upcoming.backlog_rows,
+        budget_seconds=budget.seconds,
+        headroom=prediction.allotment.headroom * prediction.allotment.share,
+        demanded_seconds=statistics.seconds(spread.demanded_shares),
+        state_bytes=prediction.state_use.taken_bytes,
+        correction=statistics.correction,
+        speedup=upcoming.speedup,
+        useful_rates=prediction.useful.useful,
+        reach={query: share for query, share in prediction.work.reach.items() if query in needs.rows_per_second},
+        needs=needs,
+        now_seconds=upcoming.now_seconds,
+        decided_at_seconds=decided_at_seconds,
+    )
+
+
+def _explanation(
+    allowed: GuardedPlan, planned: QueryRates, use: StateUse, useful: Mapping[str, float], *, advisory: bool
+) -> str:
+    changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
+    goals = planned.missed_goals
+    missed = f"; the load leaves too little for the max_error of {', '.join(goals)}" if goals else ""
+    shut = () if planned.windows is None else planned.windows.shut_down
+    makes_room = planned.windows is not None and planned.windows.drops.pressure is not Pressure.NONE
+    if shut:
+        cause = "state has to be kept within its limit" if makes_room else _NO_ROOM
+        missed += f"; shut down, as {cause}: {', '.join(shut)}"
+    missed += _about_state(use, makes_room=makes_room)
+    missed += "".join(
+        f"; of {query} no more than {share:.3g} of the rows are of use to those it feeds"
+        for query, share in useful.items()
+    )
+    return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
+
+
+def _about_state(use: StateUse, *, makes_room: bool) -> str:
+    if use.limit_bytes is None or not (makes_room or use.expected_share >= TIGHT):
+        return ""
+    size_text = f"; state takes {rounded_byte_size(use.taken_bytes)} of at most {rounded_byte_size(use.limit_bytes)}: "
+    if makes_room:
+        return size_text + "queries in mode subset keep as few windows as their max_gap allows"
+    return (
+        size_text + "no query gives up windows (mode subset, max_gap); fewer groups or shorter windows would take less"
+    )

@@ -1,0 +1,64 @@
+"""Step 4: a plan that does not swing: shedding begins and ends once, and shares of work rise step by step."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streamshed.control.hysteresis import Hysteresis, entered, settled
+from streamshed.control.rise import limited
+from streamshed.control.state import ControlState
+from streamshed.control.steps.estimate import Request
+from streamshed.control.steps.predict import Prediction
+from streamshed.planning.plan.plan import SheddingPlan
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+_LEAST_SECONDS = 1e-3
+"""No micro-batch takes less."""
+
+
+def settled_plan(request: Request, prediction: Prediction, proposed: SheddingPlan) -> tuple[SheddingPlan, Hysteresis]:
+    """Return the plan that follows the last one without swinging, and whether shedding is on.
+
+    Args:
+        request: What is to be decided.
+        prediction: What the micro-batch brings.
+        proposed: The plan that would be best for it alone.
+    """
+    state, statistics, budget = request.state, prediction.statistics, prediction.budget
+    # Of rows that are only estimated there may be more: then headroom is no place to wait in.
+    most_seconds = math.inf if request.upcoming.sizes_known else proposed.allowed_seconds
+    hysteresis = state.hysteresis.updated(
+        unshed_seconds=proposed.unshed_seconds,
+        budget_seconds=proposed.allowed_seconds,
+        utmost_seconds=min(budget.utmost_seconds, most_seconds),
+        is_saturated=proposed.unsheddable_seconds > budget.utmost_seconds,
+    )
+    steady = entered(proposed, hysteresis, statistics=statistics, budget=budget)
+    steady = limited(
+        steady,
+        _as_planned(state, state.last_outcome) if request.is_warm else None,
+        last_least_shares=_last_least_shares(state, steady),
+        statistics=statistics,
+        budget=budget,
+    )
+    return settled(steady, hysteresis, statistics=statistics, budget=budget), hysteresis
+
+
+def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBatchOutcome | None:
+    """What the last micro-batch would have been had just those windows been kept in it that are in the long run.
+
+    In one, more of the windows are kept that its rows belong to, in another fewer, which says nothing of the load.
+    """
+    decision = None if last is None else state.decision(last.micro_batch_id)
+    if last is None or decision is None or not decision.kept_shares or decision.advisory:
+        return last
+    planned = {**last.work_shares, **decision.plan.work_shares}
+    more, less = (state.load_model.seconds(last.costed_rows, done) for done in (planned, last.shares_done))
+    seconds = last.processing_seconds + more - less
+    return replace(last, work_shares=planned, processing_seconds=max(seconds, _LEAST_SECONDS))
+
+
+def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:
+    """The shares that nothing could shed in the last measured micro-batch; today's where it is forgotten."""
+    decision = None if state.last_outcome is None else state.decision(state.last_outcome.micro_batch_id)
+    return plan.least_shares if decision is None else decision.plan.least_shares

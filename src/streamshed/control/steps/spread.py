@@ -1,0 +1,70 @@
+"""Step 6: the work that may be done, spread over the queries: their rates, and the windows that they keep."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from streamshed.control.decision import Upcoming
+from streamshed.control.settings import ControlSettings
+from streamshed.control.steps.estimate import Request
+from streamshed.control.steps.predict import Prediction
+from streamshed.control.steps.unneeded import unneeded_times
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.plan.coming_work import ComingWork
+from streamshed.planning.plan.query_rates import QueryRates
+from streamshed.planning.tree.quantization import WHOLE
+from streamshed.planning.window_drop.track.decisions import still_dropped
+from streamshed.planning.window_drop.track.state_limit import NOTHING_HELD
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySpread:
+    """What each query is answered from.
+
+    Attributes:
+        planned: As the plan has it.
+        applied: As it is done: in advisory mode nothing is shed.
+        work_codes: Per stream, the code of the share of its work that is done.
+        demanded_shares: Per stream, the share that would be done if there were time for all that is of use.
+        drops: Which windows are dropped.
+    """
+
+    planned: QueryRates
+    applied: QueryRates
+    work_codes: Mapping[str, int]
+    demanded_shares: Mapping[str, float]
+    drops: WindowDrops
+
+
+def spread_over_queries(request: Request, prediction: Prediction, work_codes: Mapping[str, int]) -> QuerySpread:
+    """Return what each query is answered from.
+
+    Args:
+        request: What is to be decided.
+        prediction: What the micro-batch brings.
+        work_codes: Per stream, the code of the share of its work that may be done.
+    """
+    settings, policy = request.settings, request.settings.shedding_policy
+    planned = applied = policy.query_rates(prediction.useful, work_codes)
+    # In advisory mode everything is done, whether or not anybody has a use for it.
+    demanded_shares = {} if settings.advisory else policy.demanded_shares(prediction.useful, planned)
+    if settings.advisory:
+        work_codes = dict.fromkeys(work_codes, WHOLE)
+        applied = policy.query_rates(_nothing_made_room_for(prediction.work), work_codes)
+    drops = _drops(request.network, settings, request.upcoming, applied)
+    return QuerySpread(planned, applied, work_codes, demanded_shares, drops)
+
+
+def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:
+    """The decisions on windows, and the rows that no network downstream needs; none are dropped in advisory mode."""
+    if applied.windows is not None:
+        drops = applied.windows.drops
+    else:
+        drops = NOTHING_DROPPED if upcoming.windows is None else still_dropped(upcoming.windows)
+    return replace(drops, elsewhere=unneeded_times(network, settings, upcoming, of_windows=False))
+
+
+def _nothing_made_room_for(work: ComingWork) -> ComingWork:
+    """The work as if state had no limit and no query were shut down."""
+    drops = work.upcoming.drops.all_back
+    return replace(work, upcoming=replace(work.upcoming, state=NOTHING_HELD, drops=drops))

@@ -13,9 +13,9 @@ SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
 # A thorough run of these measures times, and has the machine to itself.
 APART := $(if $(filter thorough,$(HYPOTHESIS_PROFILE)),--ignore=$(ELASTIC_TESTS))
-# Much of a small micro-batch waits, or runs on one core. Each session may take 5 GiB, with the programs that it starts.
+# Two keep two cores busy (docs/decisions/0017). Each session may take 5 GiB, with the programs that it starts.
 # The elastic course and trunks come first, whole: what is begun last should be short.
-SPARK_SESSIONS ?= 3
+SPARK_SESSIONS ?= 2
 BENCHMARKS ?= throughput overhead burst
 BENCH_FOLDER ?= out/bench
 BENCH_OPTIONS = $(if $(QUICK),--quick) $(if $(TRACE),--trace '$(TRACE)')
@@ -41,7 +41,7 @@ test-thorough: setup ## run them with five times as many examples, and those tha
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
 
-test-spark: setup ## run the tests on Spark, in three sessions side by side; SPARK_SESSIONS=1 runs them one by one
+test-spark: setup ## run the tests on Spark, in two sessions side by side; SPARK_SESSIONS=1 runs them one by one
 	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadscope --no-loadscope-reorder $(APART) $(SPARK_TESTS)
 
 test-elastic: setup ## run those of workers that come, go and die alone: a thorough run measures times

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.answering.answer.window_estimate import Estimate
 from streamshed.answering.count_windows.numbered_windows import numbered_windows
 from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAnswers
 from streamshed.answering.estimate.aggregate_value import (
@@ -33,34 +33,13 @@ from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.partly_joined import PARTLY_JOINED, least_shares
 from streamshed.answering.table.shed_interval import ShedInterval
 from streamshed.answering.table.unreadable import unreadable_fields
-from streamshed.answering.table.window_partials import Doubles, Longs, Truths, WindowPartials
+from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
 from streamshed.network.terms.aggregate import AggregateKind
 
 SAMPLED, NO_ROW_KEPT, SKETCHED = "sampled", "no row kept", "sketched"
 
 _KINDS = pa.array(KINDS)
 _KIND_OF = {kind: index for index, kind in enumerate(KINDS)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Estimate:
-    """Aggregates of windows.
-
-    Attributes:
-        exact: Whether they are exact.
-        value_column: The values.
-        error: Standard errors, NaN where they are not known.
-        bounds: Lower and upper ones, NaN where there is none.
-        is_low: Whether they rest on too few rows for their bounds to hold as often as they say.
-        confidence: With which probability the bounds are meant to hold.
-    """
-
-    exact: Truths
-    value_column: pa.Array
-    error: Doubles
-    bounds: tuple[Doubles, Doubles]
-    is_low: Truths
-    confidence: float
 
 
 class Answering:
@@ -153,9 +132,9 @@ class Answering:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
         estimate = self._estimated(shape, partials, kept_rate, counted)
-        estimate = _of_part(estimate, joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
+        estimate = estimate.of_part(joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
         exact, value_column = estimate.exact, estimate.value_column
-        lower, upper = (_bound(value_column, bound, exact) for bound in estimate.bounds)
+        lower, upper = estimate.bound_columns
         nothing = partials.longs("rows") == 0
         shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
         reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
@@ -172,7 +151,7 @@ class Answering:
             "lower": lower,
             "upper": upper,
             "confidence": pa.array(np.where(exact, 1.0, estimate.confidence)),
-            "standard_error": _error(value_column, estimate.error, exact),
+            "standard_error": estimate.error_column,
             "sampling_rate": pa.array(kept_share * joined_share),
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
@@ -182,7 +161,7 @@ class Answering:
         }
         return _batch(ANSWER, len(partials), columns)
 
-    def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
+    def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> Estimate:
         exact = kept_rate >= 1.0
         if shape.share is not None:
             quantile_answers = quantiles(shape.share, partials, kept_rate, shape.each_within(self._confidence))
@@ -198,18 +177,18 @@ class Answering:
             lower = np.where(is_off, np.nextafter(lower, -np.inf), lower)
             upper = np.where(is_off, np.nextafter(upper, np.inf), upper)
             is_low = ~tells | quantile_answers.is_low
-            return _Estimate(exact, value_column, errors, (lower, upper), is_low, shape.each_within(self._confidence))
+            return Estimate(exact, value_column, errors, (lower, upper), is_low, shape.each_within(self._confidence))
         if shape.function is AggregateKind.DISTINCT:
             counts = distinct_counts(partials, shape.each_within(self._confidence))
             upper = np.where(exact, counts.upper, np.nan)
             none = np.zeros(len(partials), np.bool_)
             bounds = counts.lower, upper
-            return _Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
+            return Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
         if shape.in_cohorts:
             return self._of_cohorts(shape, partials, kept_rate)
         return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
 
-    def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> _Estimate:
+    def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> Estimate:
         """Estimate from drawn rows of a join, each of which brings all of its results at once."""
         value_column = values(shape, partials)
         numbers = value_column.to_numpy(zero_copy_only=False)
@@ -222,11 +201,11 @@ class Answering:
             shape.each_within(self._confidence),
         )
         bounds = estimate.lower, estimate.upper
-        return _Estimate(
+        return Estimate(
             kept_rate >= 1.0, value_column, estimate.error, bounds, estimate.is_low, shape.each_within(self._confidence)
         )
 
-    def _corrected(self, shape: Shape, partials: WindowPartials, scaled: _Estimate) -> _Estimate:
+    def _corrected(self, shape: Shape, partials: WindowPartials, scaled: Estimate) -> Estimate:
         """Correct an estimate by rows whose number is known, where enough sampled rows tell what they contribute."""
         is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
         if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
@@ -242,7 +221,7 @@ class Answering:
             corrected, error, shape.each_within(self._confidence), effective_rows=rows.effective_rows
         )
         lower, upper = (np.where(use, new, old) for new, old in zip(bounds, scaled.bounds, strict=True))
-        return _Estimate(
+        return Estimate(
             exact=scaled.exact,
             value_column=pa.array(corrected, mask=scaled.value_column.is_null().to_numpy(zero_copy_only=False)),
             error=error,
@@ -251,7 +230,7 @@ class Answering:
             confidence=scaled.confidence,
         )
 
-    def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> _Estimate:
+    def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> Estimate:
         """Estimate counts, sums and what is made of them; each row has the weight 1/P."""
         exact = kept_rate >= 1.0
         value_column = values(shape, partials)
@@ -267,7 +246,7 @@ class Answering:
                 confidence=shape.each_within(self._confidence),
                 of_groups=bool(shape.key_notations),
             )
-            return _Estimate(
+            return Estimate(
                 exact,
                 value_column,
                 error,
@@ -279,7 +258,7 @@ class Answering:
         numbers = value_column.to_numpy(zero_copy_only=False)
         bounds = normal_interval(numbers, error, shape.each_within(self._confidence), effective_rows=effective)
         error_or_nan = np.where(error > 0, error, np.nan)
-        return _Estimate(
+        return Estimate(
             exact, value_column, error_or_nan, bounds, effective < ENOUGH_ROWS, shape.each_within(self._confidence)
         )
 
@@ -333,39 +312,6 @@ class Answering:
     def _late(self, partials: WindowPartials, outputs: Longs) -> pa.RecordBatch:
         columns = {"query": self._queries.take(pa.array(outputs)), **_counted(partials)}
         return _batch(LATE, len(partials), columns)
-
-
-def _of_part(estimate: _Estimate, is_part: Truths, *, is_count: bool) -> _Estimate:
-    """Widen bounds where some results of a join were not looked for: a count is a lower bound, all else has none."""
-    if not is_part.any():
-        return estimate
-    unknown = np.full(len(is_part), np.nan)
-    counts: Doubles = estimate.value_column.to_numpy(zero_copy_only=False)
-    return replace(
-        estimate,
-        exact=estimate.exact & ~is_part,
-        error=np.where(is_part, np.nan, estimate.error),
-        bounds=(
-            np.where(is_part, counts if is_count else unknown, estimate.bounds[0]),
-            np.where(is_part, unknown, estimate.bounds[1]),
-        ),
-    )
-
-
-def _bound(value_column: pa.Array, bound: Doubles, exact: Truths) -> pa.Array:
-    """A column of bounds: the value itself where it is exact, null where there is no value or no bound."""
-    estimated: Doubles = value_column.to_numpy(zero_copy_only=False)
-    unbounded = value_column.is_null().to_numpy(zero_copy_only=False) | (
-        ~exact & np.isnan(bound) & ~np.isnan(estimated)
-    )
-    return pa.array(np.where(exact, estimated, bound), mask=unbounded)
-
-
-def _error(value_column: pa.Array, error: Doubles, exact: Truths) -> pa.Array:
-    """A column of standard errors: 0 where the answer is exact or null, null where the error is not known."""
-    estimated: Doubles = value_column.to_numpy(zero_copy_only=False)
-    certain = exact | value_column.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(np.where(certain, 0.0, error), mask=~certain & np.isnan(error) & ~np.isnan(estimated))
 
 
 def _unreadable(partials: WindowPartials) -> pa.RecordBatch:

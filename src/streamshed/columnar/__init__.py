@@ -1,1 +1,1 @@
-"""Rows as Arrow columns: texts and expressions read as Spark reads them, many rows at a time."""
+"""Rows by columns: what a task does with many rows at once, in Arrow and NumPy, as Spark would do it row by row."""

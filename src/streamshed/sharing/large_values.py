@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.sources import FileFormat, FolderSource
-from streamshed.network.model.stream import Stream
 from streamshed.network.words.columns import declared_name
 from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Intake
@@ -46,18 +44,13 @@ def sized_queries(network: QueryNetwork) -> tuple[SizedQueries, ...]:
 def sized_of_stream(work: StreamWork) -> Iterator[SizedQueries]:
     """Return those of one stream; see `sized_queries`."""
     is_dear = any(isinstance(instruction, Call) for instruction in work.program.instructions)
-    if not (is_dear and _is_delivered_parsed(work.stream)):
+    if not is_dear or work.stream.text is not None:
         return
     for together in _together(work.intakes):
         columns = {_column(work, intake) for intake in together}
         values = columns - {None}
         if len(values) == 1 and (column := values.pop()):
             yield SizedQueries(work.stream.name, column, frozenset(name for one in together for name in one.queries))
-
-
-def _is_delivered_parsed(stream: Stream) -> bool:
-    source = stream.source
-    return stream.parse is None and not (isinstance(source, FolderSource) and source.format is FileFormat.JSON)
 
 
 def _together(intakes: Sequence[Intake]) -> list[list[Intake]]:

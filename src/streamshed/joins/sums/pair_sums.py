@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from streamshed.joins.match.drawn import strata_texts
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.model.side import Side
+from streamshed.joins.sums.groups import DENSE, FEW, combined, examples_of, grouped, slice_starts
 from streamshed.joins.sums.summed_class import Edge, KeyPart, SummedClass
-from streamshed.joins.sums.value_sums import NO_SUMS, Counted, as_wholes, no_sums, sums_of_values, whole_sums
+from streamshed.joins.sums.value_sums import NO_SUMS, Counted, Values, as_wholes, no_sums, sums_of_values, whole_sums
 
 SUMS = pa.schema(
     [
@@ -35,11 +36,6 @@ SUMS = pa.schema(
 )
 """One row per class, slice, mask, key, and rate and cohort where pairs are a sample (`strata_texts`): `instant` is when
 the slice starts, in microseconds; `rows` are pairs."""
-
-_DENSE = 2
-"""So many times as many counts as there are pairs are worth an array of their own."""
-_FEW = 1 << 16
-_MOST_CODES = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -88,16 +84,6 @@ def summed_pairs(pairs: Paired, classes: Sequence[SummedClass], separator: str) 
     return pa.concat_tables([SUMS.empty_table(), *(_of_class(one, counter, separator) for one in classes)])
 
 
-def slice_starts(edges: Sequence[Edge], times: Ints) -> Ints:
-    """Return the start of the slice of each instant.
-
-    >>> slice_starts([(10, 0), (10, 3)], np.array([-1, 2, 3, 14])).tolist()
-    [-7, 0, 3, 13]
-    """
-    since = [np.mod(times - phase, period) for period, phase in edges]
-    return np.asarray(times - np.minimum.reduce(since), np.int64)
-
-
 @dataclass(frozen=True)
 class _Said:
     """What a class takes from the rows of one side: masks and keys.
@@ -119,7 +105,7 @@ class _Said:
         if pairs.sampled is not None and pairs.sampled[0] is side:
             part_codes.append(pairs.sampled[1])
         keys = (
-            pd.factorize(_combined(part_codes))[0].astype(np.int64)
+            pd.factorize(combined(part_codes))[0].astype(np.int64)
             if len(part_codes) > 1
             else part_codes[0]
             if part_codes
@@ -138,13 +124,13 @@ class _Said:
         part_codes = [*masks, *([] if self.keys is None else [self.keys])]
         if not part_codes:
             return None
-        return part_codes[0] if len(part_codes) == 1 else pd.factorize(_combined(part_codes))[0].astype(np.int64)
+        return part_codes[0] if len(part_codes) == 1 else pd.factorize(combined(part_codes))[0].astype(np.int64)
 
     @cached_property
     def examples(self) -> Ints:
         """A row for each of these numbers."""
         codes = np.zeros(0, np.int64) if self.codes is None else self.codes
-        return _examples(codes, int(codes.max(initial=0)) + 1)
+        return examples_of(codes, int(codes.max(initial=0)) + 1)
 
     def passed(self, places: Ints, is_later: Booleans) -> Ints | None:
         """Return the bits that rows pass, which may be the later ones; None: all."""
@@ -212,7 +198,7 @@ class _Counter:
             codes, wide = codes * 2 + self.pairs.is_left_later, wide * 2
         codes = places[side] * wide + codes
         size = self.pairs.rows[side].num_rows * wide
-        if size <= _DENSE * len(codes) + _FEW:
+        if size <= DENSE * len(codes) + FEW:
             every = np.bincount(codes, minlength=size)
             codes = np.flatnonzero(every)
             counts = every[codes].astype(np.int64)
@@ -242,7 +228,7 @@ def _of_class(summed: SummedClass, counter: _Counter, separator: str) -> pa.Tabl
     parts = [counts.slices, *([] if summed.is_for_all else [pd.factorize(masks)[0].astype(np.int64)])]
     parts += [] if mine.keys is None else [mine.keys[counts.rows]]
     parts += [] if theirs.keys is None else [theirs.keys[examples]]
-    groups, firsts = _grouped(parts)
+    groups, firsts = grouped(parts)
     places = {side: counts.rows[firsts], side.opposite: examples[firsts[: len(examples)]]}
     columns = {
         "instant": pa.array(counter.sliced(summed.edges)[1][counts.slices[firsts]]),
@@ -252,33 +238,19 @@ def _of_class(summed: SummedClass, counter: _Counter, separator: str) -> pa.Tabl
         "sampling_codes": _sampling_codes(counter.pairs, places, len(firsts)),
         "rows": pa.array(whole_sums(counts.pairs, groups, len(firsts))),
     }
-    wanted = Counted(counts.rows, counts.pairs, groups, len(firsts))
+    wanted = Counted(groups, len(firsts), counts.rows, counts.pairs)
     if summed.value is None:
         sums = no_sums(len(firsts))
     else:
         if summed.value_mask & summed.every_bit != summed.every_bit:
             wanted = wanted.chosen((masks & summed.value_mask) != 0)
-        sums = sums_of_values(summed.value, rows[side], wanted, extremes=summed.extremes)
+        values = Values.of(one_chunk(rows[side].column(summed.value.column)), summed.value.form)
+        sums = sums_of_values(values, wanted, extremes=summed.extremes)
     return pa.Table.from_arrays([(columns | sums)[name] for name in SUMS.names], schema=SUMS)
 
 
 def _and(masks: Ints | None, passed: Ints | None) -> Ints | None:
     return passed if masks is None else masks if passed is None else masks & passed
-
-
-def _grouped(parts: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The number of each combination of numbers, counted from 0, and where each is to be found."""
-    codes = _combined(parts)
-    size = int(codes.max(initial=0)) + 1
-    if size > _DENSE * len(codes) + _FEW:
-        codes = pd.factorize(codes)[0].astype(np.int64)
-        size = int(codes.max(initial=0)) + 1
-    places = _examples(codes, size)
-    there = np.zeros(size, np.bool_)
-    there[codes] = True
-    if there.all():
-        return codes, places
-    return (np.cumsum(there) - 1)[codes], places[there]
 
 
 def _keys(summed: SummedClass, pairs: Paired, places: Mapping[Side, Ints], separator: str) -> dict[str, pa.Array]:
@@ -311,21 +283,3 @@ def _codes(rows: pa.Table, part: KeyPart) -> Ints:
         column = pa.array(as_wholes(column), mask=np.asarray(column.is_null()))
     encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column, null_encoding="encode")
     return np.asarray(encoded.indices, np.int64)
-
-
-def _combined(columns: Sequence[Ints]) -> Ints:
-    """A number for each combination of numbers, none of them below 0."""
-    codes, size = columns[0], int(columns[0].max(initial=0)) + 1
-    for column in columns[1:]:
-        wide = int(column.max(initial=0)) + 1
-        if size * wide > _MOST_CODES:
-            codes = pd.factorize(codes)[0].astype(np.int64)
-            size = int(codes.max(initial=0)) + 1
-        codes, size = codes * wide + column, size * wide
-    return codes
-
-
-def _examples(codes: Ints, size: int) -> Ints:
-    examples = np.zeros(size, np.int64)
-    examples[codes] = np.arange(len(codes))
-    return examples

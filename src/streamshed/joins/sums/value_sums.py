@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.joins.model.arrays import Booleans, Floats, Ints, one_chunk
-from streamshed.joins.sums.summed_class import SummedValue, ValueForm
+from streamshed.joins.model.arrays import Booleans, Floats, Ints
+from streamshed.joins.sums.summed_class import ValueForm
 
 _LOW_BITS = 0xFFFFFFFF
 _EXACT = 1 << 53
@@ -21,6 +21,8 @@ NO_SUMS: Mapping[str, pa.DataType] = {
     "total": pa.float64(),
     "squares": pa.float64(),
     "sizes": pa.float64(),
+    "cubes": pa.float64(),
+    "quads": pa.float64(),
     "least_number": pa.float64(),
     "greatest_number": pa.float64(),
     "sum_low": pa.int64(),
@@ -28,8 +30,8 @@ NO_SUMS: Mapping[str, pa.DataType] = {
     "least_long": pa.int64(),
     "greatest_long": pa.int64(),
 }
-"""What is told of values: how many there are, Σv, Σv², Σ|v|, extremes; sum_low + 2³²·sum_high is the exact sum of whole
-numbers, null for others; all but the first are null where there is no value."""
+"""What is told of values: how many there are, Σv, Σv², Σ|v|, Σv³, Σv⁴, extremes; sum_low + 2³²·sum_high is the
+exact sum of whole numbers, null for others; all but the first are null where there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,59 +39,106 @@ class Counted:
     """Rows that count, each in a group.
 
     Args:
-        places: Of the rows.
-        times: How often each counts.
         groups: The number of the group of each.
         size: How many groups there are.
+        places: Of the rows; None: all rows count, in order.
+        times: How often each counts; None: once.
     """
 
-    places: Ints
-    times: Ints
     groups: Ints
     size: int
+    places: Ints | None = None
+    times: Ints | None = None
 
     def chosen(self, which: Booleans) -> Counted:
         """Return some of the rows, of as many groups."""
-        return Counted(self.places[which], self.times[which], self.groups[which], self.size)
+        places = np.flatnonzero(which) if self.places is None else self.places[which]
+        return Counted(self.groups[which], self.size, places, None if self.times is None else self.times[which])
+
+    def where(self, is_there: Booleans) -> Counted:
+        """Return those of the rows of which something is there."""
+        return self if is_there.all() else self.chosen(is_there if self.places is None else is_there[self.places])
+
+    @property
+    def row_counts(self) -> Ints:
+        """How many rows count, by group."""
+        if self.times is None:
+            return np.bincount(self.groups, minlength=self.size)
+        return whole_sums(self.times, self.groups, self.size)
 
 
-def sums_of_values(value: SummedValue, rows: pa.Table, counted: Counted, *, extremes: bool) -> dict[str, pa.Array]:
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of rows.
+
+    Args:
+        wholes: As whole numbers; None: they are none.
+        numbers: As floating-point numbers.
+        is_there: Which are not null.
+    """
+
+    wholes: Ints | None
+    numbers: Floats
+    is_there: Booleans
+
+    @classmethod
+    def of(cls, column: pa.Array, form: ValueForm) -> Values:
+        """Take the values of a column in the form in which they travel."""
+        is_there = np.asarray(column.is_valid()) if column.null_count else np.ones(len(column), np.bool_)
+        if form is ValueForm.PRESENCE:
+            nothing = np.zeros(len(column), np.int64)
+            return cls(nothing, nothing.astype(np.float64), is_there)
+        if form is ValueForm.FLOATING:
+            return cls(None, np.asarray(column.cast(pa.float64()).fill_null(0.0)), is_there)
+        wholes = as_wholes(column)
+        return cls(wholes, wholes.astype(np.float64), is_there)
+
+
+def sums_of_values(values: Values, counted: Counted, *, extremes: bool, powers: bool = False) -> dict[str, pa.Array]:
     """Return the columns of `NO_SUMS`, one row per group.
 
     NaN is larger than any number, as in Spark.
 
     Args:
-        value: The value.
-        rows: Of its side.
-        counted: Which of them count.
+        values: The values.
+        counted: Which of the rows count.
         extremes: Whether these are asked for; else they are null.
+        powers: Whether the sums of the third and fourth powers are; likewise.
     """
-    wholes, numbers, is_there = _taken(value, rows)
-    if not is_there.all():
-        counted = counted.chosen(is_there[counted.places])
+    counted = counted.where(values.is_there)
     groups, size = counted.groups, counted.size
-    present = whole_sums(counted.times, groups, size)
-    none = present == 0
-    values = numbers[counted.places]
+    none = counted.row_counts == 0
+    numbers = values.numbers if counted.places is None else values.numbers[counted.places]
     with np.errstate(over="ignore", invalid="ignore"):
-        total = values * counted.times
-        columns = {
-            "present": pa.array(present),
-            "total": _nullable(np.bincount(groups, total, size), none),
-            "squares": _nullable(np.bincount(groups, total * values, size), none),
-            "sizes": _nullable(np.bincount(groups, np.abs(total), size), none),
-        }
-    if wholes is not None:
-        whole = wholes[counted.places]
-        low, high = whole & _LOW_BITS, whole >> 32
-        columns["sum_low"] = _nullable(whole_sums(low * counted.times, groups, size), none)
-        columns["sum_high"] = _nullable(whole_sums(high * counted.times, groups, size), none)
+        total = numbers if counted.times is None else numbers * counted.times
+        squares = total * numbers
+        weights = {"total": total, "squares": squares, "sizes": np.abs(total)}
+        if powers:
+            weights |= {"cubes": squares * numbers, "quads": squares * numbers * numbers}
+        columns = {name: _nullable(np.bincount(groups, added, size), none) for name, added in weights.items()}
+    columns["present"] = pa.array(counted.row_counts)
+    if values.wholes is not None:
+        whole = values.wholes if counted.places is None else values.wholes[counted.places]
+        columns |= _whole_sums(whole, counted, none)
         if extremes:
             columns["least_long"] = _nullable(_least(whole, groups, size), none)
             columns["greatest_long"] = _nullable(~_least(~whole, groups, size), none)
     if extremes:
-        columns |= _extremes(values, groups, none)
+        columns |= _extremes(numbers, groups, none)
     return no_sums(size) | columns
+
+
+def _whole_sums(whole: Ints, counted: Counted, none: Booleans) -> dict[str, pa.Array]:
+    """The exact sum in two parts, of which each alone is far from the largest 64-bit number."""
+    times = 1 if counted.times is None else counted.times
+    largest = max(int(whole.max(initial=0)), -int(whole.min(initial=0)))
+    if largest * len(whole) * int(np.max(times, initial=1)) < 1 << 62:
+        total = whole_sums(whole * times, counted.groups, counted.size)
+        low, high = total & _LOW_BITS, total >> 32
+    else:
+        low = whole_sums((whole & _LOW_BITS) * times, counted.groups, counted.size)
+        high = whole_sums((whole >> 32) * times, counted.groups, counted.size)
+    return {"sum_low": _nullable(low, none), "sum_high": _nullable(high, none)}
 
 
 def no_sums(size: int) -> dict[str, pa.Array]:
@@ -130,19 +179,6 @@ def _extremes(values: Floats, groups: Ints, none: Booleans) -> dict[str, pa.Arra
         "least_number": _nullable(np.where(is_some, least, np.nan), none),
         "greatest_number": _nullable(greatest, none),
     }
-
-
-def _taken(value: SummedValue, rows: pa.Table) -> tuple[Ints | None, Floats, Booleans]:
-    """Each row's value as a whole number if it is one (else None), as a floating-point one, and whether it is there."""
-    column = one_chunk(rows.column(value.column))
-    is_there = np.asarray(column.is_valid())
-    if value.form is ValueForm.PRESENCE:
-        nothing = np.zeros(len(column), np.int64)
-        return nothing, nothing.astype(np.float64), is_there
-    if value.form is ValueForm.FLOATING:
-        return None, np.asarray(column.cast(pa.float64()).fill_null(0.0)), is_there
-    wholes = as_wholes(column)
-    return wholes, wholes.astype(np.float64), is_there
 
 
 def as_wholes(column: pa.Array) -> Ints:

@@ -87,6 +87,33 @@ class Stream(Node):
         return MappingProxyType({column.name: column.type for column in (*rest, *self.parse.schema)})
 
     @cached_property
+    def text(self) -> Parse | None:
+        """How the text that its source delivers becomes columns; None: it delivers columns.
+
+        Example:
+            >>> from streamshed.network.model.sources import folder
+            >>> lines = folder("in", "json", schema="ts timestamp, size int")
+            >>> stream("packets", lines, time="ts").text.column
+            'value'
+        """
+        source = self.source
+        if self.parse is None and isinstance(source, FolderSource) and source.format is FileFormat.JSON:
+            return Parse(TextFormat.JSON, "value", source.columns, source.options)
+        return self.parse
+
+    @cached_property
+    def delivered(self) -> frozenset[str]:
+        """The columns that are there before any text is parsed, in lower case."""
+        if self.parse is None and self.text is not None:
+            return frozenset()
+        return frozenset(column.name.lower() for column in self.schema)
+
+    @property
+    def is_identified_before_parsing(self) -> bool:
+        """Whether what tells its rows apart is outside their text; if not, they are parsed before they can be shed."""
+        return all(name.lower() in self.delivered for name in self.identity.columns)
+
+    @cached_property
     def attribute(self) -> WindowingAttribute:
         """What windows lie along, over `columns`."""
         return windowing_attribute(self.time, self.columns)

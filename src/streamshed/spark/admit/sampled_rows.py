@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import IdentityKind, Parse, Stream, TextFormat
-from streamshed.network.sql.expression import parse_expression
 from streamshed.network.terms.cohorts import COHORTS
 from streamshed.network.words.columns import Column as SchemaColumn
 from streamshed.network.words.columns import format_schema
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.track.retention import MOST_SLOTS
+from streamshed.sharing.early_drops import drops_before_parsing
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark.admit.row_instants import row_microseconds, why_without_instant
 from streamshed.spark.admit.row_size import row_size
@@ -49,6 +49,7 @@ from streamshed.spark.common.internal_names import (
     SIZE_COLUMN,
     SIZE_THRESHOLD,
     SUMS,
+    TAKEN_TIME,
     TEXT,
     TIME,
     UNREADABLE,
@@ -65,7 +66,7 @@ NO_TEXT = "text is null"
 NO_PARSE = "text cannot be parsed"
 NO_PARTITION = "the name of its folder cannot be parsed"
 IN_SUMS = "stands for many"
-"""Of what results of a join were summed up to: to its queries it is no row."""
+"""Of what rows, or results of a join, were summed up to: to queries it is no row."""
 
 _ALWAYS_OPEN = -(2**62)
 
@@ -95,26 +96,42 @@ class Admission:
     clock: Plan | None = None
 
 
-def sampled_rows(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
+def sampled_rows(
+    source: DataFrame,
+    stream: Stream,
+    admission: Admission,
+    by_columns: Callable[[DataFrame], DataFrame] | None = None,
+) -> DataFrame:
     """Sample, parse and time a stream's rows.
 
     A row is kept iff u < sampling rate, u a hash of what identifies it: read again, it is kept again. While nothing is
     shed, u is not computed. What is shed is not parsed. A row that is kept has a level, which follows from its u, and
     says which of the smaller rates further down it passes as well.
 
+    Args:
+        source: The rows.
+        stream: Theirs.
+        admission: How they are admitted.
+        by_columns: Takes rows that are admitted, and returns those that are left, and rows that stand for the others.
+
     Returns:
         The stream's columns with `TIME`, `UNREADABLE`, `PASSES`, what the plan tells of rows, and `FILE_PATH` where an
         unreadable row is identified by its file.
     """
-    rows = _parsed(_with_pair_codes(_admitted(source, stream, admission)), stream)
-    if admission.plan is not None and admission.samples and not is_known_before_parsing(stream):
+    admitted = _admitted(source, stream, admission)
+    if by_columns is not None:
+        admitted = _told_again(by_columns(admitted), admission)
+    rows = _parsed(_with_pair_codes(admitted), stream)
+    if admission.plan is not None and admission.samples and not stream.is_identified_before_parsing:
         rows = _sampled(rows, stream, admission)
     if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
         rows = _retained(rows, stream, admission)
     microseconds, why = _believed(rows, stream)
     reason = F.coalesce(F.col(UNREADABLE), F.when(microseconds.isNull(), why))
     if SUMS in rows.columns:
-        reason = F.coalesce(reason, F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)))
+        reason = F.when(F.col(SUMS).isNotNull(), F.lit(IN_SUMS)).otherwise(reason)
+    if TAKEN_TIME in rows.columns:
+        microseconds = F.coalesce(TAKEN_TIME, microseconds)
     timed = rows.withColumns({TIME: microseconds, UNREADABLE: reason}).drop(NOW, CHANCE)
     if stream.identity.kind is not IdentityKind.FILE_ROW:
         return timed
@@ -159,9 +176,21 @@ def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFr
     rows = told_apart(rows, stream) if admission.samples else rows
     if not admission.samples:
         rows = rows.withColumns(_passing_all())
-    elif is_known_before_parsing(stream):
+    elif stream.is_identified_before_parsing:
         rows = _sampled(rows, stream, admission)
     return _retained(rows, stream, admission) if _is_early(stream, admission) else rows
+
+
+def _told_again(rows: DataFrame, admission: Admission) -> DataFrame:
+    """Tell rows what they were told before they were taken by columns: it is the same for all of them."""
+    plan = admission.plan or admission.clock
+    codes = [SAMPLING_CODES] if admission.plan is not None and admission.samples else []
+    opened = [OPEN, OPENED] if admission.plan is not None else []
+    if plan is not None:
+        rows = with_plan(rows, plan, [NOW, *opened, *codes])
+    if not opened:
+        rows = rows.withColumns({OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)})
+    return rows if codes else rows.withColumn(SAMPLING_CODES, F.lit(None).cast("string"))
 
 
 def _passing_all() -> dict[str, Column]:
@@ -248,20 +277,10 @@ def _cohort(rows: DataFrame, keys: Sequence[str]) -> Column:
 
 
 def _is_early(stream: Stream, admission: Admission) -> bool:
-    """Whether rows that nobody needs can be told before their text is parsed.
-
-    For that, event time must be outside the text. So must what identifies a row, where rows may be sampled, and the
-    keys of queries whose windows are dropped by group: nearly every cohort of these is kept somewhere, so time alone
-    does not tell that a row is not needed.
-    """
-    if not admission.whole_words:
-        return False
-    names = {name.lower() for name in stream.attribute.expression.columns}
-    for sql in (sql for keys in admission.cohort_keys for sql in keys):
-        names |= {name.lower() for name in parse_expression(sql).columns}
-    in_text = set() if stream.parse is None else {column.name.lower() for column in stream.parse.schema}
-    is_identified = not admission.samples or is_known_before_parsing(stream)
-    return not names & in_text and names <= _delivered(stream) and is_identified
+    """Whether rows that nobody needs leave before their text is parsed."""
+    return bool(admission.whole_words) and drops_before_parsing(
+        stream, admission.cohort_keys, samples=admission.samples
+    )
 
 
 def _sampled(rows: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
@@ -295,26 +314,14 @@ def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
     return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), passed)).drop(BY_LEVEL, FIRST_LEVEL)
 
 
-def is_known_before_parsing(stream: Stream) -> bool:
-    """Whether what identifies a row is outside its text; if not, the row is parsed before it can be shed."""
-    return all(name.lower() in _delivered(stream) for name in stream.identity.columns)
-
-
-def _delivered(stream: Stream) -> frozenset[str]:
-    """The columns that are there before any text is parsed, in lower case."""
-    if stream.parse is None and _folder_parse(stream) is not None:
-        return frozenset()
-    return frozenset(column.name.lower() for column in stream.schema)
-
-
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
-    parse = stream.parse or (None if _has_columns(rows, stream) else _folder_parse(stream))
+    parse = stream.parse or (None if _has_columns(rows, stream) else stream.text)
     if parse is None:
         corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
         reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
         return rows.withColumns({UNREADABLE: reason, TEXT: corrupt})
     in_folders = stream.source if stream.parse is None and isinstance(stream.source, FolderSource) else None
-    rows = rows if in_folders is None else with_folders(rows, in_folders)
+    rows = rows if in_folders is None or FOLDERS in rows.columns else with_folders(rows, in_folders)
     text = F.col(f"`{parse.column}`").cast("string")
     read = rows.withColumns({TEXT: text}).withColumns({"__read": _reader(parse)})
     failed = F.col("__read").isNull() | F.col(f"__read.{CORRUPT}").isNotNull()
@@ -333,17 +340,9 @@ def _has_columns(rows: DataFrame, stream: Stream) -> bool:
     return wanted <= there and wanted != {RAW_TEXT}
 
 
-def _folder_parse(stream: Stream) -> Parse | None:
-    source = stream.source
-    if isinstance(source, FolderSource) and source.format is FileFormat.JSON:
-        return Parse(TextFormat.JSON, RAW_TEXT, source.columns, source.options)
-    return None
-
-
 def text_reader(stream: Stream) -> Column | None:
     """What reads the columns of a row out of `TEXT`; None: its source delivers them as such."""
-    parse = stream.parse or _folder_parse(stream)
-    return None if parse is None else _reader(parse)
+    return None if stream.text is None else _reader(stream.text)
 
 
 def _reader(parse: Parse) -> Column:

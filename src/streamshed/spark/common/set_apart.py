@@ -39,15 +39,12 @@ def _identity(stream: Stream) -> Column:
 
 
 def _text(stream: Stream) -> Column:
-    if stream.parse is not None or _is_text_folder(stream, FileFormat.JSON):
+    source = stream.source
+    if stream.text is not None:
         return F.col(TEXT)
-    if _is_text_folder(stream, FileFormat.CSV):
+    if isinstance(source, FolderSource) and source.format is FileFormat.CSV:
         # Spark keeps only the text of rows that it could not parse.
         return F.coalesce(F.col(TEXT), F.to_csv(F.struct(*[F.col(f"`{name}`") for name in stream.columns])))
     if stream.identity.kind is IdentityKind.NONE:
         return F.to_json(F.struct(*[F.col(f"`{name}`") for name in stream.columns]))
     return F.lit("")
-
-
-def _is_text_folder(stream: Stream, text_format: FileFormat) -> bool:
-    return isinstance(stream.source, FolderSource) and stream.source.format is text_format

@@ -27,11 +27,11 @@ from streamshed.sharing.network_work import AggregateSlot
 from streamshed.sharing.probes import is_probe
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.common.internal_names import SUMS
 from streamshed.spark.compile.row_answers import row_partials
 from streamshed.spark.joins.join_drawing import draws_by_chance
-from streamshed.spark.joins.join_unpacking import SUMS_TYPE
 from streamshed.spark.operators.slot_types import DISPERSIONS
 from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.source.domain_rows import DomainRows
@@ -260,8 +260,7 @@ def compiled_partials(
     ]
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
-    if any(stream.work.stream.joined is not None for stream in streams):
-        # Also where no results are summed up: queries come and go, but the schema of state stays.
+    if any(SUMS in stream_rows.columns for stream_rows in placed_rows):
         placed_rows = [
             stream_rows if SUMS in stream_rows.columns else stream_rows.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE))
             for stream_rows in placed_rows

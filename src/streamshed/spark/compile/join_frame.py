@@ -30,7 +30,8 @@ from streamshed.network.sql.expression import quoted
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
-from streamshed.spark.admit.sampled_rows import Admission, is_known_before_parsing, sampled_rows
+from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.collation import collation_problems
 from streamshed.spark.common.internal_names import (
     CARRIER_TIME,
@@ -49,7 +50,7 @@ from streamshed.spark.joins.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPU
 from streamshed.spark.joins.join_reports import JoinReports
 from streamshed.spark.joins.join_rows import PACKED_DDL, fragments_of, join_condition_of, packing
 from streamshed.spark.joins.join_sums import join_sums
-from streamshed.spark.joins.join_unpacking import SUMS_TYPE, unpacking
+from streamshed.spark.joins.join_unpacking import unpacking
 from streamshed.spark.joins.join_weight import JoinWeight, join_weight, with_worth
 from streamshed.spark.joins.join_work import NO_SUMS, PIECE_DDL, JoinSums, JoinWork
 from streamshed.spark.operators.straight_line import run_instructions
@@ -275,7 +276,7 @@ def _side_rows(
     program, stream = resolve_stream(node.stream, [node]), node.stream
     clock = None if streaming is None else streaming.plans[of.joined]
     plan = clock if is_drawn else None
-    is_early = is_known_before_parsing(stream)
+    is_early = stream.is_identified_before_parsing
     if plan is not None and is_early:
         source = drawn_rows(source, stream, of.joined, plan)
     rows = sampled_rows(source, stream, admission or Admission(clock=clock))

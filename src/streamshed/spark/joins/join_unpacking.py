@@ -6,16 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
 
-from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
+from streamshed.spark.columns.taking import SUMS_STRUCT
 from streamshed.spark.common.internal_names import IS_SUMMED, PAIR_CODES, SUMS
 from streamshed.spark.joins.join_work import PieceKind
-
-_SUMS = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
-SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(_SUMS))).fields)
-"""What a row tells that is in the place of many: its class, mask and key, and what these sum up to."""
 
 
 def with_sums(results: pa.Schema) -> pa.Schema:
@@ -23,7 +17,7 @@ def with_sums(results: pa.Schema) -> pa.Schema:
 
     These have the time of their slice, their rate and cohort where the join is sampled, and nothing else.
     """
-    return results.append(pa.field(IS_SUMMED, pa.bool_())).append(pa.field(SUMS, _SUMS))
+    return results.append(pa.field(IS_SUMMED, pa.bool_())).append(pa.field(SUMS, SUMS_STRUCT))
 
 
 def unpacking(results: pa.Schema, *, sums: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -49,10 +43,10 @@ def _rows(table: pa.Table, kind: PieceKind, results: pa.Schema, *, sums: bool) -
     count, schema = table.num_rows, with_sums(results)
     if kind is not PieceKind.SUMS:
         is_summed = pa.array(np.full(count, kind is PieceKind.SUMMED_RESULTS))
-        return pa.Table.from_arrays([*table.columns, is_summed, pa.nulls(count, _SUMS)], schema=schema)
+        return pa.Table.from_arrays([*table.columns, is_summed, pa.nulls(count, SUMS_STRUCT)], schema=schema)
     sum_rows = table.combine_chunks()
     sums_column = pa.StructArray.from_arrays(
-        [sum_rows.column(field.name).combine_chunks() for field in _SUMS], fields=list(_SUMS)
+        [sum_rows.column(field.name).combine_chunks() for field in SUMS_STRUCT], fields=list(SUMS_STRUCT)
     )
     time = sum_rows.column("instant").cast(results.field(0).type)
     rest = [

@@ -7,6 +7,7 @@ import operator
 import os
 from collections.abc import Iterable, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -59,6 +60,16 @@ def read_relations(instructions: Iterable[Instruction]) -> None:
     in_files = [match for match in matches if isinstance(match.relation.source, str)]
     for reader, schema in dict.fromkeys(_stored(spark, match) for match in in_files):
         reader.read(arrow_schema(schema))
+
+
+def stored_relation(spark: SparkSession, match: Match) -> tuple[RelationReader, pa.Schema]:
+    """Return the reader of a relation in files, and the schema to read it in.
+
+    Raises:
+        SourceUnavailableError: Its columns cannot be told, or lack one.
+    """
+    reader, schema = _stored(spark, match)
+    return reader, arrow_schema(schema)
 
 
 def _stored(spark: SparkSession, match: Match) -> tuple[RelationReader, str]:

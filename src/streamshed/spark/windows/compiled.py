@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.answering.table.output import Output, Shape
+from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import AggregateKind
@@ -22,6 +23,7 @@ from streamshed.spark.admit.passing import passes
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.columns.summed_rows import column_way
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.common.internal_names import CARRIER_FROM, CARRIER_OPENED, NOW, OPEN, OPENED
 from streamshed.spark.common.unfused import MOST_FUSED
@@ -46,6 +48,7 @@ class CompiledStream:
         plan: What a micro-batch is told; None: nothing, as in batch mode.
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
+        row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
     """
 
     work: StreamWork
@@ -55,6 +58,7 @@ class CompiledStream:
     plan: Plan | None = None
     count_outputs: tuple[Output, ...] = ()
     summed: frozenset[int] = frozenset()
+    row_by_row: str | None = None
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -86,16 +90,37 @@ def compile_stream(
     """
     work = stream_work(stream, queries)
     stream_admission = _admission(admission, work)
-    admitted = sampled_rows(source, stream, stream_admission)
+    line = _line(sampled_rows(source, stream, stream_admission), work, stream_admission.plan, costs)
+    slots = (*work.slots, *work.count_slots)
+    types = slot_types(line, work.program, slots)
+    row_by_row = None
+    try:
+        way = column_way(source, work, types, stream_admission)
+        by_columns = sampled_rows(source, stream, stream_admission, way.rows)
+        line = _line(by_columns, work, stream_admission.plan, costs)
+    except Untranslatable as reason:
+        row_by_row = str(reason)
+    outputs = (
+        *(slot_output(slot, types) for slot in work.slots),
+        *(_row_output(query) for query in work.set_valued),
+    )
+    count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
+    values = ValueTypes(types, presence_only(slots))
+    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, summed, row_by_row)
+
+
+def _line(
+    admitted: DataFrame, work: StreamWork, plan: Plan | None, costs: Accumulator[CallCosts] | None
+) -> StraightLine:
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
     try:
-        line = run_instructions(
+        return run_instructions(
             admitted,
             work.program.instructions,
             inlined,
             fused=fused,
-            gates=_gates(work, stream_admission.plan),
+            gates=_gates(work, plan),
             costs=costs,
             takers=_takers(work),
         )
@@ -103,15 +128,6 @@ def compile_stream(
         raise refused_instruction(
             work.program, lambda first: run_instructions(admitted, first, frozenset(), fused=fused).rows
         ) from error
-    slots = (*work.slots, *work.count_slots)
-    types = slot_types(line, work.program, slots)
-    outputs = (
-        *(slot_output(slot, types) for slot in work.slots),
-        *(_row_output(query) for query in work.set_valued),
-    )
-    count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
-    values = ValueTypes(types, presence_only(slots))
-    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, summed)
 
 
 def _admission(admission: Admission, work: StreamWork) -> Admission:

@@ -30,7 +30,7 @@ def slice_partials(
     Args:
         rows: Columns close_end (microseconds), those of `SLICE_KEY` but closes, and those of a
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing. `SUMS`,
-            where streams are joined, is what many rows were summed up to that one is in the place of.
+            where there is such a column, is what many rows were summed up to that one is in the place of.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
         reaches: Whether any asks for an average, variance or deviation: the extremes of sampled rows tell how far their
@@ -62,12 +62,12 @@ def _partials(
     ordered_long = long if extremes else _never(long)
 
     def or_sums(name: str, of_row: Column) -> Column:
-        """What a row adds: its own, or what many results of a join were summed up to."""
+        """What a row adds: its own, or what many rows were summed up to."""
         return F.coalesce(F.col(SUMS).getField(name), of_row) if sums else of_row
 
     def count(name: str, of_row: str) -> Column:
-        is_there = F.col(of_row).isNotNull().cast("bigint")
-        return (F.sum(or_sums(name, is_there)) if sums else F.count(of_row)).alias(name)
+        """How many rows have something; no `count`, so that state is the same whether rows are summed up or not."""
+        return F.sum(or_sums(name, F.col(of_row).isNotNull().cast("bigint"))).alias(name)
 
     partials = [
         count("rows", "counted"),
@@ -75,8 +75,8 @@ def _partials(
         F.sum(or_sums("total", number)).alias("total"),
         F.sum(or_sums("squares", square)).alias("squares"),
         F.sum(or_sums("sizes", F.abs(number)) if sizes else _never(number)).alias("sizes"),
-        F.sum(F.when(is_sampled, square * number)).alias("cubes"),
-        F.sum(F.when(is_sampled, square * square)).alias("quads"),
+        F.sum(or_sums("cubes", F.when(is_sampled, square * number))).alias("cubes"),
+        F.sum(or_sums("quads", F.when(is_sampled, square * square))).alias("quads"),
         F.min(or_sums("least_number", ordered_number)).alias("least_number"),
         F.max(or_sums("greatest_number", ordered_number)).alias("greatest_number"),
         F.sum(or_sums("sum_low", long.bitwiseAND(F.lit(_LOW_BITS)))).alias("sum_low"),

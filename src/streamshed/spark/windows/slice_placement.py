@@ -13,6 +13,7 @@ from streamshed.sharing.gating import Gating
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.admit.passing import class_codes, stream_codes
+from streamshed.spark.common.internal_names import TAKEN_ROWS
 from streamshed.spark.common.set_apart import CARRIER_CLASS
 from streamshed.spark.windows.slice_columns import end_of_slice, slice_start
 
@@ -84,13 +85,14 @@ def has_one_grid(classes: Sequence[SharingClass]) -> bool:
     return all(sharing_class.grid == common_grid(classes) for sharing_class in classes)
 
 
-def _exploded(rows: DataFrame) -> DataFrame:
+def _exploded(all_rows: DataFrame) -> DataFrame:
     """One row per entry that a class wants.
 
     The filter reads event time: else Spark would push it below the watermark, which would then see only some rows.
     The outer form of explode, as there is always an entry: of the inner one Spark infers a filter on the array, which
     it pushes to the source, where it computes all entries once more.
     """
+    rows = all_rows.drop(TAKEN_ROWS)
     if "entries" not in rows.columns:
         return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
     exploded = rows.select(*HEAD, F.explode_outer("entries").alias("entry"))

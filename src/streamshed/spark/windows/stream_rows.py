@@ -17,12 +17,20 @@ from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.admit.passing import passed_bits
 from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.group_keys import key_columns
-from streamshed.spark.common.internal_names import IS_SUMMED, OPENED, SAMPLING_CODES, SUMS, TIME, UNREADABLE
+from streamshed.spark.common.internal_names import (
+    IS_SUMMED,
+    OPENED,
+    SAMPLING_CODES,
+    SUMS,
+    TAKEN_ROWS,
+    TIME,
+    UNREADABLE,
+)
 from streamshed.spark.common.set_apart import UNREADABLE_CLASS, unreadable_text
 from streamshed.spark.common.unfused import MOST_FUSED, unfused
 from streamshed.spark.common.value_kind import CarriedValue, carried, presence, value_kind
-from streamshed.spark.joins.join_unpacking import SUMS_TYPE
 from streamshed.spark.operators.straight_line import StraightLine
 
 
@@ -83,18 +91,18 @@ def stream_rows(
     first, *others = entries or [_nothing()]
     first = _or_unreadable(first, work)
     schema = entry_columns(layout, numbers=any(_has_numbers(values, one) for one in work.classes))
-    if summed:
+    if SUMS in rows.columns:
         first = _or_sums(first)
         schema = (*schema, (SUMS, SUMS_TYPE.simpleString()))
         others = [one | {SUMS: F.lit(None)} for one in others]
     if not others:
-        return rows.select(*_head(fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
+        return rows.select(*_head(rows, fused=True), *[first[name].cast(kind).alias(name) for name, kind in schema])
     structs = [_wanted_struct(entry, schema) for entry in (first, *others)]
-    return rows.select(*_head(fused=fused), F.array(*structs).alias("entries"))
+    return rows.select(*_head(rows, fused=fused), F.array(*structs).alias("entries"))
 
 
-def _head(*, fused: bool) -> list[Column]:
-    """What all classes are told: see `HEAD`.
+def _head(rows: DataFrame, *, fused: bool) -> list[Column]:
+    """What all classes are told, see `HEAD`; and for how many rows those stand that were taken by columns.
 
     An unreadable row travels in the oldest open slice, as a row does that came late: its time is the epoch, which no
     other row has, so that the mean of all times tells whether there are others. The event time is nullable in Spark's
@@ -106,6 +114,7 @@ def _head(*, fused: bool) -> list[Column]:
         F.timestamp_micros(instant).alias("event_time"),
         (opened if fused else unfused(opened)).alias("open"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
+        *[F.col(name) for name in (TAKEN_ROWS,) if name in rows.columns],
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.common.internal_names import TAKEN_ROWS
 from streamshed.spark.source.carrier import carrier_frame, with_carrier
 from streamshed.spark.source.progress import observed
 from streamshed.spark.windows.compiled import CompiledStream
@@ -17,15 +18,15 @@ def watermarked_rows(
 ) -> Mapping[str, DataFrame]:
     """Return each stream's rows on their way into slices, by its name, the carrier's among them.
 
-    They are observed where Spark does not tell the streams apart.
+    They are observed where Spark does not tell the streams apart, or rows that were taken by columns from others.
     """
     rows = {}
     sources = [compiled_stream for compiled_stream in compiled if compiled_stream.work.stream.joined is None]
     for index, compiled_stream in enumerate(sources):
         stream = compiled_stream.work.stream
-        stream_rows = (
-            compiled_stream.rows(layout) if len(sources) == 1 else observed(compiled_stream.rows(layout), index)
-        )
+        stream_rows = compiled_stream.rows(layout)
+        if len(sources) > 1 or TAKEN_ROWS in stream_rows.columns:
+            stream_rows = observed(stream_rows, index)
         all_rows = with_carrier(stream_rows, carrier_frame(spark), compiled_stream.plan, stream.name)
         rows[stream.name] = all_rows.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
     for compiled_stream in compiled:

@@ -1,0 +1,200 @@
+"""What many rows add to the slices of a sharing class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from streamshed.answering.table.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR
+from streamshed.columnar.column_work import ColumnClass
+from streamshed.columnar.expressions.compiled import ColumnExpression
+from streamshed.columnar.line import Line
+from streamshed.joins.model.arrays import Booleans, Ints
+from streamshed.joins.sums.groups import grouped, slice_starts
+from streamshed.joins.sums.summed_class import Edge
+from streamshed.joins.sums.value_sums import NO_SUMS, Counted, Values, as_wholes, no_sums, sums_of_values
+
+CLASS_SUMS = pa.schema(
+    [
+        ("instant", pa.int64()),
+        ("class_id", pa.int64()),
+        ("mask", pa.int64()),
+        ("key_long", pa.int64()),
+        ("key_text", pa.string()),
+        ("rows", pa.int64()),
+        *NO_SUMS.items(),
+    ]
+)
+"""One row per slice, class, mask and key: `instant` lies in the slice, microseconds."""
+
+
+Masks = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ClassExpressions:
+    """What is computed of rows for a class.
+
+    Attributes:
+        keys: What they are grouped by.
+        value: What is aggregated; None: rows are only counted.
+    """
+
+    keys: tuple[ColumnExpression, ...]
+    value: ColumnExpression | None
+
+
+@dataclass(eq=False)
+class Slices:
+    """The slices of rows, computed once for classes that have the same.
+
+    Args:
+        times: Of the rows, microseconds.
+    """
+
+    times: Ints
+    _numbered: dict[tuple[Edge, ...], tuple[Ints, Ints]] = field(default_factory=dict)
+
+    def numbered(self, edges: tuple[Edge, ...]) -> tuple[Ints, Ints]:
+        """Return per row the number of its slice, and when each slice starts."""
+        if edges not in self._numbered:
+            starts = slice_starts(edges, self.times)
+            if len(edges) == 1:
+                period, first = edges[0][0], int(starts.min())
+                numbers = (starts - first) // period
+                size = int(numbers.max()) + 1
+                if size <= len(starts) + 1024:
+                    self._numbered[edges] = numbers, first + period * np.arange(size)
+                    return self._numbered[edges]
+            numbers, unique = pd.factorize(starts)
+            self._numbered[edges] = numbers.astype(np.int64), np.asarray(unique, np.int64)
+        return self._numbered[edges]
+
+
+def class_sums(
+    column_class: ColumnClass,
+    expressions: ClassExpressions,
+    line: Line,
+    slices: Slices,
+    word: Ints | None,
+    *,
+    is_sampled: bool,
+) -> pa.Table:
+    """Return what rows add to the slices of a class, with the columns of `CLASS_SUMS`.
+
+    Args:
+        column_class: The class.
+        expressions: Its keys and value.
+        line: The rows.
+        slices: Theirs.
+        word: Per row, the bits that its samplers let pass; None: all.
+        is_sampled: Whether anything is shed.
+
+    Raises:
+        Unsure: Spark has to tell the key or the value of a row.
+    """
+    masks = _masks(column_class, line, word)
+    wanted = None if masks.all() else np.flatnonzero(masks)
+    if wanted is not None and not len(wanted):
+        return CLASS_SUMS.empty_table()
+    numbers, starts = slices.numbered(column_class.edges)
+    keys = [_key(column_class, expression, line, masks) for expression in expressions.keys]
+    parts = [numbers, masks.astype(np.int64), *[_codes(key) for key in keys]]
+    groups, places = grouped(parts if wanted is None else [part[wanted] for part in parts])
+    if wanted is not None:
+        places = wanted[places]
+    counted = Counted(groups, len(places), wanted)
+    columns = {
+        "instant": pa.array(starts[numbers[places]]),
+        "class_id": pa.array(np.full(len(places), column_class.class_id, np.int64)),
+        "mask": pa.array(masks[places].astype(np.int64)),
+        **_written_keys([key.take(pa.array(places)) for key in keys], len(places)),
+        "rows": pa.array(counted.row_counts),
+        **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled),
+    }
+    return pa.Table.from_arrays([columns[name] for name in CLASS_SUMS.names], schema=CLASS_SUMS)
+
+
+def _masks(column_class: ColumnClass, line: Line, word: Ints | None) -> Masks:
+    """Per row, the bits that it passes; of few bits, in bytes."""
+    rows, bits = len(line.times), len(column_class.selections)
+    masks: Masks = np.zeros(rows, np.uint8 if bits <= 8 else np.int64)
+    for bit, conditions in enumerate(column_class.selections):
+        if word is None and column_class.counting_mask >> bit & 1:
+            continue
+        passes = line.passing(conditions)
+        masks |= _bit(np.ones(rows, np.bool_) if passes is None else passes, bit, masks.dtype)
+    return masks if word is None else masks & word.astype(masks.dtype)
+
+
+def _bit(passes: Booleans, bit: int, kind: np.dtype[Any]) -> Masks:
+    return np.asarray(np.left_shift(passes.astype(kind), kind.type(bit)))
+
+
+def _reaching(masks: Masks, bits: int) -> Booleans:
+    return np.asarray(masks & masks.dtype.type(bits) != 0)
+
+
+def _key(
+    column_class: ColumnClass,
+    expression: ColumnExpression,
+    line: Line,
+    masks: Masks,
+) -> pa.Array:
+    """The key of rows that have one, null of others."""
+    has_key = _reaching(masks, column_class.key_mask)
+    key = line.value(expression, has_key)
+    if column_class.key_mask == column_class.every_bit:
+        return key
+    return pc.if_else(pa.array(has_key), key, pa.scalar(None, key.type))
+
+
+def _codes(key: pa.Array) -> Ints:
+    encoded = key if pa.types.is_dictionary(key.type) else pc.dictionary_encode(key, null_encoding="encode")
+    return np.asarray(encoded.indices, np.int64)
+
+
+def _values(
+    column_class: ColumnClass,
+    expression: ColumnExpression | None,
+    line: Line,
+    masks: Masks,
+    counted: Counted,
+    *,
+    is_sampled: bool,
+) -> dict[str, pa.Array]:
+    if expression is None:
+        return no_sums(counted.size)
+    needs_value = _reaching(masks, column_class.value_mask)
+    values = Values.of(line.value(expression, needs_value), column_class.form)
+    extremes = column_class.has_extremes or (is_sampled and column_class.has_means)
+    return sums_of_values(values, counted.where(needs_value), extremes=extremes, powers=is_sampled)
+
+
+def _written_keys(keys: Sequence[pa.Array], count: int) -> Mapping[str, pa.Array]:
+    """The key of groups as state holds it: of one number, of text, of several texts, or of none."""
+    if not keys:
+        return {"key_long": pa.array(np.zeros(count, np.int64)), "key_text": pa.nulls(count, pa.string())}
+    if len(keys) > 1:
+        joined = pc.binary_join_element_wise(*map(_escaped, keys), SEPARATOR)
+        return {"key_long": pa.nulls(count, pa.int64()), "key_text": joined}
+    if pa.types.is_string(keys[0].type):
+        return {"key_long": pa.nulls(count, pa.int64()), "key_text": keys[0]}
+    missing = np.asarray(keys[0].is_null())
+    return {"key_long": pa.array(as_wholes(keys[0]), mask=missing), "key_text": pa.nulls(count, pa.string())}
+
+
+def _escaped(key: pa.Array) -> pa.Array:
+    """One of several keys as text."""
+    if pa.types.is_string(key.type):
+        text = pc.replace_substring(pc.replace_substring(key, "\\", ESCAPE), SEPARATOR, ESCAPED_SEPARATOR)
+    else:
+        text = pa.array(as_wholes(key), mask=np.asarray(key.is_null())).cast(pa.string())
+    return pc.fill_null(text, NULL)

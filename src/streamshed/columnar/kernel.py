@@ -1,0 +1,99 @@
+"""The rows of a stream, many at a time, become sums by slice, sharing class, mask and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.columnar.class_sums import CLASS_SUMS, ClassExpressions, Slices, class_sums
+from streamshed.columnar.column_work import ColumnWork, line_types
+from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
+from streamshed.columnar.line import Line, words
+from streamshed.columnar.key_index import KeyIndex
+from streamshed.joins.model.arrays import Booleans, Ints
+from streamshed.joins.sums.value_sums import as_wholes
+from streamshed.network.words.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
+from streamshed.sharing.instructions import Define, Match, Test
+from streamshed.sharing.probes import PROBED
+
+
+class Kernel:
+    """Computes what rows add to slices; made once for many micro-batches.
+
+    Args:
+        work: What is done with the rows.
+    """
+
+    def __init__(self, work: ColumnWork) -> None:
+        self._work = work
+        types = line_types(work)
+
+        def expression(sql: str) -> ColumnExpression:
+            return compiled(sql, types, work.dialect)
+
+        self._time = expression(f"`{work.time}`" if work.is_numbered else work.time)
+        self._line = [
+            (one, expression(one.sql) if isinstance(one, (Define, Test)) and one.column != PROBED else None)
+            for one in work.instructions
+        ]
+        self._classes = [
+            (
+                one,
+                ClassExpressions(
+                    tuple(map(expression, one.keys)),
+                    None if one.value is None else expression(one.value),
+                ),
+            )
+            for one in work.classes
+        ]
+
+    def instants(self, columns: Mapping[str, pa.Array], rows: int) -> tuple[Ints, Booleans]:
+        """Return the instants of rows, microseconds, and which rows have one.
+
+        Raises:
+            Unsure: Spark has to tell.
+        """
+        column = self._time.evaluate(columns, rows)
+        numbers, has_time = as_wholes(column), np.asarray(column.is_valid())
+        if not self._work.is_numbered:
+            return numbers, has_time
+        is_small = (numbers >= -LARGEST_NUMBER) & (numbers <= LARGEST_NUMBER)
+        return np.where(is_small, numbers, 0) * MICROSECONDS_PER_NUMBER, has_time & is_small
+
+    def sums(
+        self,
+        columns: Mapping[str, pa.Array],
+        instants: Ints,
+        lookups: Mapping[str, KeyIndex],
+        passes: pa.Array | None,
+        *,
+        is_sampled: bool,
+    ) -> pa.Table:
+        """Return what rows add to slices, with the columns of `CLASS_SUMS`.
+
+        Args:
+            columns: The stream's columns, by name.
+            instants: Of the rows, microseconds.
+            lookups: The relations, by the lookup (`Match.matched`).
+            passes: Per row, what its samplers let pass, see `Gates.passes`; null: everything.
+            is_sampled: Whether anything is shed.
+
+        Raises:
+            Unsure: Spark has to tell what becomes of some row.
+        """
+        line = Line(dict(columns), instants)
+        for instruction, expression in self._line:
+            lookup = lookups[instruction.matched] if isinstance(instruction, Match) else None
+            line.run(instruction, expression, lookup)
+        slices, of_class = Slices(instants), words(passes)
+        return pa.concat_tables(
+            [
+                CLASS_SUMS.empty_table(),
+                *(
+                    class_sums(one, expressions, line, slices, of_class.get(index), is_sampled=is_sampled)
+                    for index, (one, expressions) in enumerate(self._classes)
+                ),
+            ]
+        )

@@ -1,0 +1,183 @@
+"""A stream's rows by columns: a step behind its source that lets only sums go on, and what it is not sure of."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from streamshed.columnar.column_work import ColumnWork, column_work, line_types
+from streamshed.columnar.expressions.compiled import compiled
+from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
+from streamshed.columnar.untranslatable import Untranslatable
+from streamshed.network.model.sources import FolderSource
+from streamshed.network.model.stream import IdentityKind, Stream
+from streamshed.network.words.footer import spark_type
+from streamshed.sharing.instructions import Match
+from streamshed.sharing.network_work import StreamWork
+from streamshed.spark.admit.retained_rows import whole_words
+from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
+from streamshed.spark.common.far_ahead import most_ahead
+from streamshed.spark.common.internal_names import (
+    FILE_PATH,
+    FILE_ROW,
+    FOLDERS,
+    NOW,
+    PASSES,
+    SAMPLING_CODES,
+    SUMS,
+    TAKEN_ROWS,
+    TAKEN_TIME,
+)
+from streamshed.spark.source.partition_values import with_folders
+from streamshed.spark.source.relation_columns import relation_columns
+from streamshed.spark.source.relation_frame import stored_relation
+
+SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(SUMS_STRUCT))).fields)
+"""The type of `SUMS`."""
+
+
+@dataclass(frozen=True)
+class ColumnWay:
+    """How the rows of a stream are taken by columns.
+
+    Attributes:
+        stream: The stream.
+        work: What is done with its rows.
+        lookups: Where lookups find their relations.
+        word_count: How many words tell what a row passes, see `Gates.passes`.
+    """
+
+    stream: Stream
+    work: ColumnWork
+    lookups: dict[str, LookupFiles]
+    word_count: int
+
+    def rows(self, admitted: DataFrame) -> DataFrame:
+        """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
+
+        Args:
+            admitted: The rows as they are admitted, not parsed yet.
+
+        Returns:
+            The columns of the source that anything further up reads, the others null; `PASSES`; and those three.
+        """
+        rows = self._with_folders(admitted)
+        sent = [name for name in rows.columns if self._is_sent(name)]
+        given = rows.select(*[self._sent(name) for name in sent])
+        handed_on = [field for field in given.schema.fields if field.name not in {NOW, SAMPLING_CODES}]
+        schema = T.StructType(
+            [
+                *[T.StructField(field.name, field.dataType) for field in handed_on],
+                T.StructField(SUMS, SUMS_TYPE),
+                T.StructField(TAKEN_TIME, T.LongType()),
+                T.StructField(TAKEN_ROWS, T.LongType()),
+            ]
+        )
+        taking = Taking(
+            work=pickle.dumps(self.work),
+            lookups=self.lookups,
+            schema=to_arrow_schema(schema, timezone="UTC"),
+            furthest_ahead=most_ahead(self.stream),
+        )
+        taken = given.mapInArrow(taking.rows, schema)
+        missing = [field for field in admitted.schema.fields if field.name not in schema.names]
+        of_source = {column.name.lower() for column in self.stream.schema}
+        nothing = {field.name: F.lit(None).cast(field.dataType) for field in missing if field.name.lower() in of_source}
+        words = F.array(*[F.col(PASSES)[f"word_{index}"] for index in range(self.word_count)])
+        back = {PASSES: F.when(F.col(PASSES).isNotNull(), words)}
+        back |= {FOLDERS: F.split(FOLDERS, "/")} if FOLDERS in sent else {}
+        return taken.withColumns(nothing | back)
+
+    def _sent(self, name: str) -> Column:
+        """A column as it is sent: to send an array takes Spark 10 µs a row, be it null."""
+        if name == FOLDERS:
+            return F.array_join(FOLDERS, "/").alias(FOLDERS)
+        if name != PASSES:
+            return F.col(f"`{name}`")
+        words = [F.get(PASSES, F.lit(index)).alias(f"word_{index}") for index in range(self.word_count)]
+        return F.when(F.col(PASSES).isNotNull(), F.struct(*words)).alias(PASSES)
+
+    def _with_folders(self, rows: DataFrame) -> DataFrame:
+        source = self.stream.source
+        is_text_folder = isinstance(source, FolderSource) and self.stream.parse is None and self.work.text is not None
+        return with_folders(rows, source) if isinstance(source, FolderSource) and is_text_folder else rows
+
+    def _is_sent(self, name: str) -> bool:
+        if name in {NOW, SAMPLING_CODES, PASSES, FOLDERS, FILE_PATH, FILE_ROW}:
+            return True
+        folded, text = name.lower(), self.work.text
+        if text is None and self.stream.identity.kind is IdentityKind.NONE:
+            return folded in {column.name.lower() for column in self.stream.schema}
+        names = set(self.work.needed_columns())
+        if text is not None:
+            names = names - {column.name.lower() for column in text.schema} | {text.column.lower()}
+        names |= {column.lower() for column in self.stream.identity.columns}
+        return folded in names
+
+
+def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataType], admission: Admission) -> ColumnWay:
+    """Lay out how the rows of a stream are taken by columns.
+
+    Args:
+        source: The rows.
+        work: What is done with them.
+        types: What Spark makes of keys and values, by SQL text.
+        admission: How rows are admitted.
+
+    Raises:
+        Untranslatable: They go through Spark one by one: why.
+    """
+    spark, stream = source.sparkSession, work.stream
+    if stream.text is not None and stream.text.column.lower() not in {name.lower() for name in source.columns}:
+        raise Untranslatable("its texts are parsed already")
+    dialect = _dialect(spark)
+    matches = [one for one in work.program.instructions if isinstance(one, Match)]
+    in_files = {match.relation.name: match.relation for match in matches if isinstance(match.relation.source, str)}
+    relations = {
+        name: {column.name: column.type for column in relation_columns(spark, relation)}
+        for name, relation in in_files.items()
+    }
+    columns = column_work(
+        work,
+        relations,
+        dialect,
+        samples=admission.plan is not None and admission.samples,
+        drops=bool(admission.whole_words),
+    )
+    columns.texts()
+    _check_types(columns, types)
+    lookups = {match.matched: _lookup_files(spark, match) for match in matches}
+    return ColumnWay(stream, columns, lookups, len(whole_words(work)))
+
+
+def _dialect(spark: SparkSession) -> Dialect:
+    for name, assumed in ASSUMED_SETTINGS.items():
+        setting = str(spark.conf.get(name))
+        if setting.lower() != assumed.lower():
+            raise Untranslatable(f"the session has {name}={setting}")
+    return Dialect(
+        ansi=str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true",
+        time_zone=str(spark.conf.get("spark.sql.session.timeZone")),
+    )
+
+
+def _check_types(columns: ColumnWork, types: Mapping[str, T.DataType]) -> None:
+    """Make sure that keys and values are to us of the types that they are to Spark."""
+    line = line_types(columns)
+    for sql in {sql for one in columns.classes for sql in (*one.keys, one.value) if sql is not None}:
+        kind = compiled(sql, line, columns.dialect).type
+        if types[sql].simpleString() != spark_type(kind):
+            raise Untranslatable(f'"{sql}" is {types[sql].simpleString()} to Spark, {kind} by columns')
+
+
+def _lookup_files(spark: SparkSession, match: Match) -> LookupFiles:
+    reader, schema = stored_relation(spark, match)
+    return LookupFiles(reader, schema, match.on[0][1], tuple(name for name, _ in match.outputs))

@@ -1,0 +1,197 @@
+"""What a task does with the rows of a stream by columns: sums of those it is sure of, all others as they are."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.columnar.column_work import ColumnWork
+from streamshed.columnar.kernel import Kernel
+from streamshed.columnar.key_index import KeyIndex
+from streamshed.columnar.untranslatable import Unsure
+from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
+from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
+from streamshed.spark.common.internal_names import FOLDERS, NOW, PASSES, SAMPLING_CODES, SUMS, TAKEN_ROWS, TAKEN_TIME
+from streamshed.spark.source.relation_reader import RelationReader
+
+SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
+"""What a row tells that is in the place of many: its class, mask and key, and what these sum up to."""
+
+MOST_ROWS = 1 << 17
+"""So many rows are summed up at once: with more, columns no longer lie near the processor."""
+_MOST_UNSURE = 0.5
+"""A task that was not sure of a larger share of its rows tries no further."""
+
+
+@dataclass(frozen=True)
+class LookupFiles:
+    """Where a lookup finds its relation.
+
+    Attributes:
+        reader: Reads it.
+        schema: In this schema.
+        key: The column that is looked up.
+        outputs: The columns that are asked for.
+    """
+
+    reader: RelationReader
+    schema: pa.Schema
+    key: str
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Taking:
+    """Takes the rows of a stream by columns.
+
+    Attributes:
+        work: A pickled `ColumnWork`: a worker unpacks it once.
+        lookups: By lookup (`Match.matched`), where it finds its relation.
+        schema: Of the rows that it returns.
+        furthest_ahead: How far ahead of the wall clock event times are believed, microseconds; None: any are.
+    """
+
+    work: bytes
+    lookups: Mapping[str, LookupFiles]
+    schema: pa.Schema
+    furthest_ahead: int | None
+
+    def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what Spark has to go on with: rows as they are, and what all others sum up to."""
+        task = _Task(self, *_unpacked(self.work))
+        for chunk in _chunks(record_batches):
+            yield from task.taken(chunk)
+
+
+@lru_cache(maxsize=32)
+def _unpacked(work: bytes) -> tuple[ColumnWork, Kernel]:
+    column_work: ColumnWork = pickle.loads(work)  # noqa: S301 - our own, from the driver
+    return column_work, Kernel(column_work)
+
+
+def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows in batches of about `MOST_ROWS`."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for record_batch in record_batches:
+        waiting.append(record_batch)
+        rows += record_batch.num_rows
+        if rows >= MOST_ROWS:
+            yield _together(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield _together(waiting)
+
+
+def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    table = pa.Table.from_batches(record_batches).combine_chunks()
+    return table.to_batches(max_chunksize=max(1, table.num_rows))[0]
+
+
+class _Task:
+    """Takes the rows of one task."""
+
+    def __init__(self, taking: Taking, work: ColumnWork, kernel: Kernel) -> None:
+        self._taking, self._work, self._kernel = taking, work, kernel
+        self._texts = work.texts()
+        self._lookups: dict[str, KeyIndex] | None = None
+        self._rows = self._left = 0
+
+    def taken(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield what Spark has to go on with."""
+        self._rows += rows.num_rows
+        if self._left > _MOST_UNSURE * self._rows and self._rows > MOST_ROWS:
+            yield self._as_they_are(rows)
+            return
+        columns, is_sure = self._columns(rows)
+        if not is_sure.all():
+            yield self._as_they_are(rows.filter(pa.array(~is_sure)))
+            chosen = pa.array(is_sure)
+            rows, columns = rows.filter(chosen), {name: column.filter(chosen) for name, column in columns.items()}
+        yield from self._summed(rows, columns)
+
+    def _columns(self, rows: pa.RecordBatch) -> tuple[dict[str, pa.Array], Booleans]:
+        columns = {name: rows.column(name) for name in rows.schema.names}
+        is_sure = np.ones(rows.num_rows, np.bool_)
+        if FOLDERS in columns:
+            is_sure &= np.asarray(columns[FOLDERS].is_null())
+        if self._texts is None or self._work.text is None:
+            return columns, is_sure
+        name = next(name for name in columns if name.lower() == self._work.text.column.lower())
+        parsed = self._texts.read(columns.pop(name))
+        columns |= dict(zip(parsed.columns.schema.names, parsed.columns.columns, strict=True))
+        return columns, is_sure & parsed.is_sure
+
+    def _summed(self, rows: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> Iterator[pa.RecordBatch]:
+        """Sum rows up; those of which something is not sure are left."""
+        while rows.num_rows:
+            try:
+                yield self._sums(rows, columns)
+                return
+            except Unsure as unsure:
+                left, sure = pa.array(unsure.rows), pa.array(~unsure.rows)
+            yield self._as_they_are(rows.filter(left))
+            rows, columns = rows.filter(sure), {name: column.filter(sure) for name, column in columns.items()}
+
+    def _sums(self, rows: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        instants, has_time = self._kernel.instants(columns, rows.num_rows)
+        is_sure = has_time & self._is_believed(instants, columns)
+        if not is_sure.all():
+            raise Unsure(~is_sure)
+        sums = self._kernel.sums(
+            columns, instants, self._relations(), columns.get(PASSES), is_sampled=self._is_sampled(columns)
+        )
+        return self._standing_for(sums, instants)
+
+    def _is_believed(self, instants: Ints, columns: Mapping[str, pa.Array]) -> Booleans:
+        """Whether Spark would take event times for such: the others are set aside one by one."""
+        if NOW not in columns:
+            return np.ones(len(instants), np.bool_)
+        believed, now, ahead = instants >= 0, columns[NOW], self._taking.furthest_ahead
+        return believed if ahead is None or now.null_count else believed & (instants <= np.asarray(now) + ahead)
+
+    def _is_sampled(self, columns: Mapping[str, pa.Array]) -> bool:
+        return SAMPLING_CODES in columns and columns[SAMPLING_CODES].null_count < len(columns[SAMPLING_CODES])
+
+    def _relations(self) -> Mapping[str, KeyIndex]:
+        """The relations, read once per task: a file that has changed is read again in the next one."""
+        if self._lookups is None:
+            self._lookups = {
+                matched: KeyIndex.of(
+                    pa.Table.from_batches(files.reader.batches(files.schema), files.schema), files.key, files.outputs
+                )
+                for matched, files in self._taking.lookups.items()
+            }
+        return self._lookups
+
+    def _as_they_are(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        self._left += rows.num_rows
+        columns = [
+            rows.column(field.name) if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type)
+            for field in self._taking.schema
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._taking.schema)
+
+    def _standing_for(self, sums: pa.Table, instants: Ints) -> pa.RecordBatch:
+        """What rows sum up to; and two rows more, for the first and last instant: the watermark looks at all rows."""
+        first, last = int(instants.min()), int(instants.max())
+        count = sums.num_rows + 2
+        times = np.concatenate([np.maximum(np.asarray(sums.column("instant")), first), [first, last]])
+        taken = np.zeros(count, np.int64)
+        taken[-1] = len(instants)
+        ends = pa.table({"mask": np.zeros(2, np.int64), "rows": np.zeros(2, np.int64)})
+        every = pa.concat_tables([sums, ends], promote_options="default").combine_chunks()
+        structs = pa.StructArray.from_arrays(
+            [one_chunk(every.column(field.name)) for field in SUMS_STRUCT], fields=list(SUMS_STRUCT)
+        )
+        columns = {SUMS: structs, TAKEN_TIME: pa.array(times), TAKEN_ROWS: pa.array(taken)}
+        arrays = [
+            columns[field.name] if field.name in columns else pa.nulls(count, field.type)
+            for field in self._taking.schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._taking.schema)

@@ -1,0 +1,147 @@
+"""Records of JSON text, taken by columns: the rows that samplers keep, killed or not, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import parse_json
+from streamshed.sharing.network_work import stream_work
+from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.source.source_frame import folder_frame
+from streamshed.spark.windows.compiled import compile_stream
+from tests.spark.event_times import instants
+from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
+from tests.spark.trunks.inputs import Input
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.sample import CODES
+from tests.spark.trunks.sample.estimates import Asked, check_answers
+from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
+from tests.spark.trunks.scenario import Scenario, Setting, Shed
+
+ROWS_PER_SECOND = 60
+BROKEN_EVERY = 50
+"""One of so many records is no JSON, and is set aside; its neighbor is one that only Spark reads surely."""
+
+FEWER = 8
+"""So many codes smaller is the rate of the grouped query."""
+ASKED = {
+    "sliding": Asked(size=45, slide=15),
+    "grouped": Asked(size=30, where=lambda rows: rows["v"] > 3, by=lambda rows: rows["v"]),
+    "largest": Asked(size=15, where=lambda rows: rows["v"] % 2 == 0),
+}
+
+
+def _rows() -> list[pa.Table]:
+    size = STEP_SECONDS * ROWS_PER_SECOND
+    numbers = np.arange(STEPS * size)
+    table = pa.table(
+        {
+            "place": numbers,
+            "ts": instants(numbers / ROWS_PER_SECOND),
+            "v": np.where(numbers % BROKEN_EVERY == 1, -1, numbers * 13 % 10),
+        }
+    )
+    return [table.slice(step * size, size) for step in range(STEPS)]
+
+
+def _written(path: Path, rows: pa.Table) -> None:
+    """Records as a broker has them; v = -1 stands for one whose text is broken."""
+    texts = [
+        "{" if v < 0 else json.dumps({"v": v, "text": "\u00e4" if place % BROKEN_EVERY == 2 else "a"})
+        for place, v in zip(rows["place"].to_pylist(), rows["v"].to_pylist(), strict=True)
+    ]
+    records = pa.table({"place": rows["place"], "ts": rows["ts"], "record": pa.array(texts, pa.binary())})
+    parquet.write_table(records, path)
+
+
+RECORDS = Input(
+    name="records",
+    steps=_rows,
+    write=_written,
+    schema="place bigint, ts timestamp, record binary",
+    settings={
+        "time": "ts",
+        "watermark": "1 second",
+        "identity": ["place"],
+        "parse": parse_json("record", "v bigint, text string"),
+    },
+)
+
+
+def _queries(setting: Setting) -> Iterable[Query]:
+    rows, calls = setting["records"], {"n": "count(*)", "total": "sum(v)", "mean": "avg(v)"}
+    return [
+        rows.window("45 seconds", every="15 seconds").agg(**calls).query("sliding"),
+        rows.filter("v > 3").window("30 seconds").by("v").agg(n="count(*)", total="sum(v)").query("grouped"),
+        rows.filter("v % 2 = 0").window("15 seconds").agg(**calls).query("largest"),
+        rows.filter("v IN (1, 2)").window("10 seconds").agg(most="max(v)", n="count(*)").query("whole", mode="exact"),
+    ]
+
+
+def _shed(step: int) -> Shed:
+    code = CODES[step]
+    return Shed(codes={"sliding": code, "grouped": code + FEWER if code else 0, "largest": code})
+
+
+SCENARIO = Scenario(queries=_queries, inputs=(RECORDS,), shed=_shed)
+
+
+@pytest.fixture(scope="module")
+def all_rows(outcome: Outcome, spark: SparkSession) -> DrawnRows:
+    return drawn_rows(outcome, spark, "records", ("place",))
+
+
+@pytest.fixture(scope="module")
+def rows(all_rows: DrawnRows) -> DrawnRows:
+    """Those that can be read."""
+    return all_rows.those(all_rows["v"] >= 0)
+
+
+@pytest.mark.parametrize("query", ASKED)
+def test_windows_are_answered_once_from_the_rows_that_were_to_be_kept(
+    outcome: Outcome, rows: DrawnRows, query: str
+) -> None:
+    check_answers(outcome, rows, query, ASKED[query])
+    assert {row.exact for row in outcome.rows(query)} == {True, False}
+
+
+def test_a_query_that_is_not_shed_is_exact_beside_others_that_are(outcome: Outcome, rows: DrawnRows) -> None:
+    for row in outcome.rows("whole"):
+        inside = rows.inside(row)
+        wanted = inside["v"][(inside["v"] == 1) | (inside["v"] == 2)]
+        assert row.exact
+        assert row.value == (len(wanted) if row.aggregate == "n" else max(wanted, default=None))
+    assert len(outcome.rows("whole")) >= 2 * STEPS * STEP_SECONDS / 10
+
+
+def test_broken_records_are_set_aside_once_and_shed_as_others_are(outcome: Outcome, all_rows: DrawnRows) -> None:
+    set_aside = outcome.set_aside("records")
+    broken = all_rows.those(all_rows["v"] < 0)
+    places = sorted(json.loads(row["identity"])["place"] for row in set_aside)
+    # Of a step that sheds as far as its least shed query.
+    assert 0 < len(places) <= len(broken)
+    assert len(places) == len(set(places))
+    assert set(places) <= set(broken["place"].tolist())
+    assert {row["text"] for row in set_aside} == {"{"}
+    assert {row["reason"] for row in set_aside} == {"text cannot be parsed"}
+
+
+def test_no_restart_makes_rows_late(outcome: Outcome) -> None:
+    assert not outcome.rows(kind="late")
+
+
+def test_these_records_are_taken_by_columns(outcome: Outcome, spark: SparkSession) -> None:
+    records = next(stream for stream in outcome.network.streams if stream.name.endswith("records"))
+    queries = [query for query in outcome.network.queries if query.stream == records]
+    compiled = compile_stream(records, queries, folder_frame(spark, records), Admission())
+    assert compiled.row_by_row is None
+    assert stream_work(records, queries).classes

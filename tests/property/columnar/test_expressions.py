@@ -19,6 +19,8 @@ BITS = st.sampled_from([8, 16, 32, 64])
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INSTANTS = st.integers(0, 2_114_380_799_999_999)
 """Microseconds from 1970 to 2036."""
+NEAR = st.integers(-7_200_000_000, 7_200_000_000)
+"""Microseconds from a change of clocks: up to two hours."""
 CHARACTERS = st.text(alphabet="ab%_\nß😀", max_size=6)
 OPERATORS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
 
@@ -120,9 +122,12 @@ def test_substring_counts_characters_from_either_end(texts: list[str], start: in
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Africa/Casablanca"])
-@given(st.lists(INSTANTS, min_size=1, max_size=30))
-def test_local_time_is_that_of_the_time_zone_database(name: str, instants: list[int]) -> None:
+@given(st.lists(INSTANTS, max_size=30), st.lists(st.tuples(st.integers(0, 10_000), NEAR), min_size=1, max_size=30))
+def test_local_time_is_that_of_the_time_zone_database(
+    name: str, instants: list[int], near_changes: list[tuple[int, int]]
+) -> None:
     hours, region = zone(name), ZoneInfo(name)
+    instants += [int(hours.changes[number % len(hours.changes)]) + distance for number, distance in near_changes]
     local = [(EPOCH + timedelta(microseconds=instant)).astimezone(region) for instant in instants]
     shown = [(time.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) for time in local]
     assert hours.local(np.array(instants)).tolist() == shown

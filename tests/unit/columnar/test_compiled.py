@@ -1,3 +1,6 @@
+from decimal import Decimal
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -82,6 +85,14 @@ def test_what_is_nested_too_deeply_is_left_to_spark() -> None:
         compiled("size" + " + 1" * 5000, TYPES, ANSI)
 
 
+def test_what_arrow_refuses_is_left_to_spark() -> None:
+    no_text = pa.array([b"a", b"\xff"]).view(pa.string())
+    expression = compiled("substring(host, 1, 1)", TYPES, ANSI)
+    with pytest.raises(Unsure) as unsure:
+        expression.evaluate({"Host": no_text}, 2)
+    assert unsure.value.rows.tolist() == [True, True]
+
+
 def test_a_constant_is_repeated() -> None:
     array = compiled("1 + 1", {}, ANSI).evaluate({}, 3)
     assert (array.to_pylist(), array.type) == ([2, 2, 2], pa.int32())
@@ -156,3 +167,47 @@ def test_times_in_zones_that_are_not_sure_are_left_to_spark(name: str) -> None:
 )
 def test_results_have_the_types_of_sparks(sql: str, kind: pa.DataType) -> None:
     assert compiled(sql, {}, ANSI).type == kind
+
+
+def test_a_whole_division_is_unsure_for_either_reason() -> None:
+    lowest = -(1 << 63)
+    columns = {"a": pa.array([lowest, 5, 7]), "b": pa.array([-1, 0, 2])}
+    assert values("a div b", ANSI, **columns) == [UNSURE, UNSURE, 3]
+
+
+def test_seconds_before_1970_are_cut_off_by_one_function_and_rounded_down_by_another() -> None:
+    ts = pa.array([-1, 1_500_000], pa.timestamp("us", "UTC"))
+    assert values("unix_timestamp(ts)", ts=ts) == [0, 1]
+    assert values("unix_seconds(ts)", ts=ts) == [-1, 1]
+
+
+def test_an_hour_in_which_clocks_were_set_is_left_to_spark() -> None:
+    """Lord Howe's clocks went back from 02:00 to 01:30 at 15:00 UTC."""
+    ts = pa.array([_micros("2024-04-06T14:40"), _micros("2024-04-06T15:10"), _micros("2024-04-06T16:10")])
+    hours = values("unix_micros(date_trunc('HOUR', timestamp_micros(ts)))", Dialect(True, "Australia/Lord_Howe"), ts=ts)
+    assert hours == [_micros("2024-04-06T14:00"), UNSURE, _micros("2024-04-06T15:30")]
+
+
+def test_a_day_whose_midnight_is_skipped_begins_when_it_does() -> None:
+    day = pa.array([17_839], pa.date32())  # São Paulo, 2018-11-04: clocks went from 00:00 to 01:00
+    start = values("unix_micros(CAST(day AS timestamp))", Dialect(True, "America/Sao_Paulo"), day=day)
+    assert start == [_micros("2018-11-04T03:00")]
+
+
+def _micros(instant: str) -> int:
+    return int(np.datetime64(instant, "us").astype(np.int64))
+
+
+def test_a_point_stands_for_no_line_end_and_a_dollar_before_the_last() -> None:
+    texts = pa.array(["a\rc", "a\u2028c", "a\x85c", "a c", "abc\n", "abc\r\n", "abc\u2028", "abc\n\n"])
+    assert values("x RLIKE 'a.c'", x=texts) == [False] * 3 + [True] * 5
+    assert values("x RLIKE 'bc$'", x=texts) == [False] * 4 + [True] * 3 + [False]
+
+
+def test_decimals_compare_exactly_or_are_left_to_spark() -> None:
+    amount = pa.array([Decimal("1.50"), Decimal("1.49"), None], pa.decimal128(10, 2))
+    size = pa.array([1, 2, 3], pa.int32())
+    assert values("amount >= 1.5", amount=amount) == [True, False, None]
+    assert values("size > amount", amount=amount, size=size) == [False, True, None]
+    with pytest.raises(Untranslatable, match="decimals of so many digits"):
+        compiled("a = b", {"a": pa.decimal128(38, 0), "b": pa.decimal128(38, 18)}, ANSI)

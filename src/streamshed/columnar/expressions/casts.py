@@ -174,7 +174,7 @@ def _starts_of_days(dialect: Dialect) -> Kernel:
     def kernel(datum: Datum) -> Values:
         days = numbers(datum).astype(np.int64)
         near = np.clip(days, *SURE_DAYS)
-        instants = hours.starts_of_days(near)
+        instants = hours.instants(near * DAY)
         sure = np.broadcast_to(hours.is_sure(instants), len(days)) & (near == days)
         return Values(array_of(TIMESTAMP, instants, datum), noted(~sure & valid(datum)))
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.expressions.dialect import Dialect, Unsure, Untranslatable
@@ -33,6 +34,7 @@ class ColumnExpression:
 
         Args:
             columns: Arrays by name, at least `self.columns`, each of the type that was declared and as long as `rows`.
+                They are valid: texts are UTF-8, which readers of files may not have checked.
             rows: How many rows.
 
         Returns:
@@ -53,7 +55,10 @@ class ColumnExpression:
             ...     print(unsure, unsure.rows)
             1 of 2 rows are left to Spark [False  True]
         """
-        values = self._node.evaluate(Rows(columns, rows))
+        try:
+            values = self._node.evaluate(Rows(columns, rows))
+        except pa.ArrowInvalid as error:
+            raise Unsure(np.ones(rows, np.bool_)) from error
         if values.unsure is not None and values.unsure.any():
             raise Unsure(values.unsure)
         return spread(values.datum, rows)

@@ -4,21 +4,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.columnar.expressions.coercion import BOOLEAN, DATE, INTEGERS, STRING
-from streamshed.columnar.expressions.values import Datum, Mask, Numbers, Values, either, noted, numbers, truths, valid
+from streamshed.columnar.expressions.coercion import BOOLEAN, DATE, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from streamshed.columnar.expressions.values import Mask, Numbers, Values, either, noted, numbers, truths, valid
 
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 """By bits, how many digits the largest number has."""
 _FRACTION = r"\A[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?\z"
-_DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
-_TIME = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?\z"
+_WITH_SECONDS = 19
+"""Characters of 2024-02-29 12:00:00: Arrow reads shorter times as well, Spark otherwise."""
 _TRUE, _FALSE = pa.array(["t", "true", "y", "yes", "1"]), pa.array(["f", "false", "n", "no", "0"])
 
 
 def parsed_numbers(datum: pa.StringArray, kind: pa.DataType, *, ansi: bool) -> Values:
     """Numbers of texts. Without ANSI, a text with a letter that no number has is null."""
     form = rf"\A[+-]?[0-9]{{1,{_DIGITS[kind.bit_width]}}}\z" if kind in INTEGERS else _FRACTION
-    values, unsure = _read(datum, form, kind, strip_plus=True)
+    has_form = pc.match_substring_regex(datum, form)
+    unsure = noted(~truths(has_form) & valid(datum))
+    plain = datum if unsure is None else pc.if_else(has_form, datum, pa.scalar(None, STRING))
+    if pc.any(pc.starts_with(plain, "+")).as_py():
+        plain = pc.replace_substring_regex(plain, r"\A\+", "")
+    values, unreadable = _cast(plain, kind)
+    unsure = either(unsure, unreadable)
     if unsure is None or ansi or kind not in INTEGERS:
         return Values(values, unsure)
     has_letter = truths(pc.match_substring_regex(datum, "[A-Za-z]"))
@@ -35,7 +41,7 @@ def parsed_truths(datum: pa.StringArray) -> Values:
 
 def parsed_dates(datum: pa.StringArray) -> Values:
     """Dates of texts such as 2024-02-29."""
-    return Values(*_read(datum, _DATE, DATE))
+    return Values(*_cast(datum, DATE))
 
 
 def parsed_times(datum: pa.StringArray) -> tuple[Numbers, Mask, Mask]:
@@ -44,22 +50,16 @@ def parsed_times(datum: pa.StringArray) -> tuple[Numbers, Mask, Mask]:
     Returns:
         Microseconds since 1970 of the clock that the text means; whether that is UTC's; which are unsure.
     """
-    is_utc = truths(pc.ends_with(datum, "Z"))
-    bare = pc.replace_substring_regex(datum, r"Z\z", "") if is_utc.any() else datum
-    values, unsure = _read(bare, _TIME, pa.timestamp("us"))
-    no_rows = np.zeros(len(datum), np.bool_)
-    return numbers(values), is_utc, no_rows if unsure is None else unsure
-
-
-def _read(datum: Datum, form: str, kind: pa.DataType, *, strip_plus: bool = False) -> tuple[pa.Array, Mask | None]:
-    """Read the texts that have a form by Arrow's own rules, of which the others are unsure."""
-    has_form = pc.match_substring_regex(datum, form)
-    unsure = noted(~truths(has_form) & valid(datum))
-    plain = datum if unsure is None else pc.if_else(has_form, datum, pa.scalar(None, STRING))
-    if strip_plus and pc.any(pc.starts_with(plain, "+")).as_py():
-        plain = pc.replace_substring_regex(plain, r"\A\+", "")
-    values, unreadable = _cast(plain, kind)
-    return values, either(unsure, unreadable)
+    ends_in_z = pc.ends_with(datum, "Z")
+    is_utc, is_text = truths(ends_in_z), valid(datum)
+    if (is_utc | ~is_text).all():
+        values, unreadable = _cast(datum, TIMESTAMP)
+    else:
+        bare = pc.replace_substring_regex(datum, r"Z\z", "") if is_utc.any() else datum
+        values, unreadable = _cast(bare, TIMESTAMP_NTZ)
+    length = numbers(pc.binary_length(datum)) - is_utc
+    is_short = (length < _WITH_SECONDS) & is_text
+    return numbers(values), is_utc, is_short if unreadable is None else is_short | unreadable
 
 
 def decoded_texts(datum: pa.BinaryArray) -> Values:

@@ -42,7 +42,7 @@ def noted(mask: Mask) -> Mask | None:
 def numbers(datum: Datum) -> Numbers:
     """The numbers of an array as they lie in memory, without a copy; those of nulls mean nothing.
 
-    Times are microseconds since 1970, dates days. A scalar becomes an array without dimensions.
+    Times are microseconds since 1970, dates days. A scalar, of numbers or dates, becomes an array without dimensions.
 
     Example:
         >>> numbers(pa.array([1, 2, 3], pa.int16())[1:])
@@ -50,8 +50,7 @@ def numbers(datum: Datum) -> Numbers:
     """
     width = _storage(datum.type)
     if isinstance(datum, pa.Scalar):
-        stored = datum.cast(pa.int64()) if pa.types.is_timestamp(datum.type) else datum
-        stored = datum.cast(pa.int32()) if pa.types.is_date32(datum.type) else stored
+        stored = datum.cast(pa.int32()) if pa.types.is_date32(datum.type) else datum
         return np.asarray(stored.as_py() if datum.is_valid else 0, width)
     if pa.types.is_boolean(datum.type):
         return np.asarray(datum.fill_null(False).to_numpy(zero_copy_only=False))
@@ -83,10 +82,10 @@ def array_of(kind: pa.DataType, values: Numbers, *operands: Datum) -> pa.Array:
     return pa.Array.from_buffers(kind, len(stored), [bitmap, pa.py_buffer(stored)])
 
 
-def valid(*operands: Datum) -> Mask | bool:
-    """Where no operand is null."""
+def valid(*operands: Datum) -> Mask:
+    """Where no operand is null: for each row, or, where none is, for all at once."""
     validity = _validity(operands)
-    return True if validity is None else np.asarray(validity.to_numpy(zero_copy_only=False))
+    return np.asarray(True if validity is None else validity.to_numpy(zero_copy_only=False))
 
 
 def truths(datum: Datum) -> Mask:

@@ -64,6 +64,8 @@ class Zone:
     def instants(self, local: Micros) -> Micros:
         """The instants at which local clocks show these times: of two the earlier, skipped ones as much later.
 
+        Of days, this is where they begin: since 1970 no clock was set forward from before midnight to beyond it.
+
         Example:
             >>> berlin = zone("Europe/Berlin")
             >>> skipped = np.array(["2024-03-31T02:30"], "M8[us]").astype(np.int64)
@@ -71,17 +73,6 @@ class Zone:
             array(['2024-03-31T03:30:00.000000'], dtype='datetime64[us]')
         """
         return local - self._offsets(local, self._local_changes())
-
-    def starts_of_days(self, days: npt.NDArray[np.int64]) -> Micros:
-        """The instants at which days since 1970 begin: the first that local clocks show."""
-        midnights = days * DAY
-        if self.is_fixed or not len(self.changes):
-            return self.instants(midnights)
-        following = np.searchsorted(self._local_changes(), midnights, side="right")
-        change = self.changes[np.minimum(following, len(self.changes) - 1)]
-        return np.where(
-            following < len(self.changes), np.minimum(self.instants(midnights), change), self.instants(midnights)
-        )
 
     def _local_changes(self) -> Micros:
         """From when on local clocks show only the new offset."""

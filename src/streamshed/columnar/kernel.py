@@ -10,8 +10,8 @@ import pyarrow as pa
 from streamshed.columnar.class_sums import CLASS_SUMS, ClassExpressions, Slices, class_sums
 from streamshed.columnar.column_work import ColumnWork, line_types
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
-from streamshed.columnar.line import Line, words
 from streamshed.columnar.key_index import KeyIndex
+from streamshed.columnar.line import Line, words
 from streamshed.joins.model.arrays import Booleans, Ints
 from streamshed.joins.sums.value_sums import as_wholes
 from streamshed.network.words.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER

@@ -1,0 +1,43 @@
+"""Expressions over Arrow columns against Spark itself, on rows that have every odd value of every type."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
+from tests.oracles.evaluation import evaluation
+from tests.oracles.odd_expressions import Grammar
+from tests.oracles.odd_rows import odd_rows
+from tests.oracles.spark_answers import disagreements, spark_answers
+from tests.spark.sessions import interpreting
+
+EXPRESSIONS = 250
+"""Drawn for each dialect."""
+MOST_UNSURE, MOST_UNTRANSLATABLE, MOST_REFUSED = 0.15, 0.1, 0.01
+"""Shares of rows and expressions: else little would be compared."""
+
+
+@pytest.mark.parametrize(
+    ("seed", "dialect", "compiles"),
+    [
+        (11, Dialect(ansi=True, time_zone="UTC"), False),
+        (12, Dialect(ansi=False, time_zone="Europe/Berlin"), True),
+        (13, Dialect(ansi=True, time_zone="America/Sao_Paulo"), False),
+        (14, Dialect(ansi=False, time_zone="Australia/Lord_Howe"), False),
+    ],
+    ids=str,
+)
+def test_what_is_sure_is_what_spark_answers(spark: SparkSession, seed: int, dialect: Dialect, compiles: bool) -> None:
+    rows, grammar = odd_rows(seed), Grammar(seed)
+    evaluations = [evaluation(grammar.expression(), rows, dialect) for _ in range(EXPRESSIONS)]
+    results = [result for result in evaluations if result is not None]
+    answers = spark_answers(spark.newSession() if compiles else interpreting(spark), rows, results, dialect)
+    assert not disagreements(results, answers)
+    assert 1 - len(results) / EXPRESSIONS < MOST_UNTRANSLATABLE
+    assert 1 - sum(result.sure.mean() for result in results) / len(results) < MOST_UNSURE
+    assert sum(result.sql not in answers for result in results) < MOST_REFUSED * len(results)
+
+
+def test_the_settings_that_are_assumed_are_those_that_spark_has(spark: SparkSession) -> None:
+    session = spark.newSession()
+    settings = {name: str(session.conf.get(name)).lower() for name in ASSUMED_SETTINGS}
+    assert settings == {name: value.lower() for name, value in ASSUMED_SETTINGS.items()}

@@ -16,7 +16,7 @@ from tests.json_samples import odd_text, ordinary_text, schema_of
 from tests.spark.sessions import interpreting
 
 CORRUPT = "corrupt"
-ORDINARY, ODD = 5_000, 1_700
+ORDINARY, ODD = 5_600, 1_200
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "packets": {"ts": "timestamp", "host": "string", "port": "int", "i": "bigint"},
     "numbers": {"a": "double", "i": "tinyint", "s": "smallint", "f": "float", "d": "double", "on": "boolean"},

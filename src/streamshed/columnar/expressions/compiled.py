@@ -88,7 +88,7 @@ def compiled(sql: str, types: Mapping[str, pa.DataType], dialect: Dialect) -> Co
         [False, True, None]
         >>> compiled("soundex(name) = 'A1'", {"name": pa.string()}, session)
         Traceback (most recent call last):
-        streamshed.columnar.expressions.dialect.Untranslatable: the function "soundex" is evaluated by Spark
+        streamshed.columnar.untranslatable.Untranslatable: the function "soundex" is evaluated by Spark
     """
     try:
         parse_expression(sql)

@@ -39,7 +39,7 @@ def check_precedence(syntax: Syntax) -> None:
         >>> check_precedence(read_sql("a - b - c * 2 > 3 AND NOT d = (e & f)"))
         >>> check_precedence(read_sql("a = b = c"))
         Traceback (most recent call last):
-        streamshed.columnar.expressions.dialect.Untranslatable: operators beside each other without parentheses are ...
+        streamshed.columnar.untranslatable.Untranslatable: operators beside each other without parentheses are ...
     """
     for node in syntax.nodes:
         if node.parent is None or type(node) not in _PRECEDENCES or type(node.parent) not in _PRECEDENCES:

@@ -39,7 +39,7 @@ def searched_regex(pattern: str) -> str:
         '\\AGET /(a|b)+(?:\\r\\n|[\\n\\r\\x{85}\\x{2028}\\x{2029}])?\\z'
         >>> searched_regex("(?i)get")
         Traceback (most recent call last):
-        streamshed.columnar.expressions.dialect.Untranslatable: the regular expression "(?i)get" is evaluated by Spark
+        streamshed.columnar.untranslatable.Untranslatable: the regular expression "(?i)get" is evaluated by Spark
     """
     regex = "".join(_pieces(pattern))
     try:

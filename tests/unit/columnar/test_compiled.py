@@ -1,3 +1,4 @@
+import math
 from decimal import Decimal
 
 import numpy as np
@@ -212,3 +213,11 @@ def test_decimals_compare_exactly_or_are_left_to_spark() -> None:
     assert values("size > amount", amount=amount, size=size) == [False, True, None]
     with pytest.raises(Untranslatable, match="decimals of so many digits"):
         compiled("a = b", {"a": pa.decimal128(38, 0), "b": pa.decimal128(38, 18)}, ANSI)
+
+
+def test_a_null_that_is_a_literal_is_passed_over_beside_nan() -> None:
+    price = pa.array([1.0, math.nan, None])
+    least = values("least(price, CAST(NULL AS double), 2D)", price=price)
+    assert least == [1.0, 2.0, 2.0]
+    assert values("price <=> CAST(NULL AS double)", price=price) == [False, False, True]
+    assert math.isnan(values("greatest(price, NULL)", price=price)[1])

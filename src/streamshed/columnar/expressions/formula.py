@@ -31,7 +31,7 @@ class Formula:
 
     Attributes:
         type: Of its values; nulls without a type occur in constants only.
-        evaluate: Gives an array of as many rows, or a scalar if it is constant.
+        evaluate: Gives an array of as many rows, or a scalar, not null, if it is constant.
         constant: Its value, if that is the same for all rows.
     """
 
@@ -45,7 +45,9 @@ Kernel: TypeAlias = Callable[..., Values]
 
 
 def constant(value: pa.Scalar) -> Formula:
-    """A node that gives the same value for all rows."""
+    """A node that gives the same value for all rows; a null as an array: kernels meet no scalar that is null."""
+    if not value.is_valid:
+        return Formula(value.type, lambda rows: Values(pa.nulls(rows.count, value.type)), value)
     return Formula(value.type, lambda _: Values(value), value)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Datum: TypeAlias = Any
-"""An Arrow array, or an Arrow scalar: the same value in every row."""
+"""An Arrow array, or an Arrow scalar that is not null: the same value in every row."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.NDArray[Any]
 
@@ -66,7 +66,7 @@ def array_of(kind: pa.DataType, values: Numbers, *operands: Datum) -> pa.Array:
     Args:
         kind: The array's type.
         values: One number per row, as they lie in memory.
-        operands: Arrays of as many rows, or scalars.
+        operands: Arrays of as many rows, or scalars, which are not null.
 
     Example:
         >>> array_of(pa.date32(), np.array([0, 1]), pa.array([None, 5])).to_pylist()

@@ -43,10 +43,12 @@ def rows_read(rows: pa.Table, name: str, steps: Steps) -> pa.Table:
 
 def late_until(cast: Cast) -> list[int]:
     """By micro-batch, rows before which instant are late in it, in microseconds: the watermark before the last."""
-    latest = dict.fromkeys(cast.inputs, 0)
+    all_steps = steps_by_micro_batch(cast)
+    inputs = {name: cast.inputs[name] for name in {name for steps in all_steps for name, read in steps.items() if read}}
+    latest = dict.fromkeys(inputs, 0)
     watermarks = [0]
-    for steps in steps_by_micro_batch(cast):
-        for name, given in cast.inputs.items():
+    for steps in all_steps:
+        for name, given in inputs.items():
             instants = rows_read(given.rows, name, steps)["ts"].cast(pa.int64())
             latest[name] = max(latest[name], pc.max(instants).as_py() or 0)
         # Spark counts in milliseconds.

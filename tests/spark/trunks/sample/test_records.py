@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import parse_json
-from streamshed.sharing.network_work import stream_work
-from streamshed.spark.admit.sampled_rows import Admission
-from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled import compile_stream
 from tests.spark.event_times import instants
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
-from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.records import as_records, why_row_by_row
 from tests.spark.trunks.sample import CODES
 from tests.spark.trunks.sample.estimates import Asked, check_answers
 from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
@@ -29,7 +23,7 @@ from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
 ROWS_PER_SECOND = 60
 BROKEN_EVERY = 50
-"""One of so many records is no JSON, and is set aside; its neighbor is one that only Spark reads surely."""
+"""One of so many records is no JSON, and is set aside."""
 
 FEWER = 8
 """So many codes smaller is the rate of the grouped query."""
@@ -48,32 +42,21 @@ def _rows() -> list[pa.Table]:
             "place": numbers,
             "ts": instants(numbers / ROWS_PER_SECOND),
             "v": np.where(numbers % BROKEN_EVERY == 1, -1, numbers * 13 % 10),
+            "text": ["\u00e4"] * len(numbers),
         }
     )
     return [table.slice(step * size, size) for step in range(STEPS)]
 
 
-def _written(path: Path, rows: pa.Table) -> None:
-    """Records as a broker has them; v = -1 stands for one whose text is broken."""
-    texts = [
-        "{" if v < 0 else json.dumps({"v": v, "text": "\u00e4" if place % BROKEN_EVERY == 2 else "a"})
-        for place, v in zip(rows["place"].to_pylist(), rows["v"].to_pylist(), strict=True)
-    ]
-    records = pa.table({"place": rows["place"], "ts": rows["ts"], "record": pa.array(texts, pa.binary())})
-    parquet.write_table(records, path)
+def _written(row: dict[str, Any]) -> str:
+    """v = -1 stands for a record that is broken; of another, Spark alone knows what its text is."""
+    if row["v"] < 0:
+        return "{"
+    return json.dumps(row if row["v"] != 9 else {**row, "text": 9})
 
 
-RECORDS = Input(
-    name="records",
-    steps=_rows,
-    write=_written,
-    schema="place bigint, ts timestamp, record binary",
-    settings={
-        "time": "ts",
-        "watermark": "1 second",
-        "identity": ["place"],
-        "parse": parse_json("record", "v bigint, text string"),
-    },
+RECORDS = as_records(
+    "records", _rows, identity="place", columns="v bigint, text string", watermark="1 second", written=_written
 )
 
 
@@ -139,9 +122,5 @@ def test_no_restart_makes_rows_late(outcome: Outcome) -> None:
     assert not outcome.rows(kind="late")
 
 
-def test_these_records_are_taken_by_columns(outcome: Outcome, spark: SparkSession) -> None:
-    records = next(stream for stream in outcome.network.streams if stream.name.endswith("records"))
-    queries = [query for query in outcome.network.queries if query.stream == records]
-    compiled = compile_stream(records, queries, folder_frame(spark, records), Admission())
-    assert compiled.row_by_row is None
-    assert stream_work(records, queries).classes
+def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:
+    assert why_row_by_row(outcome, spark, "records") is None

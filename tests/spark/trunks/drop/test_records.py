@@ -1,0 +1,63 @@
+"""Windows over records of JSON text, which go by columns: those that are kept are exact, the rest are gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from streamshed.network.model.query import Query
+from tests.spark.event_times import instants
+from tests.spark.trunks.checks import (
+    test_no_gap_is_longer_than_allowed,  # noqa: F401
+    test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
+)
+from tests.spark.trunks.drop import ROWS_PER_SECOND, STEP_SECONDS, STEPS
+from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.records import as_records, why_row_by_row
+from tests.spark.trunks.scenario import Scenario, Setting, Shed
+from tests.spark.trunks.windows_of_duckdb import ExactWindows
+
+TOLERANT: dict[str, Any] = {"mode": "subset", "max_gap": 4}
+KEPT = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2}
+
+
+def _rows() -> list[pa.Table]:
+    size = STEP_SECONDS * ROWS_PER_SECOND
+    places = np.arange(STEPS * size)
+    table = pa.table({"place": places, "ts": instants(places / ROWS_PER_SECOND), "v": places * 7919 % 101})
+    return [table.slice(step * size, size) for step in range(STEPS)]
+
+
+RECORDS = as_records("records", _rows, identity="place", columns="v bigint", watermark="2 seconds")
+
+
+def _queries(setting: Setting) -> Iterable[Query]:
+    rows, tolerant = setting["records"], TOLERANT
+    wide = rows.filter("v > 50")
+    return [
+        rows.window("1 second").agg(n="count(*)", total="sum(v)").query("tumbling", **tolerant),
+        wide.window("3 seconds", every="1 second").agg(n="count(*)").query("sliding", **tolerant),
+        rows.window("2 seconds").by(five="v % 5").agg(top="max(v)").query("grouped", **tolerant),
+        rows.window("1 second").agg(n="count(*)").query("whole", mode="exact"),
+    ]
+
+
+SCENARIO = Scenario(
+    queries=_queries,
+    inputs=(RECORDS,),
+    shed=lambda step: Shed(kept_shares=KEPT if 1 <= step <= 5 else {}),
+    exact={
+        "tumbling": ExactWindows(aggregate="total", call="sum(v)", size=1, stream="records"),
+        "sliding": ExactWindows(aggregate="n", call="count(*)", size=3, slide=1, where="v > 50", stream="records"),
+        "grouped": ExactWindows(aggregate="top", call="max(v)", size=2, by="v % 5", stream="records"),
+        "whole": ExactWindows(aggregate="n", call="count(*)", size=1, stream="records"),
+    },
+)
+
+
+def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:
+    assert why_row_by_row(outcome, spark, "records") is None

@@ -33,7 +33,7 @@ RECORDS = as_records("records", _rows, identity="place", columns="v bigint", wat
 def _queries(setting: Setting) -> Iterable[Query]:
     rows = setting["records"]
     yield rows.window("30 seconds", every="10 seconds").agg(total="sum(v)").query("sliding", mode="exact")
-    yield rows.window("7 seconds").by(five="v % 5").agg(top="max(v)").query("grouped", mode="exact")
+    yield rows.window("6 seconds").by(five="v % 5").agg(top="max(v)").query("grouped", mode="exact")
     if setting.start == 1:
         yield rows.filter("v < 9").map(hashed="xxhash64(v)").window("30 seconds").agg(most="max(hashed)").query("odd")
 
@@ -43,7 +43,7 @@ SCENARIO = Scenario(
     inputs=(RECORDS,),
     exact={
         "sliding": ExactWindows(aggregate="total", call="sum(v)", size=30, slide=10, stream="records"),
-        "grouped": ExactWindows(aggregate="top", call="max(v)", size=7, by="v % 5", stream="records"),
+        "grouped": ExactWindows(aggregate="top", call="max(v)", size=6, by="v % 5", stream="records"),
     },
 )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from streamshed.elasticity.settings import ElasticSettings
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.words.duration import format_duration
@@ -97,22 +97,23 @@ class RunSettings:
     predictions: PredictionSettings | None = None
 
     def __post_init__(self) -> None:
-        problems = []
+        problems: list[str] = []
         trigger, latency = self.trigger_microseconds, self.latency_microseconds
         if trigger <= 0:
-            problems.append(f"the trigger must be longer than nothing, got {trigger} microseconds")
+            problems.append(Problem("the trigger must be longer than nothing", got=f"{trigger} microseconds"))
         elif latency is not None and latency <= trigger:
-            problems.append(
-                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row"
-                f" may wait that long for its micro-batch, got {format_duration(max(latency, 0))}"
+            says = (
+                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row may wait"
+                " that long for its micro-batch"
             )
+            problems.append(Problem(says, got=format_duration(max(latency, 0))))
         if not 0 < self.headroom <= 1:
             problems.append(f"the headroom must be more than 0 and at most 1, got {self.headroom}")
         if not 0 < self.confidence < 1:
             problems.append(f"the confidence must be between 0 and 1, got {self.confidence}")
         problems += self._fudge_problems()
         if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
-            problems.append(f"the state limit must be more than nothing, got {self.state_limit_bytes} bytes")
+            problems.append(Problem("the state limit must be more than nothing", got=f"{self.state_limit_bytes} bytes"))
         if self.unscalable not in {"refuse", "keep"}:
             problems.append(f'unscalable is "refuse" or "keep", got {self.unscalable!r}')
         if self.elastic is not None and self.elastic.thresholds.shed > self.headroom + _ROUNDING:
@@ -130,7 +131,7 @@ class RunSettings:
 
     def _fudge_problems(self) -> Iterator[str]:
         if not 0 <= self.fudge < math.inf:
-            yield f"fudge is added to the C of each query, finite and at least 0, got {self.fudge}"
+            yield Problem("fudge is added to the C of each query, finite and at least 0", got=str(self.fudge))
         elif self.fudge and self.policy != _HOEFFDING:
             yield (
                 f"fudge is added to the C of each query by the policy {_HOEFFDING}, but the policy is {self.policy}:"

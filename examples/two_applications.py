@@ -30,8 +30,8 @@ import pandas as pd
 
 import streamshed as ss
 from streamshed.network.run.feed import Feed
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.spark import each_micro_batch, local_session
-from streamshed.statistics.load_prior import LoadPrior
 
 EVENTS_PER_SECOND = 1_000
 SECONDS_PER_JUDGMENT = 0.004

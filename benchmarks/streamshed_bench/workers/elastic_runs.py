@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.course import Course, Moment
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.traces.aligned_start import aligned_start
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.workers.elastic_network import feed_rows, waiting_network

@@ -106,7 +106,7 @@ class DomainRun:
             read_relations(compiled.instructions)
         self._works = {one.work.stream.name: one.work for one in trial.streams}
         self.manifest = self._continued(trial, sides)
-        self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
+        self._answering = Answering(trial.outputs, settings.control.confidence, is_numbered=domain.is_numbered)
         self._call_costs, row_outputs = new_call_costs(spark), trial.row_outputs
         self._join_reports = new_join_reports(spark)
         self._joins = JoinPlanner(

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
 from streamshed.simulator.profiles import LoadProfile, burst, steps
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.measured import CallCost, Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, factors

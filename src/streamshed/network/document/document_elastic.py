@@ -11,9 +11,9 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.network.document.document_values import duration_at, mapping_at
-from streamshed.network.document.schema_forms import Schema, choice, duration, mapping, number, whole_number
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.duration import format_duration
+from streamshed.network.words.schema_forms import Schema, choice, duration, mapping, number, whole_number
 
 _LENGTHS = {
     "start": "start_seconds",

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.document.document_elastic import written_elastic
-from streamshed.network.document.document_feeds import written_feeds
+from streamshed.network.document.document_run import written_run
 from streamshed.network.document.document_schema import DOCUMENT_VERSION
 from streamshed.network.document.document_values import changed
 from streamshed.network.document.document_written_joins import join_body, unwritable_join
@@ -22,13 +21,11 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.sources import FolderSource, RateSource
 from streamshed.network.model.stream import Source, Stream, default_clock
-from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, PredictionSettings
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.derivation import Answered
 from streamshed.network.terms.window import WindowSpecification
-from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.columns import Column, format_schema
 from streamshed.network.words.duration import format_duration
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER, format_rows
@@ -82,7 +79,7 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
         "operators": {names[node]: _operator(node, names) for node in operators},
         "queries": {query.name: _query(query, names) for query in network.queries},
         **changed({"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}),
-        "run": {} if run is None else _run(run),
+        "run": {} if run is None else written_run(run),
     }
     return write_yaml({key: value for key, value in document.items() if value != {}})
 
@@ -241,40 +238,3 @@ def _key(key: GroupKey) -> str | dict[str, str]:
     """A column by its name alone, other keys with their SQL."""
     is_column = key.expression == parse_expression(quoted(key.name))
     return key.name if is_column else {key.name: key.expression.text}
-
-
-def _run(run: RunSettings) -> _Body:
-    lengths = {"trigger": run.trigger_microseconds, "latency": run.latency_microseconds}
-    body = {key: format_duration(length) for key, length in lengths.items() if length is not None}
-    return {
-        **body,
-        "headroom": run.headroom,
-        "policy": run.policy,
-        **({"fudge": run.fudge} if run.fudge else {}),
-        **changed({"statistics": run.statistics}, {"statistics": None}),
-        **changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
-        "sink": _sink(run.sink),
-        **({} if run.predictions is None else {"predictions": _predictions(run.predictions)}),
-        "advisory": run.advisory,
-        "unscalable": run.unscalable,
-        "confidence": run.confidence,
-        **({} if run.state_limit_bytes is None else {"state_limit": format_byte_size(run.state_limit_bytes)}),
-        **({} if run.elastic is None else {"elastic": written_elastic(run.elastic)}),
-        **changed({"publish_needs": run.publish_needs}, {"publish_needs": None}),
-        **({"feeds": written_feeds(run.feeds)} if run.feeds else {}),
-    }
-
-
-def _predictions(predictions: PredictionSettings) -> dict[str, str]:
-    changes = changed({"method": predictions.method}, {"method": DEFAULT_PREDICTION_METHOD})
-    return {"parquet": predictions.path, **changes}
-
-
-def _sink(sink: Sink) -> str | dict[str, str]:
-    match sink:
-        case ParquetSink(path):
-            return {"parquet": path}
-        case MemorySink(name):
-            return {"memory": name}
-        case ConsoleSink():
-            return "console"

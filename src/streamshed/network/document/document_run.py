@@ -9,7 +9,7 @@ from typing import Any
 
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
-from streamshed.network.document.document_values import changed, mapping_at, path_in, text_at
+from streamshed.network.document.document_values import mapping_at, path_in, text_at
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
     DEFAULT_PREDICTION_METHOD,
@@ -71,8 +71,7 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
 def written_run(run: RunSettings) -> dict[str, Any]:
     """Write the settings of a run as a document has them, but for defaults."""
     values = {name: getattr(run, name) for name in _SETTINGS}
-    values = changed(values, {name: one.default for name, one in _SETTINGS.items()})
-    return {name: _written(name, value) for name, value in values.items()}
+    return {name: _written(name, value) for name, value in values.items() if value != _SETTINGS[name].default}
 
 
 def _read(place: Place, setting: Setting, body: Mapping[str, Any], folder: Path) -> Any:

@@ -21,7 +21,7 @@ from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.network_joins import UsualJoin, network_joins, usual_joins
-from streamshed.simulator.profiles import LoadProfile, scaled
+from streamshed.simulator.profiles import LoadCurve, scaled
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -202,7 +202,7 @@ def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequ
     return 1 - sheddable / whole
 
 
-def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadProfile]:
+def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadCurve]:
     return {name: scaled(load.factors, rate) for name, rate in rates.items()}
 
 

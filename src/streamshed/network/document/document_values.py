@@ -91,8 +91,8 @@ def said(values: Mapping[str, Any], schema: Schema, **defaults: object) -> dict[
         >>> said({"size": 5, "slide": 5, "options": {}, "limit": None}, {"properties": {}}, slide=5, options={})
         {'size': 5}
     """
-    told = {key: value["default"] for key, value in schema["properties"].items() if "default" in value}
-    return {key: value for key, value in values.items() if value != (told | defaults).get(key)}
+    defaults_told = {key: value["default"] for key, value in schema["properties"].items() if "default" in value}
+    return {key: value for key, value in values.items() if value != (defaults_told | defaults).get(key)}
 
 
 def path_in(folder: Path, path: str) -> str:
